@@ -207,7 +207,7 @@ def test_recipe_gives_way_to_what_the_command_says(run, adk, tmp_path):
         (["rmsd", "-s", "none.psf", "-f", "none.xtc"], 3, "none.xtc"),
         (["rmsd2d", "IN"], 3, "no advice on a DistanceMatrix"),
         (["run", "none.toml"], 3, "none.toml"),
-        (["run"], 2, "which recipe?"),
+        (["run"], 2, "no recipe given"),
     ],
 )
 def test_what_cannot_be_advised_on_is_refused_in_one_line(run, inputs, tmp_path, words, code, message):

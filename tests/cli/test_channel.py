@@ -85,16 +85,16 @@ def test_followed_file_may_be_written_as_frames_come_as_well(run, adk, tmp_path)
     [
         ([], "Missing option '-f'"),
         (["--channel", "run1", "-f", "a.xtc"], "not both"),
-        (["-f", "a.xtc", "--start-at", "latest"], "--start-at: with --channel only"),
-        (["-f", "a.xtc", "--wait", "3"], "--wait: with --channel only"),
-        (["-f", "a.xtc", "--every", "3"], "--every: with --channel or --follow only"),
-        (["--channel", "run1", "--start-at", "soon"], "--start-at is earliest"),
-        (["--channel", "run1", "--start-at", "step:x"], "--start-at is earliest"),
-        (["--channel", "run1", "-b", "3"], "-b needs the files of a trajectory"),
-        (["--channel", "run1", "--follow", "--end-idle", "1"], "--follow needs the files of a trajectory"),
-        (["--channel", "run1", "--checkpoint", "kept"], "--checkpoint needs the files of a trajectory"),
-        (["--channel", "run1", "--backend", "processes"], "--backend: not for results so far"),
-        (["--channel", "run1", "--on-error", "skip"], "--on-error: not for results so far"),
+        (["-f", "a.xtc", "--start-at", "latest"], "--start-at requires --channel"),
+        (["-f", "a.xtc", "--wait", "3"], "--wait requires --channel"),
+        (["-f", "a.xtc", "--every", "3"], "--every requires --channel or --follow"),
+        (["--channel", "run1", "--start-at", "soon"], "--start-at must be earliest"),
+        (["--channel", "run1", "--start-at", "step:x"], "--start-at must be earliest"),
+        (["--channel", "run1", "-b", "3"], "-b requires trajectory files"),
+        (["--channel", "run1", "--follow", "--end-idle", "1"], "--follow requires trajectory files"),
+        (["--channel", "run1", "--checkpoint", "kept"], "--checkpoint requires trajectory files"),
+        (["--channel", "run1", "--backend", "processes"], "--backend: not available for live results"),
+        (["--channel", "run1", "--on-error", "skip"], "--on-error: not available for live results"),
         (["--channel", "no name"], "the name of a channel must be"),
     ],
 )
@@ -115,7 +115,7 @@ def test_absent_channel_is_a_missing_file(run, adk):
 def test_advice_on_a_channel_is_refused(run, adk):
     done = run("advise", "--", "mdreel", "rmsd", "-s", adk["psf"], "--channel", "run1")
     assert done.returncode == 2
-    assert "--channel: nobody knows how many frames will come" in done.stderr
+    assert "--channel: mdreel advise needs to know the number of frames" in done.stderr
 
 
 def test_channels_are_listed_and_removed(run, adk, folder):

@@ -27,10 +27,10 @@ def test_follow_gives_the_table_of_the_whole_file(run, adk, tmp_path, kind):
     ("options", "words"),
     [
         (["--follow"], "--follow needs an end"),
-        (["--end-idle", "1"], "with --follow only"),
-        (["--follow", "--end-idle", "1", "-b", "10"], "-b needs the whole trajectory"),
-        (["--follow", "--end-idle", "1", "--n-parts", "3"], "--n-parts needs the whole trajectory"),
-        (["--follow", "--end-idle", "1", "-f", "other.xtc"], "follows one trajectory, not 2"),
+        (["--end-idle", "1"], "require --follow"),
+        (["--follow", "--end-idle", "1", "-b", "10"], "-b requires a complete trajectory"),
+        (["--follow", "--end-idle", "1", "--n-parts", "3"], "--n-parts requires a complete trajectory"),
+        (["--follow", "--end-idle", "1", "-f", "other.xtc"], "accepts one trajectory, not 2"),
     ],
 )
 def test_follow_refuses_options_that_do_not_go_together(run, adk, options, words):

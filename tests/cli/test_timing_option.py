@@ -117,7 +117,7 @@ def test_timing_that_could_not_be_written_is_refused_before_any_file_is_opened(r
 
 def test_timing_and_results_cannot_be_one_file(run, tmp_path):
     arguments = ["rmsd", "-s", "missing.psf", "-f", "missing.xtc", "-o", "a.parquet", "--timing", "./a.parquet"]
-    refused(run(*arguments), USAGE, "a.parquet: two outputs cannot be one file")
+    refused(run(*arguments), USAGE, "a.parquet: two outputs have the same name")
 
 
 def test_timing_replaces_a_file_only_when_forced(run, adk, tmp_path):

@@ -1,1 +1,1 @@
-"""Commands that run an analysis, and what they share."""
+"""Commands that run an analysis, and their shared code."""

@@ -27,7 +27,7 @@ def average(
     request: Request,
     reference_frame: Annotated[
         int,
-        Option("--ref-frame", metavar="N", group=shared.ANALYSIS, help="Frame that is superposed on."),
+        Option("--ref-frame", metavar="N", group=shared.ANALYSIS, help="Reference frame of the superposition."),
     ] = 0,
     weights: shared.Weights = "none",
     structure: Annotated[
@@ -36,11 +36,11 @@ def average(
             "--structure",
             metavar="FILE",
             group=shared.OUTPUT,
-            help="Structure with the mean positions, as MDAnalysis writes it: .pdb .gro .crd ...",
+            help="Structure file with the mean positions, in a format that MDAnalysis writes: .pdb .gro .crd ...",
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Mean position of each atom, after each frame was superposed on one of them, and its fluctuation about it."""
+    """Mean position of each atom after superposition on one frame, and its fluctuation about the mean."""
     if structure is not None:
         from mdreel.analysis.average import check_structure
 

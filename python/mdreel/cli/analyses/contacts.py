@@ -28,19 +28,19 @@ def contacts(
         ContactMethod,
         Option(
             group=shared.ANALYSIS,
-            help="When a contact of the first frame is there; or how many contacts of any kind there are.",
+            help="Criterion for native contacts, those of the first frame; `count` counts all contacts.",
         ),
     ] = "hard_cut",
     radius: Annotated[
         float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Up to it two atoms are in contact."),
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Largest distance of two atoms in contact."),
     ] = 4.5,
     pbc: Annotated[
         bool | None,
         Option(
             "--pbc/--no-pbc",
             group=shared.ANALYSIS,
-            help="Take the shortest image, for which every frame needs a cell.  [default: where there is a cell]",
+            help="Use minimum-image distances; every frame needs a cell.  [default: if the frame has a cell]",
         ),
     ] = None,
     pairs: Annotated[

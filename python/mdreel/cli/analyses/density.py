@@ -1,4 +1,4 @@
-"""``mdreel density``: how many atoms are in each bin of a grid."""
+"""``mdreel density``: density of atoms on a grid."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,12 +32,12 @@ def density(
             metavar="Å",
             minimum=0,
             group=shared.ANALYSIS,
-            help="How far the grid reaches beyond the atoms.",
+            help="Distance from the outermost atoms to the edges of the grid.",
         ),
     ] = 2.0,
     grid: Annotated[
         Path | None,
-        Option("--grid", metavar="FILE", group=shared.OUTPUT, help="Grid for viewers: .dx .ccp4 .mrc"),
+        Option("--grid", metavar="FILE", group=shared.OUTPUT, help="Grid for molecular viewers: .dx .ccp4 .mrc"),
     ] = None,
 ) -> AnalysisSpec:
     """Number of selected atoms in each bin of a grid, and their density."""

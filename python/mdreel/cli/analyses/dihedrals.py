@@ -28,7 +28,7 @@ def dihedrals(
         Option(
             "--kind",
             group=shared.ANALYSIS,
-            help="Which torsions; give it again for more.  [default: phi and psi]",
+            help="Type of torsion; may be repeated.  [default: phi and psi]",
         ),
     ] = None,
     features: Annotated[

@@ -25,9 +25,9 @@ def distances(
     other: shared.Other = None,
     cutoff: Annotated[
         float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Below it two atoms are in contact."),
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Two atoms closer than this are in contact."),
     ] = 8.0,
-    pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Take the shortest image in the cell.")] = False,
+    pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Use minimum-image distances.")] = False,
 ) -> AnalysisSpec:
     """Mean, variance and contact frequency of the distances of all atoms to all others."""
 

@@ -37,7 +37,7 @@ def dssp(
     request: Request,
     method: Annotated[
         DSSPMethod,
-        Option(group=shared.ANALYSIS, help="Three states, as MDAnalysis has them, or all eight."),
+        Option(group=shared.ANALYSIS, help="Three states, as in MDAnalysis, or all eight."),
     ] = "simplified",
     guess_hydrogens: Annotated[
         bool,
@@ -52,17 +52,17 @@ def dssp(
         Option(
             metavar="Å",
             group=shared.ANALYSIS,
-            help="A chain ends where C and the next N are farther apart.  [default: any length]",
+            help="Longest bond from C to the next N; a longer one ends the chain.  [default: no limit]",
         ),
     ] = None,
-    pbc: Annotated[bool, Option("--pbc/--no-pbc", group=shared.ANALYSIS, help="Take the shortest image.")] = True,
+    pbc: Annotated[bool, Option("--pbc/--no-pbc", group=shared.ANALYSIS, help="Use minimum-image distances.")] = True,
     characters: Annotated[
         Path | None,
         Option(
             "--characters",
             metavar="FILE",
             group=shared.OUTPUT,
-            help="Text with a line for each frame, a character for each residue.",
+            help="Text file with a line for each frame and a character for each residue.",
         ),
     ] = None,
 ) -> AnalysisSpec:

@@ -27,7 +27,7 @@ def end_to_end(
         Literal["all", "segments", "fragments"],
         Option(
             group=shared.ANALYSIS,
-            help="What is a chain: all that is selected, or each segment or molecule.",
+            help="Chains: the whole selection, each segment, or each molecule (fragment).",
         ),
     ] = "segments",
 ) -> AnalysisSpec:
@@ -41,7 +41,7 @@ def end_to_end(
             try:
                 groups = list(atoms.groupby("segindices" if chains == "segments" else "fragindices").values())
             except AttributeError as error:
-                message = f"--chains {chains}: the topology does not say which atoms they have"
+                message = f"--chains {chains}: the topology does not define {chains}"
                 raise CommandError(message, ExitCode.INPUT) from error
         return EndToEnd(groups, trajectory=source)
 

@@ -31,24 +31,24 @@ def hbonds(
             "--other",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="The atoms to which hydrogen bonds are looked for.  [default: the same]",
+            help="Second selection: find only hydrogen bonds between the two.  [default: the same]",
         ),
     ] = None,
     hydrogens: Annotated[
         str | None,
-        Option(metavar="SELECTION", group=shared.ANALYSIS, help="Hydrogens.  [default: by mass and charge]"),
+        Option(metavar="SELECTION", group=shared.ANALYSIS, help="Hydrogens.  [default: guessed from mass and charge]"),
     ] = None,
     acceptors: Annotated[
         str | None,
-        Option(metavar="SELECTION", group=shared.ANALYSIS, help="Acceptors.  [default: by charge]"),
+        Option(metavar="SELECTION", group=shared.ANALYSIS, help="Acceptors.  [default: guessed from the charge]"),
     ] = None,
     distance: Annotated[
         float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Longest from donor to acceptor."),
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Longest distance from donor to acceptor."),
     ] = 3.0,
     angle: Annotated[
         float,
-        Option(metavar="DEGREES", group=shared.ANALYSIS, help="Angle at the hydrogen, at least."),
+        Option(metavar="DEGREES", group=shared.ANALYSIS, help="Smallest angle at the hydrogen."),
     ] = 150.0,
     lifetime: Annotated[
         int | None,
@@ -56,7 +56,7 @@ def hbonds(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Write, instead of the bonds, which share of them is still there up to N frames later.",
+            help="Write the share of bonds that still exist up to N frames later, instead of the bonds.",
         ),
     ] = None,
     intermittency: Annotated[
@@ -65,13 +65,13 @@ def hbonds(
             metavar="N",
             minimum=0,
             group=shared.ANALYSIS,
-            help="For how many frames in a row a bond may be away that comes back; with --lifetime.",
+            help="With --lifetime: number of consecutive frames for which a bond may be broken.",
         ),
     ] = 0,
 ) -> AnalysisSpec:
     """Hydrogen bonds within a selection, or between two, in every frame; the topology needs bonds."""
     if intermittency and lifetime is None:
-        raise CommandError("--intermittency is for --lifetime", ExitCode.USAGE)
+        raise CommandError("--intermittency requires --lifetime", ExitCode.USAGE)
     selection = request.selection
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "HydrogenBondAnalysis":

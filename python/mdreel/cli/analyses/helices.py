@@ -29,18 +29,18 @@ def helices(
             "--segment",
             metavar="RESIDUES",
             group=shared.ANALYSIS,
-            help="Residues of a helix, such as 13:24; give it again for more.",
+            help="Residues of a helix, such as 13:24; may be repeated.",
         ),
     ] = None,
     pairs: Annotated[
         bool,
-        Option("--pairs", group=shared.ANALYSIS, help="From each helix to each other, not within."),
+        Option("--pairs", group=shared.ANALYSIS, help="Use distances between helices instead of within each."),
     ] = False,
     squared: Annotated[bool, Option("--squared", group=shared.ANALYSIS, help="Square the distances.")] = False,
 ) -> AnalysisSpec:
     """Largest eigenvalue of the distance matrix of helices, or of pairs of them, for every frame."""
     if not segments:
-        raise CommandError("say which residues the helices are: --segment 13:24", ExitCode.USAGE)
+        raise CommandError("name the residues of each helix, as in --segment 13:24", ExitCode.USAGE)
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "HelixEigenvalues":
         from mdreel.analysis.helices import HelixEigenvalues
@@ -49,10 +49,10 @@ def helices(
         for segment in segments:
             try:
                 found.append(atoms.select_atoms(f"resid {segment}"))
-            except Exception as error:  # MDAnalysis's parser raises several
+            except Exception as error:  # MDAnalysis's parser raises several types
                 raise CommandError(f"--segment {segment}: {' '.join(str(error).split())}", ExitCode.INPUT) from error
             if len(found[-1]) == 0:
-                message = f"--segment {segment}: no such residue is in the {len(atoms):,} atoms selected"
+                message = f"--segment {segment}: the {len(atoms):,} selected atoms contain no such residue"
                 raise CommandError(message, ExitCode.INPUT)
             if len(several := found[-1].segments) > 1:
                 names = ", ".join(several.segids)

@@ -25,9 +25,9 @@ _UNITS = {"mass": "g/cm^3", "charge": "e mol/cm^3"}
 def linear_density(
     request: Request,
     grouping: Annotated[
-        Grouping, Option(group=shared.ANALYSIS, help="What counts where its centre of mass is.")
+        Grouping, Option(group=shared.ANALYSIS, help="Particles to count, each at its centre of mass.")
     ] = "atoms",
-    binsize: Annotated[float, Option(metavar="Å", group=shared.ANALYSIS, help="About how wide a bin is.")] = 0.25,
+    binsize: Annotated[float, Option(metavar="Å", group=shared.ANALYSIS, help="Approximate width of a bin.")] = 0.25,
 ) -> AnalysisSpec:
     """Density of mass and charge along the axes: mean and standard deviation over frames."""
 

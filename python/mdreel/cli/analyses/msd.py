@@ -23,32 +23,32 @@ Examples:
 @analysis_command("all", EXAMPLES)
 def msd(
     request: Request,
-    axes: Annotated[Coordinates, Option(group=shared.ANALYSIS, help="Which coordinates count.")] = "xyz",
+    axes: Annotated[Coordinates, Option(group=shared.ANALYSIS, help="Coordinates to include.")] = "xyz",
     max_lag: Annotated[
         int | None,
-        Option(metavar="N", minimum=0, group=shared.ANALYSIS, help="Most frames between two positions."),
+        Option(metavar="N", minimum=0, group=shared.ANALYSIS, help="Longest lag time, in frames."),
     ] = None,
     unwrap_jumps: Annotated[
         Literal[Scheme, "none"],
         Option(
             group=shared.ANALYSIS,
-            help="How jumps across boundaries are undone: counting cells, or adding up how far atoms go.",
+            help="Undo jumps across cell boundaries by counting cells or by summing displacements.",
         ),
     ] = "none",
     fft: Annotated[
         bool,
-        Option("--fft/--direct", group=shared.ANALYSIS, help="By Fourier transforms, or by pairs."),
+        Option("--fft/--direct", group=shared.ANALYSIS, help="Use Fourier transforms, or sum over pairs of frames."),
     ] = True,
     fit_begin: Annotated[
         float | None,
-        Option(metavar="PS", group=shared.ANALYSIS, help="Where the fit begins.  [default: at 10 %]"),
+        Option(metavar="PS", group=shared.ANALYSIS, help="First lag time of the fit.  [default: at 10 %]"),
     ] = None,
     fit_end: Annotated[
         float | None,
-        Option(metavar="PS", group=shared.ANALYSIS, help="Where the fit ends.  [default: at 90 %]"),
+        Option(metavar="PS", group=shared.ANALYSIS, help="Last lag time of the fit.  [default: at 90 %]"),
     ] = None,
 ) -> AnalysisSpec:
-    """Mean square displacement of particles for each time that passes, and the diffusion coefficient."""
+    """Mean square displacement of particles for each lag time, and the diffusion coefficient."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "EinsteinMSD":
         from mdreel.analysis.msd import EinsteinMSD

@@ -1,4 +1,4 @@
-"""``mdreel pca``: the directions in which atoms move most, together."""
+"""``mdreel pca``: principal components of the motion of a selection."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +24,7 @@ def pca(
     request: Request,
     align: Annotated[
         bool,
-        Option("--align", group=shared.ANALYSIS, help="Superpose each frame on the first one before."),
+        Option("--align", group=shared.ANALYSIS, help="Superpose each frame on the first one beforehand."),
     ] = False,
     components: Annotated[
         int | None,
@@ -37,7 +37,7 @@ def pca(
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Principal components of the positions of a selection, and how much of the variance each has."""
+    """Principal components of the positions of a selection, and their variances."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "PCA":
         from mdreel.analysis.pca import PCA

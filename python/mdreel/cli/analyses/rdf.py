@@ -27,10 +27,10 @@ def rdf(
     bins: Annotated[int, Option("--bins", minimum=1, group=shared.ANALYSIS, help="Number of bins.")] = 75,
     low: Annotated[float, Option("--from", metavar="Å", group=shared.ANALYSIS, help="Lowest distance.")] = 0.0,
     high: Annotated[float, Option("--to", metavar="Å", group=shared.ANALYSIS, help="Highest distance.")] = 15.0,
-    norm: Annotated[Norm, Option(group=shared.ANALYSIS, help="What counts are divided by, besides frames.")] = "rdf",
+    norm: Annotated[Norm, Option(group=shared.ANALYSIS, help="Normalisation of the counts per frame.")] = "rdf",
     exclude_same: Annotated[
         Literal[SharedGroup, "none"],
-        Option(group=shared.ANALYSIS, help="Pairs that share it do not count."),
+        Option(group=shared.ANALYSIS, help="Exclude pairs of atoms of the same residue, segment or chain."),
     ] = "residue",
 ) -> AnalysisSpec:
     """Radial distribution function of the atoms of a selection around those of another."""

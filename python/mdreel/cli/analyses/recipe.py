@@ -37,7 +37,7 @@ def recipe_format(commands: Mapping[str, AnalysisCommand]) -> RecipeFormat:
 
 
 def requests_in(path: Path, content: Mapping[str, Any], **of_command: Any) -> tuple[Request, list[AnalysisRequest]]:
-    """Return what the content of a recipe asks for.
+    """Return the requests of a recipe.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def requests_in(path: Path, content: Mapping[str, Any], **of_command: Any) -> tu
     Raises
     ------
     CommandError
-        If something in it is unknown, missing or of a wrong type.
+        If a setting is unknown, missing or of a wrong type.
     """
     given = {name: value for name, value in of_command.items() if value not in (None, [], ())}
     if "channel" in given:
@@ -63,7 +63,7 @@ def requests_in(path: Path, content: Mapping[str, Any], **of_command: Any) -> tu
     return request, [_request_of(commands[one.type], one, request) for one in recipe.analyses]
 
 
-def required_path(path: Path | None, question: str) -> Path:
+def required_path(path: Path | None, message: str) -> Path:
     """Return the file that a command needs.
 
     Raises
@@ -72,7 +72,7 @@ def required_path(path: Path | None, question: str) -> Path:
         If none was given.
     """
     if path is None:
-        raise CommandError(question, ExitCode.USAGE)
+        raise CommandError(message, ExitCode.USAGE)
     return path
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """The results of an analysis for people and files.
+    """The results of an analysis as a table, a text and a figure.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Table:
 
 @dataclass(frozen=True)
 class AnalysisSpec:
-    """An analysis that a command or a recipe asks for.
+    """An analysis of a command or a recipe.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Request:
     every: shared.Every = None
 
     def check(self) -> None:
-        """Refuse combinations of options that have no meaning."""
+        """Refuse combinations of options that contradict each other."""
         check_window((self.begin, self.end, self.interval), (self.start, self.stop, self.step))
         whole = {
             "-b": self.begin,
@@ -119,7 +119,7 @@ class Request:
         self._check_channel({**whole, "--follow": self.follow, "--timing": self.timing, "--report": self.report})
         self._check_following(whole)
         if self.every is not None and not self.is_live:
-            raise CommandError("--every: with --channel or --follow only", ExitCode.USAGE)
+            raise CommandError("--every requires --channel or --follow", ExitCode.USAGE)
         if self.is_live:
             self._check_live()
 
@@ -134,7 +134,7 @@ class Request:
             }
             for name, setting in settings.items():
                 if setting is not None:
-                    raise CommandError(f"{name}: with --channel only", ExitCode.USAGE)
+                    raise CommandError(f"{name} requires --channel", ExitCode.USAGE)
             if not self.trajectories:
                 message = "Missing option '-f' / '--trajectory', or '--channel' (see --help)"
                 raise CommandError(message, ExitCode.USAGE)
@@ -143,7 +143,7 @@ class Request:
             raise CommandError("give either --trajectory or --channel, not both", ExitCode.USAGE)
         for name, value in refused.items():
             if value is not None and value is not False:
-                raise CommandError(f"{name} needs the files of a trajectory, which a channel is not", ExitCode.USAGE)
+                raise CommandError(f"{name} requires trajectory files; leave it out with --channel", ExitCode.USAGE)
         self.first_frame()
 
     def _check_following(self, refused: Mapping[str, object]) -> None:
@@ -152,20 +152,20 @@ class Request:
         if not self.follow:
             if any(end is not None for end in ends):
                 names = "--end-frames, --end-idle, --end-file, --end-process"
-                raise CommandError(f"{names}: with --follow only", ExitCode.USAGE)
+                raise CommandError(f"{names} require --follow", ExitCode.USAGE)
             return
         if all(end is None for end in ends):
             message = "--follow needs an end: --end-frames, --end-idle, --end-file or --end-process"
             raise CommandError(message, ExitCode.USAGE)
         if len(self.trajectories) > 1:
-            raise CommandError(f"--follow follows one trajectory, not {len(self.trajectories)}", ExitCode.USAGE)
+            raise CommandError(f"--follow accepts one trajectory, not {len(self.trajectories)}", ExitCode.USAGE)
         for name, value in refused.items():
             if value is not None:
-                message = f"{name} needs the whole trajectory, which a file that is followed is not"
+                message = f"{name} requires a complete trajectory; leave it out with --follow"
                 raise CommandError(message, ExitCode.USAGE)
 
     def _check_live(self) -> None:
-        """Refuse options that live results cannot have: threads compute them from frames that come once."""
+        """Refuse options that live analyses, which run in threads and read each frame once, do not support."""
         given = {
             "--backend": self.backend not in (None, "threads"),
             "--schedule": self.schedule != "demand",
@@ -177,11 +177,13 @@ class Request:
         }
         if any(given.values()):
             names = ", ".join(name for name, is_given in given.items() if is_given)
-            raise CommandError(f"{names}: not for results so far, which threads make as frames come", ExitCode.USAGE)
+            raise CommandError(
+                f"{names}: not available for live results; threads compute them as frames arrive", ExitCode.USAGE
+            )
 
     @property
     def is_live(self) -> bool:
-        """Whether outputs are written as frames come."""
+        """Whether outputs are written as frames arrive."""
         return self.channel is not None or (self.follow and self.every is not None)
 
     @property
@@ -196,7 +198,7 @@ class Request:
 
     @property
     def input(self) -> str:
-        """The input, for people."""
+        """A description of the input."""
         return " ".join(map(str, self.trajectories)) if self.channel is None else f"channel {self.channel}"
 
     def first_frame(self) -> "str | tuple[str, int | float]":
@@ -208,7 +210,7 @@ class Request:
         try:
             return word, float(number) if word == "time" else int(number)
         except ValueError:
-            message = f"--start-at is earliest, latest, sequence:N, step:N or time:PS, not {text!r}"
+            message = f"--start-at must be earliest, latest, sequence:N, step:N or time:PS, not {text!r}"
             raise CommandError(message, ExitCode.USAGE) from None
 
 
@@ -242,7 +244,7 @@ class AnalysisRequest:
 
 
 Runner = Callable[[Request, Sequence[AnalysisRequest]], None]
-"""A function that runs analyses in one pass. The main command gives it to the others as the object of its context."""
+"""A function that runs analyses in one pass. The main command stores it as the object of Click's context."""
 
 
 class AnalysisCommand(SectionedCommand):
@@ -277,18 +279,18 @@ class AnalysisCommand(SectionedCommand):
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
-        """All its options: its own stand behind the selection."""
+        """All its options; its own follow the selection."""
         found = []
         for one in inspect.signature(Request).parameters.values():
             if one.name == "selection":
                 found += [one.replace(default=self.selection), *self.own]
             else:
-                # A channel can replace the trajectory; `Request.check` wants one of them.
+                # A channel can replace the trajectory; `Request.check` requires one of them.
                 found.append(one.replace(default=()) if one.name == "trajectories" else one)
         return found
 
     def parse(self, **values: Any) -> tuple[Request, list[AnalysisRequest]]:
-        """Return the request that the values of all options make."""
+        """Return the request from the values of all options."""
         request = Request(**{field.name: values.pop(field.name) for field in fields(Request)})
         return request, [self.request_of(request, **values)]
 
@@ -315,7 +317,7 @@ def analysis_command(selection: str, examples: str) -> Callable[[Callable[..., A
 
 
 def check_window(by_time: tuple[Any, ...], by_frame: tuple[Any, ...]) -> None:
-    """Refuse frames that are chosen by time (begin, end, interval; ps) and by number (start, stop, step) at once."""
+    """Refuse a choice of frames both by time (begin, end, interval; ps) and by number (start, stop, step)."""
     if any(limit is not None for limit in by_time) and any(limit is not None for limit in by_frame):
         message = "choose frames by time (-b -e -dt) or by number (--start --stop --step), not by both"
         raise CommandError(message, ExitCode.USAGE)
@@ -324,6 +326,6 @@ def check_window(by_time: tuple[Any, ...], by_frame: tuple[Any, ...]) -> None:
 
 
 def check_reference(reference: Path | None, reference_frame: int | None) -> None:
-    """Refuse two references."""
+    """Refuse a reference structure together with a reference frame."""
     if reference is not None and reference_frame is not None:
         raise CommandError("give either --reference or --ref-frame, not both", ExitCode.USAGE)

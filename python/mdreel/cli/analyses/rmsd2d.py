@@ -23,7 +23,7 @@ def rmsd2d(
     weights: shared.Weights = "none",
     no_superposition: shared.NoSuperposition = False,
 ) -> AnalysisSpec:
-    """Minimum RMSD of a selection in each frame to each other frame; a row for each pair."""
+    """Minimum RMSD of a selection between all pairs of frames; a row for each pair."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "DistanceMatrix":
         from mdreel.analysis.distance_matrix import DistanceMatrix

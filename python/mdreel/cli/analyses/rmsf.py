@@ -1,4 +1,4 @@
-"""``mdreel rmsf``: how far each atom moves about its mean position."""
+"""``mdreel rmsf``: root mean square fluctuation of each atom."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +25,7 @@ def rmsf(
     request: Request,
     superposition: Annotated[
         bool,
-        Option("--superposition", group=shared.ANALYSIS, help="Superpose each frame on the first one before."),
+        Option("--superposition", group=shared.ANALYSIS, help="Superpose each frame on the first one beforehand."),
     ] = False,
     fit: Annotated[
         str | None,
@@ -33,7 +33,7 @@ def rmsf(
             "--fit",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Superpose by these atoms.  [default with --superposition: the selection]",
+            help="Superpose these atoms.  [default with --superposition: the selection]",
         ),
     ] = None,
 ) -> AnalysisSpec:

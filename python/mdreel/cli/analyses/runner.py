@@ -72,7 +72,7 @@ def run_on_files(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
 
 
 def check(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
-    """Refuse combinations that have no meaning, and outputs that could not be written at the end."""
+    """Check the options, and that all outputs can be written."""
     from mdreel.results.figure import check_figure
     from mdreel.results.files import check_output
 
@@ -91,11 +91,11 @@ def check(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
     written = {path.resolve() for one in analyses for path in one.outputs}
     for path in (request.timing, request.report):
         if path is not None and path.resolve() in written:
-            raise CommandError(f"{path}: two outputs cannot be one file", ExitCode.USAGE)
+            raise CommandError(f"{path}: two outputs have the same name", ExitCode.USAGE)
 
 
 def open_files(request: Request) -> "Source":
-    """Open the trajectory files; one that is followed when its first frame is there."""
+    """Open the trajectory files; with ``--follow``, wait for the first frame."""
     from mdreel.trajectory.follow import follow
     from mdreel.trajectory.read import read
 
@@ -107,7 +107,7 @@ def prepare(
 ) -> PreparedAnalyses:
     """Open trajectory and topology, and make the analyses."""
     with failing_with(ExitCode.INPUT):
-        # First, because it takes no time, and importing MDAnalysis does.
+        # Open the trajectory first: this is fast, and importing MDAnalysis is slow.
         source = open_input(request)
     since = perf_counter()
 
@@ -123,7 +123,7 @@ def prepare(
 
 
 def environment_of_run(request: Request) -> dict[str, Any]:
-    """Return the facts of machine and files that a timing record has; they are taken before the run."""
+    """Return the environment for the timing record, taken before the run; empty if there is no record."""
     if request.timing is None and request.report is None:
         return {}
     from mdreel.timing.environment import environment_of
@@ -139,7 +139,7 @@ def write_outputs(request: Request, prepared: PreparedAnalyses) -> None:
 
 
 def finish(request: Request, prepared: PreparedAnalyses, environment: dict[str, Any]) -> None:
-    """Print summaries of the analyses without output file; write and print the timing; remove the checkpoint."""
+    """Print summaries of the analyses without an output file; write and print the timing; remove the checkpoint."""
     from mdreel.execution.checkpoint.file import remove_checkpoint
 
     for one, analysis in zip(prepared.requests, prepared.analyses, strict=True):
@@ -148,7 +148,7 @@ def finish(request: Request, prepared: PreparedAnalyses, environment: dict[str, 
     timing = prepared.analyses[0].timing.preceded_by("topology", prepared.topology_seconds)
     _write_timing(request, timing, environment, _title(request, prepared.requests))
     if request.checkpoint is not None:
-        # After all outputs: until they are on the disk, they can be made from the checkpoint again.
+        # Only after all outputs are on disk: until then, another run can restore them from the checkpoint.
         remove_checkpoint(request.checkpoint)
     if not request.quiet:
         echo(timing.summary(), err=True)
@@ -190,12 +190,12 @@ def _executor(request: Request) -> "Executor":
     ranks = launched()
     backend = request.backend or ("mpi" if ranks is not None and ranks.size > 1 else "threads")
     if request.scheduler is not None and backend != "dask":
-        raise CommandError("--scheduler is for --backend dask", ExitCode.USAGE)
+        raise CommandError("--scheduler requires --backend dask", ExitCode.USAGE)
     if request.communication is not None and backend != "mpi":
-        raise CommandError("--communication is for --backend mpi", ExitCode.USAGE)
+        raise CommandError("--communication requires --backend mpi", ExitCode.USAGE)
     settings: dict[str, str] = {}
     if backend == "dask":
-        logging.disable()  # Dask logs tracebacks of errors that become one line here
+        logging.disable()  # Dask logs tracebacks of errors that mdreel prints as one line
         if request.scheduler is not None:
             settings["client"] = request.scheduler
     if request.communication is not None:
@@ -235,7 +235,7 @@ def _write_timing(request: Request, timing: "Timing", environment: dict[str, Any
     from mdreel.timing.limits import measure_limits
     from mdreel.timing.record import Record
 
-    # The run itself loads some packages, whose versions the record has.
+    # After the run, because it loads further packages, whose versions belong in the record.
     record = Record(timing, {**environment, "versions": versions()}, measure_limits(request.trajectories[0]), title)
     with failing_with(ExitCode.OUTPUT):
         if request.timing is not None:

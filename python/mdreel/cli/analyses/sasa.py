@@ -29,7 +29,7 @@ def sasa(
         AreaMode,
         Option(
             group=shared.ANALYSIS,
-            help="The area of all over time, or mean and deviation of each residue or atom.",
+            help="Total area of each frame, or mean and standard deviation of each residue or atom.",
         ),
     ] = "total",
     surface: Annotated[
@@ -38,7 +38,7 @@ def sasa(
             "--surface",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="The atoms that make the surface and cover one another.  [default: the selection]",
+            help="Atoms that form the surface and bury one another.  [default: the selection]",
         ),
     ] = None,
     probe_radius: Annotated[
@@ -47,7 +47,7 @@ def sasa(
     points: Annotated[
         int, Option(minimum=1, group=shared.ANALYSIS, help="Points on the sphere around each atom.")
     ] = 960,
-    pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Images in the cell cover as well.")] = False,
+    pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Let periodic images bury atoms too.")] = False,
 ) -> AnalysisSpec:
     """Solvent accessible surface area of a selection (Shrake and Rupley), for every frame."""
 
@@ -81,15 +81,15 @@ def _table(analysis: "SASA") -> Table:
 
 
 def _of_each(analysis: "SASA") -> "list[Column]":
-    """Return mean and deviation of each atom or residue; nothing where there is only a total."""
+    """Return the columns of each atom or residue; none for the total area."""
     import numpy as np
 
     from mdreel.results.column import Column
 
     if analysis.mode == "total":
         return []
-    who = analysis.labels.columns()
+    labels = analysis.labels.columns()
     if analysis.mode == "atom":
-        who = [Column("atom", "", analysis.atomgroup.ix.astype(np.int64)), *who]
+        labels = [Column("atom", "", analysis.atomgroup.ix.astype(np.int64)), *labels]
     mean, deviation = analysis.results.mean, np.sqrt(analysis.results.variance)
-    return [*who, Column("sasa", "Å^2", mean), Column("sasa_std", "Å^2", deviation)]
+    return [*labels, Column("sasa", "Å^2", mean), Column("sasa_std", "Å^2", deviation)]

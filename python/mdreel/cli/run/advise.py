@@ -1,4 +1,4 @@
-"""``mdreel advise``: how an analysis is best run, from a short sample of it."""
+"""``mdreel advise``: the fastest way to run an analysis, estimated from a short sample."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +24,7 @@ Examples:
 
 MACHINE = "Machine"
 
-# What a command says besides has its place in the advice.
+# Options that the advice chooses.
 _ADVISED = {
     "backend": "--backend",
     "scheduler": "--scheduler",
@@ -44,7 +44,9 @@ def advise(
     ] = None,
     cores: Annotated[
         int | None,
-        Option("--cores", metavar="N", minimum=1, group=MACHINE, help="Cores of a node.  [default: those here]"),
+        Option(
+            "--cores", metavar="N", minimum=1, group=MACHINE, help="Cores per node.  [default: those of this machine]"
+        ),
     ] = None,
     file_system: Annotated[
         str | None,
@@ -52,19 +54,19 @@ def advise(
             "--file-system",
             choices=tuple(FILE_SYSTEMS),
             group=MACHINE,
-            help="Where the trajectory will lie.  [default: where it is now]",
+            help="File system of the trajectory.  [default: the one that holds it now]",
         ),
     ] = None,
     apply: Annotated[
         bool,
-        Option("--apply", group=shared.OUTPUT, help="Print the commands alone, as a shell script."),
+        Option("--apply", group=shared.OUTPUT, help="Print only the commands, as a shell script."),
     ] = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Say how an analysis is best run: format, file access, executor, workers, and the time that it should take.
+    """Recommend how to run an analysis: file format, file access, executor, workers, and the expected time.
 
-    Runs short stretches of the analysis, for about two seconds at most, and writes nothing. What follows is the command
-    as it would be without `advise`, or `run` and a recipe; -nt fixes the number of workers.
+    The command times short stretches of the analysis for at most about two seconds and writes no files. After `advise`,
+    write the analysis command as usual, or `run` and a recipe; -nt fixes the number of workers.
     """
     if apply and as_json:
         raise CommandError("give either --apply or --json, not both", ExitCode.USAGE)
@@ -85,22 +87,22 @@ def advise(
 
 
 def _check(nested: NestedCommand) -> None:
-    """Refuse what leaves nothing to advise on."""
+    """Refuse options that the advice chooses, and live inputs."""
     request = nested.request
     request.check()
     given = [option for name, option in _ADVISED.items() if getattr(request, name) is not None]
     if request.schedule == "static":
         given.append("--schedule")
     if given:
-        message = f"leave out {', '.join(given)}: advice is about that"
+        message = f"leave out {', '.join(given)}: mdreel advise makes this choice"
         raise CommandError(message, ExitCode.USAGE)
     if request.follow or request.channel is not None:
         name = "--follow" if request.follow else "--channel"
-        raise CommandError(f"{name}: nobody knows how many frames will come", ExitCode.USAGE)
+        raise CommandError(f"{name}: mdreel advise needs to know the number of frames", ExitCode.USAGE)
 
 
 def _advice(nested: NestedCommand, nodes: int | None, cores: int | None, file_system: str | None) -> "Advice":
-    """Sample the analyses."""
+    """Sample the analyses and return the advice."""
     from mdreel.cli.analyses.runner import open_files, prepare
     from mdreel.cluster.advice.advise import advise as advise_on
     from mdreel.cluster.advice.target import target_of
@@ -108,7 +110,7 @@ def _advice(nested: NestedCommand, nodes: int | None, cores: int | None, file_sy
 
     request = nested.request
     with failing_with(ExitCode.USAGE):
-        # What is wrong with the machine is said before anything is opened; several nodes share what they read.
+        # Check the machine before any file is opened. Several nodes need a shared file system, hence the default "nfs".
         target_of(cores, nodes, file_system or "nfs")
     prepared = prepare(request, nested.analyses, open_files)
     with failing_with(ExitCode.INPUT):
@@ -129,5 +131,5 @@ def _advice(nested: NestedCommand, nodes: int | None, cores: int | None, file_sy
 
 
 def _expectation(advice: "Advice") -> str:
-    seconds = f"{advice.chosen.seconds:.3g} s are expected, with {advice.plan.n_workers} workers"
-    return f"{seconds} on {advice.target} (one alone: {advice.serial.seconds:.3g} s)"
+    expected = f"expected: {advice.chosen.seconds:.3g} s with {advice.plan.n_workers} workers"
+    return f"{expected} on {advice.target} ({advice.serial.seconds:.3g} s with one worker)"

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 _ENDINGS = {"XTC": ".xtc", "TRR": ".trr", "DCD": ".dcd", "NCDF": ".nc", "H5MD": ".h5md"}
 
-# What a plan says anew: the number of workers, and the files where they are split.
+# Options that a plan replaces: the number of workers and, after a split, the files.
 _WORKERS = ("-nt", "--n-workers")
 _INPUTS = ("-f", "--trajectory")
 
-# Few enough to be read one by one.
-_MOST_NAMED = 8
+# Up to so many segments are listed one by one; a shell pattern matches more.
+_MOST_LISTED = 8
 
 
 def commands_of(advice: "Advice", nested: "NestedCommand") -> list[str]:
@@ -48,7 +48,7 @@ def commands_of(advice: "Advice", nested: "NestedCommand") -> list[str]:
 
 
 def _run_command(advice: "Advice", nested: "NestedCommand", files: str) -> str:
-    """The command of the analysis, with what the plan says."""
+    """Return the analysis command with the options of the plan."""
     plan = advice.plan
     launcher = f"mpirun -n {plan.n_workers} " if plan.executor == "mpi" else ""
     left_out = _WORKERS + _INPUTS if files else _WORKERS
@@ -69,16 +69,16 @@ def _run_command(advice: "Advice", nested: "NestedCommand", files: str) -> str:
 
 
 def _comments(advice: "Advice", nested: "NestedCommand", files: str) -> "Iterator[str]":
-    """What may be of use besides, as comments."""
+    """Yield further suggestions, as shell comments."""
     plan, trajectories = advice.plan, nested.request.trajectories
     if plan.n_nodes > 1:
         script = f"{_program(nested)} cluster slurm --nodes {plan.n_nodes} --ntasks-per-node {plan.workers_per_node}"
         command = _run_command(advice, nested, files).split(" ", 3)[-1]
-        yield f"# Where a scheduler starts the ranks (or pbs): {script} -o job.sh -- {command}"
+        yield f"# To write a batch script (slurm or pbs): {script} -o job.sh -- {command}"
     if advice.verdict("format").choice == "dcd":
         inputs = " ".join(f"-f {_quoted(path)}" for path in trajectories)
         plain = trajectories[0].with_suffix(".plain.dcd").name
-        yield f"# Where it is analysed often: {_program(nested)} convert {inputs} -o {_quoted(plain)}"
+        yield f"# If you analyse this trajectory often: {_program(nested)} convert {inputs} -o {_quoted(plain)}"
 
 
 def _without(arguments: "Sequence[str]", left_out: tuple[str, ...]) -> "Iterator[str]":
@@ -92,7 +92,7 @@ def _without(arguments: "Sequence[str]", left_out: tuple[str, ...]) -> "Iterator
 
 
 def _folder_for(trajectory: Path) -> Path:
-    """A folder that is not there yet, beside the trajectory, or where we are if nothing can be written there."""
+    """Return a new folder beside the trajectory, or in the working directory if the trajectory's is read-only."""
     place = trajectory.parent if os.access(trajectory.parent, os.W_OK) else Path()
     for number in count(1):
         folder = place / f"{trajectory.stem}-segments{'' if number == 1 else f'-{number}'}"
@@ -102,17 +102,17 @@ def _folder_for(trajectory: Path) -> Path:
 
 
 def _ending(advice: "Advice", trajectory: Path) -> str:
-    """The ending of segments: that of the trajectory where it can be written."""
+    """Return the extension of the segments: the trajectory's if mdreel writes that format."""
     if trajectory.suffix.lower() in EXTENSIONS:
         return trajectory.suffix
     return _ENDINGS.get(advice.sample.format, ".dcd")
 
 
 def _segments(target: Path, n_files: int) -> str:
-    """The options that name all segments: one by one, or by the shell."""
+    """Return the options that name all segments, as a list or with a shell pattern."""
     names = [target.with_name(f"{target.stem}-{i:0{len(str(n_files))}}{target.suffix}") for i in range(1, n_files + 1)]
     pattern = f"{target.parent / target.stem}-*{target.suffix}"
-    if n_files <= _MOST_NAMED or _quoted(target) != str(target):
+    if n_files <= _MOST_LISTED or _quoted(target) != str(target):
         return " ".join(f"-f {_quoted(name)}" for name in names)
     return f"$(printf -- '-f %s ' {pattern})"
 

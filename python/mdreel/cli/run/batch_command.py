@@ -18,9 +18,9 @@ class BatchCommand:
     Attributes
     ----------
     program : str
-        ``mdreel``, as it was given.
+        ``mdreel``, as the user wrote it.
     arguments : tuple of str
-        The rest, with a checkpoint.
+        The other words, with a checkpoint.
     inputs : tuple of Path
         The files that it reads.
     folders : tuple of Path
@@ -49,14 +49,14 @@ def parse_batch_command(context: click.Context, words: list[str], n_ranks: int) 
     context : click.Context
         The context of the command that writes the script.
     words : list of str
-        The command: ``mdreel``, an analysis or ``run``, its shared.
+        The command: ``mdreel``, an analysis or ``run``, its options.
     n_ranks : int
         Number of ranks that will run it.
 
     Raises
     ------
     CommandError
-        If it is not an analysis, or MPI ranks cannot run it. Wrong options raise the errors of Click.
+        If the command is not an analysis, or MPI ranks cannot run it. Wrong options raise Click's errors.
     """
     nested = parse_nested(context, words)
     request, analyses, arguments = nested.request, nested.analyses, nested.arguments
@@ -80,14 +80,14 @@ def _check(request: Request, analyses: list[AnalysisRequest], n_ranks: int) -> N
     """Refuse options that would end the job at its start."""
     check(request, analyses)
     if request.backend not in (None, "mpi") or request.scheduler is not None:
-        message = "the script starts ranks of MPI: leave out --backend and --scheduler"
+        message = "the script starts MPI ranks: leave out --backend and --scheduler"
         raise CommandError(message, ExitCode.USAGE)
     if request.n_workers not in (0, n_ranks):
-        message = f"-nt {request.n_workers} does not fit the {n_ranks} ranks that the script starts: leave it out"
+        message = f"-nt {request.n_workers} contradicts the {n_ranks} ranks that the script starts: leave it out"
         raise CommandError(message, ExitCode.USAGE)
     if request.follow or request.channel is not None:
         name = "--follow" if request.follow else "--channel"
-        message = f"{name}: a trajectory that grows is read by one process, not by ranks of MPI"
+        message = f"{name}: MPI ranks cannot read a growing trajectory; run the analysis in one process"
         raise CommandError(message, ExitCode.USAGE)
 
 

@@ -41,7 +41,7 @@ Command = Annotated[list[str], Argument(is_hidden=True)]
 Nodes = Annotated[int, Option("--nodes", metavar="N", minimum=1, group=JOB, help="Number of nodes.")]
 Ranks = Annotated[
     int,
-    Option("--ntasks-per-node", metavar="N", minimum=1, group=JOB, help="Ranks on each node: one for each core."),
+    Option("--ntasks-per-node", metavar="N", minimum=1, group=JOB, help="MPI ranks per node, usually one per core."),
 ]
 Time = Annotated[
     str | None,
@@ -49,14 +49,14 @@ Time = Annotated[
         "--time",
         metavar="HH:MM:SS",
         group=JOB,
-        help="How long the job may take, also D-HH:MM:SS; what is not finished by then goes on in a next one.",
+        help="Time limit of the job (also D-HH:MM:SS); the next job continues an unfinished run.",
     ),
 ]
-Account = Annotated[str | None, Option("--account", metavar="NAME", group=JOB, help="Who pays.")]
+Account = Annotated[str | None, Option("--account", metavar="NAME", group=JOB, help="Account to charge.")]
 Memory = Annotated[str | None, Option("--mem", metavar="SIZE", group=JOB, help="Memory of each node, such as 16G.")]
 JobName = Annotated[
     str | None,
-    Option("--job-name", metavar="NAME", group=JOB, help="What the job is called.  [default: mdreel-ANALYSIS]"),
+    Option("--job-name", metavar="NAME", group=JOB, help="Name of the job.  [default: mdreel-ANALYSIS]"),
 ]
 Modules = Annotated[
     list[str] | None,
@@ -64,7 +64,7 @@ Modules = Annotated[
         "--module",
         metavar="NAME",
         group=ENVIRONMENT,
-        help="Environment module to load, such as that of the site's MPI; give it again for more.",
+        help="Environment module to load, such as the cluster's MPI; may be repeated.",
     ),
 ]
 Environment = Annotated[
@@ -73,7 +73,7 @@ Environment = Annotated[
         "--environment",
         metavar="ENVIRONMENT",
         group=ENVIRONMENT,
-        help="Folder of a virtual environment, or folder or name of one of conda.  [default: the one of this mdreel]",
+        help="Virtual environment (folder) or conda environment (folder or name).  [default: that of this mdreel]",
     ),
 ]
 Script = Annotated[
@@ -98,7 +98,7 @@ def slurm(
     account: Account = None,
     partition: Annotated[
         str | None,
-        Option("--partition", metavar="NAME", group=JOB, help="Partition in which the job waits."),
+        Option("--partition", metavar="NAME", group=JOB, help="Partition to submit the job to."),
     ] = None,
     memory: Memory = None,
     job_name: JobName = None,
@@ -108,7 +108,7 @@ def slurm(
             "--launcher",
             choices=LAUNCHERS,
             group=JOB,
-            help="Who starts the ranks: srun, by PMIx (Open MPI) or PMI-2 (MPICH, Intel MPI), or mpirun.",
+            help="Launcher of the ranks: srun with PMIx (Open MPI) or PMI-2 (MPICH, Intel MPI), or mpirun.",
         ),
     ] = "pmix",
     modules: Modules = None,
@@ -118,7 +118,7 @@ def slurm(
 ) -> None:
     """Write a batch script for Slurm, which runs an analysis with one MPI rank on each core.
 
-    The job has a checkpoint, and goes on where it was: when its time is over, a node fails, or it is submitted again.
+    The job writes a checkpoint and continues from it after its time limit, a node failure or a new submission.
     """
     from mdreel.cluster import slurm as slurm_scripts
 
@@ -140,7 +140,7 @@ def pbs(
     time: Time = None,
     account: Account = None,
     queue: Annotated[
-        str | None, Option("--queue", metavar="NAME", group=JOB, help="Queue in which the job waits.")
+        str | None, Option("--queue", metavar="NAME", group=JOB, help="Queue to submit the job to.")
     ] = None,
     memory: Memory = None,
     job_name: JobName = None,
@@ -151,8 +151,8 @@ def pbs(
 ) -> None:
     """Write a batch script for PBS Pro or OpenPBS, which runs an analysis with one MPI rank on each core.
 
-    The job has a checkpoint, and goes on where it was: when a node fails, or it is submitted again, which it does by
-    itself before its time is over if --time and --output-script are given.
+    The job writes a checkpoint and continues from it after a node failure or a new submission. With --time and
+    --output-script it submits itself again before its time limit.
     """
     from mdreel.cluster.pbs import pbs_script
 
@@ -173,7 +173,7 @@ def _job(
     modules: list[str] | None,
     environment: str | None,
 ) -> "BatchJob":
-    """Check what was asked for, and put it together."""
+    """Check the options and return the job."""
     from mdreel.cluster.batch_job import BatchJob, seconds_of
     from mdreel.cluster.shell import activation_of, own_environment
 
@@ -199,7 +199,7 @@ def _job(
 
 
 def write_script(text: str, file: Path | None, force: bool, submit: str) -> None:
-    """Write a script, to a file that can be run, or to standard output; ``submit`` is the command that submits it."""
+    """Write a script to an executable file or to standard output; ``submit`` is the command that submits it."""
     if file is None:
         echo_script(text)
         return
@@ -210,5 +210,5 @@ def write_script(text: str, file: Path | None, force: bool, submit: str) -> None
     with failing_with(ExitCode.OUTPUT), replacing(file, force) as temporary:
         temporary.write_text(text, encoding="utf-8")
         mode = temporary.stat().st_mode
-        temporary.chmod(mode | (mode & 0o444) >> 2)  # who may read it may run it
+        temporary.chmod(mode | (mode & 0o444) >> 2)  # executable for everyone who can read it
     echo(f"{file}: submit it with  {submit} {file}", err=True)

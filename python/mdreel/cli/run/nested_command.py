@@ -1,4 +1,4 @@
-"""Command of an analysis that is given to another command, parsed without being run."""
+"""Analysis commands as arguments of other commands, such as ``mdreel advise`` and ``mdreel cluster``."""
 
 import shlex
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ _COMMANDS = (*(entry.name for entry in ANALYSES), "run")
 
 @dataclass(frozen=True)
 class NestedCommand:
-    """The meaning of a command.
+    """A parsed analysis command.
 
     Attributes
     ----------
     program : str
-        ``mdreel``, as it was given.
+        ``mdreel``, as the user wrote it.
     arguments : tuple of str
-        The rest: an analysis or ``run``, and its options.
+        The other words: an analysis or ``run``, and its options.
     request : Request
         The options that all analyses share.
     analyses : list of AnalysisRequest
@@ -41,19 +41,19 @@ class NestedCommand:
 
 
 def parse_nested(context: click.Context, words: list[str]) -> NestedCommand:
-    """Parse a command, without running it.
+    """Parse an analysis command without running it.
 
     Parameters
     ----------
     context : click.Context
-        The context of the command that it is given to.
+        The context of the command that received it.
     words : list of str
         The command: ``mdreel``, an analysis or ``run``, its options.
 
     Raises
     ------
     CommandError
-        If it is not an analysis. Wrong options raise the errors of Click.
+        If the command is not an analysis. Wrong options raise Click's errors.
     """
     if len(words) < 2 or Path(words[0]).name != "mdreel" or words[1] not in _COMMANDS:
         known = ", ".join(f"mdreel {name}" for name in _COMMANDS)
@@ -62,7 +62,7 @@ def parse_nested(context: click.Context, words: list[str]) -> NestedCommand:
     entry = find(name)
     assert entry is not None
     command = load(entry)
-    values = command.make_context(name, [*rest], parent=context.find_root()).params  # it empties the list
+    values = command.make_context(name, [*rest], parent=context.find_root()).params  # make_context empties the list
     if isinstance(command, AnalysisCommand):
         return NestedCommand(program, (name, *rest), *command.parse(**values), None)
     path = values.pop("path")

@@ -1,4 +1,4 @@
-"""``mdreel report``: a run that was recorded, as a page for a browser."""
+"""``mdreel report``: the report page of a recorded run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ Examples:
 def report(
     record: Annotated[
         Path,
-        Argument(metavar="RECORD", help="What --timing of a run has written: .jsonl .parquet"),
+        Argument(metavar="RECORD", help="File that --timing wrote: .jsonl .parquet"),
     ],
     output: Annotated[
         Path,
@@ -26,7 +26,7 @@ def report(
     ],
     force: shared.Force = False,
 ) -> None:
-    """Show where the time of a run went: one page for a browser, which needs no network."""
+    """Write an HTML page that shows where the time of a run was spent; it needs no network."""
     from mdreel.timing.report.page import check_report, write_report
 
     with checking_output(output):

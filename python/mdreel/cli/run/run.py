@@ -78,14 +78,14 @@ def run(
 
 
 def requests_of(path: Path | None, **of_command: object) -> tuple[Request, list[AnalysisRequest]]:
-    """Return what a recipe asks for; `of_command` are fields of the request that the command line sets.
+    """Return the requests of a recipe; `of_command` are fields of the request that the command line sets.
 
     Raises
     ------
     CommandError
-        If there is no recipe, it cannot be read, or something in it is unknown, missing or of a wrong type.
+        If no recipe is given, it cannot be read, or a setting is unknown, missing or of a wrong type.
     """
-    path = required_path(path, "which recipe? (mdreel run recipe.toml)")
+    path = required_path(path, "no recipe given (mdreel run recipe.toml)")
     with failing_with(ExitCode.INPUT):
         content = read_toml(path)
     return requests_in(path, content, **of_command)

@@ -38,7 +38,7 @@ def align(
     n_workers: shared.Workers = 0,
     on_error: shared.OnError = "raise",
 ) -> None:
-    """Write a trajectory with each frame superposed on a reference, all atoms moved along."""
+    """Superpose each frame of a trajectory on a reference, and write all atoms."""
     check_window((begin, end, interval), (start, stop, step))
     check_reference(reference, reference_frame)
     check_usage(output, None, topology, None)

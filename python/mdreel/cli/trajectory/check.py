@@ -1,4 +1,4 @@
-"""``mdreel check``: all that is wrong with trajectories."""
+"""``mdreel check``: defects and irregular times of trajectories."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -34,14 +34,14 @@ def check(
             "--topology",
             metavar="FILE",
             group=shared.INPUT,
-            help="Topology or structure, whose number of atoms the trajectory must have.",
+            help="Topology or structure; the trajectory must have as many atoms.",
         ),
     ] = None,
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
     n_workers: shared.Workers = 0,
 ) -> None:
-    """Read every frame and report every defect; exits with 1 if there is one."""
+    """Read every frame and report every defect; the exit status is 1 if there is one."""
     from mdreel.trajectory.check import check as check_trajectory
 
     n_atoms = None
@@ -64,7 +64,7 @@ def check(
 
 
 def _facts(report: "Report") -> dict[str, object]:
-    """A report, under names that programs can rely on."""
+    """Return a report for JSON; its keys are stable."""
     return {
         "path": report.path,
         "format": report.format,
@@ -93,7 +93,7 @@ def _page(report: "Report") -> Iterator[str]:
 
 
 def _line(defect: "Defect", path: str) -> str:
-    """Where and what; messages of errors say it all, and begin with the path."""
+    """Return place and message of a defect; messages of errors begin with the path and contain the place."""
     if defect.message.startswith(f"{path}"):
         return f"{defect.kind}: {defect.message.removeprefix(path).lstrip(',: ')}"
     place = [f"frame {defect.frame}"] if defect.frame is not None else []

@@ -1,4 +1,4 @@
-"""``mdreel concat``: several files as one."""
+"""``mdreel concat``: several trajectory files joined into one."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,7 +17,7 @@ Examples:
 
 @command(examples=EXAMPLES)
 def concat(
-    segments: Annotated[list[Path], Argument(metavar="FILE...", help="Trajectories, in their order.")],
+    segments: Annotated[list[Path], Argument(metavar="FILE...", help="Trajectories, in the order to join them.")],
     output: written_files.Output,
     overlaps: Annotated[
         Literal["keep", "drop"],
@@ -35,7 +35,7 @@ def concat(
     n_workers: shared.Workers = 0,
     on_error: shared.OnError = "raise",
 ) -> None:
-    """Write several trajectories to one file, one after another."""
+    """Join several trajectories into one file."""
     check_usage(output, precision, topology, selection)
 
     from mdreel.trajectory.concat import concat as concat_trajectories

@@ -1,4 +1,4 @@
-"""``mdreel info``: what is in a trajectory."""
+"""``mdreel info``: atoms, frames, times, box, size and format of a trajectory."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ Facts = dict[str, Any]
 WORDS = {True: "yes", False: "no", None: "none"}
 
 FRAMES_SHOWN = 5
-"""Frames that are named of each kind of irregular time."""
+"""Number of frames listed for each kind of irregular time."""
 
 
 @command(examples=EXAMPLES)
@@ -33,12 +33,12 @@ def info(
             "--topology",
             metavar="FILE",
             group=shared.INPUT,
-            help="Topology or structure, to see whether it belongs to the trajectory.",
+            help="Topology or structure; the trajectory must have as many atoms.",
         ),
     ] = None,
     as_json: shared.AsJson = False,
 ) -> None:
-    """What is in a trajectory: atoms, frames, times, box, size, format."""
+    """Show atoms, frames, times, box, size and format of a trajectory."""
     from mdreel.trajectory.info import info as info_of
 
     with failing_with(ExitCode.INPUT):
@@ -59,13 +59,13 @@ def _topology(path: Path, n_atoms: int) -> Facts:
     with failing_with(ExitCode.INPUT):
         atoms = open_topology(path).atoms
     if len(atoms) != n_atoms:
-        message = f"{path} has {len(atoms)} atoms, the trajectory {n_atoms}: they do not belong together"
+        message = f"{path} has {len(atoms)} atoms, but the trajectory has {n_atoms}"
         raise CommandError(message, ExitCode.INPUT)
     return {"path": str(path), "n_residues": len(atoms.residues), "n_segments": len(atoms.segments)}
 
 
 def _page(facts: Facts) -> Iterator[str]:
-    """The facts in lines for people: the whole first, then what each file adds."""
+    """Yield the facts as lines: first those of the trajectory, then those of each file."""
     files = facts["files"]
     whole = {
         "atoms": f"{facts['n_atoms']:,}",
@@ -115,7 +115,7 @@ def _times(facts: Facts) -> str:
 
 
 def _irregular(facts: Facts) -> dict[str, str]:
-    """What a reader should know of the times before an average over time is taken."""
+    """Return irregular times, which distort averages over time: gaps, repeated times and steps back."""
     said = {}
     for name, text in (("gaps", "gaps"), ("repeated_times", "same time"), ("backward_times", "back in time")):
         if frames := facts[name]:
@@ -133,7 +133,7 @@ def _cell(box: list[float] | None) -> str:
 
 
 def _size(n_bytes: float) -> str:
-    """Bytes in the largest decimal unit, as disks are sold."""
+    """Format bytes in the largest decimal unit."""
     for unit, many in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n_bytes >= many:
             return f"{n_bytes / many:.3g} {unit}"

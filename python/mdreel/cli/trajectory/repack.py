@@ -1,4 +1,4 @@
-"""``mdreel repack``: a trajectory in H5MD, stored for the way in which it will be read."""
+"""``mdreel repack``: a trajectory in H5MD, with chunks that suit the expected access."""
 
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +32,7 @@ def repack(
         Option(
             choices=ACCESSES,
             group=STORAGE,
-            help="What will be read: whole frames, few atoms in all frames, or either.  [default: both]",
+            help="Expected access: whole frames, few atoms of all frames, or both.  [default: both]",
         ),
     ] = None,
     chunk: Annotated[
@@ -40,11 +40,11 @@ def repack(
         Option(
             metavar="FRAMESxATOMS",
             group=STORAGE,
-            help="Frames and atoms of a chunk, in place of what suits --access.",
+            help="Frames and atoms per chunk, instead of --access.",
         ),
     ] = None,
     compression: Annotated[
-        str, Option(choices=COMPRESSIONS, group=STORAGE, help="Whether chunks are compressed.")
+        str, Option(choices=COMPRESSIONS, group=STORAGE, help="Compression of the chunks.")
     ] = "none",
     level: Annotated[
         int | None,
@@ -64,7 +64,7 @@ def repack(
     verbose: shared.Verbose = False,
     n_workers: shared.Workers = 0,
 ) -> None:
-    """Write a trajectory to H5MD, stored for the way in which it will be read."""
+    """Write a trajectory to H5MD, with chunks that suit the way you will read it."""
     check_window((begin, end, interval), (start, stop, step))
     check_usage(output, None, topology, selection)
     sizes = _check_storage(output, access, chunk, compression, level, group)
@@ -99,14 +99,14 @@ def repack(
 def _check_storage(
     output: Path, access: str | None, chunk: str | None, compression: str, level: int | None, group: str
 ) -> tuple[int, int] | None:
-    """Refuse what cannot be meant, before anything is opened; return frames and atoms of a chunk."""
+    """Check the storage options before a file is opened, and return frames and atoms of a chunk."""
     from mdreel.errors import MismatchError
     from mdreel.trajectory.chunking import check_compression, parse_chunk
     from mdreel.trajectory.h5md_writer import check_group
     from mdreel.trajectory.output_file import H5MD, find_format
 
     if find_format(output).name != H5MD:
-        raise CommandError(f"{output}: a trajectory is repacked to H5MD: end it with .h5md or .h5", ExitCode.USAGE)
+        raise CommandError(f"{output}: repack writes H5MD; name the output .h5md or .h5", ExitCode.USAGE)
     if access is not None and chunk is not None:
         raise CommandError("give either --access or --chunk, not both", ExitCode.USAGE)
     try:

@@ -27,7 +27,7 @@ def split(
             metavar="FILE",
             group=shared.OUTPUT,
             help=(
-                "What the files are called: part.xtc stands for part-1.xtc, part-2.xtc, ...; "
+                "Name of the files: part.xtc stands for part-1.xtc, part-2.xtc, ...; "
                 f"{' '.join(written_files.EXTENSIONS)}"
             ),
         ),
@@ -45,7 +45,7 @@ def split(
     ] = None,
     frames_per_part: Annotated[
         int | None,
-        Option("--frames", metavar="N", minimum=1, group=shared.OUTPUT, help="Frames in each file but the last."),
+        Option("--frames", metavar="N", minimum=1, group=shared.OUTPUT, help="Frames in each file except the last."),
     ] = None,
     topology: written_files.Topology = None,
     selection: written_files.Selection = None,

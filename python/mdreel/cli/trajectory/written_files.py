@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mdreel.trajectory.write_report import Written
 
-# Endings of files that can be written. Help does not load the core, which defines them; a test compares.
+# Extensions of the output formats, as in the core, which `--help` does not load; a test compares both.
 EXTENSIONS = (".xtc", ".dcd", ".trr", ".nc", ".h5md", ".h5")
 
 Output = Annotated[
@@ -54,7 +54,7 @@ Selection = Annotated[
 
 
 def check_usage(output: Path, precision: float | None, topology: Path | None, selection: str | None) -> None:
-    """Refuse wrong usage, before a file is opened."""
+    """Check the options before a file is opened."""
     from mdreel.errors import MismatchError
     from mdreel.trajectory.output_file import check_settings
 
@@ -80,7 +80,7 @@ def selected(topology: Path | None, selection: str | None) -> "AtomGroup | None"
 
 @contextmanager
 def failing_by_file(inputs: list[Path]) -> Iterator[None]:
-    """Turn errors of a call that reads and writes into a `CommandError`: of input or of output, by their file."""
+    """Turn errors into a `CommandError` whose exit code tells whether an input or the output failed."""
     from mdreel.errors import MdreelError
 
     read = {str(path) for path in inputs}
