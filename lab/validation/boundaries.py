@@ -1,4 +1,4 @@
-"""What is done about periodic boundaries, and motion in time and space: against MDAnalysis."""
+"""Comparison of transformations, mean square displacements, ends of chains and densities with MDAnalysis."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NOTE = "the peer computes in single precision"
 
 
 def compare(_: Path) -> Iterator[Compared]:
-    """Compare."""
+    """Run all comparisons."""
     yield from transformations()
     yield from displacements()
     yield from chains_and_densities()
 
 
 def transformations() -> Iterator[Compared]:
-    """Compare positions in frames that were transformed."""
+    """Compare positions in transformed frames."""
     universe = MDAnalysis.Universe(datafiles.TPR, datafiles.XTC)
     protein, some = universe.select_atoms("protein"), universe.select_atoms("not name MW")[::7]
     for title, atoms, ours, theirs in (
@@ -52,7 +52,7 @@ def transformations() -> Iterator[Compared]:
 
 
 def displacements() -> Iterator[Compared]:
-    """Compare mean square displacements, in both ways, with the peer's pair by pair."""
+    """Compare mean square displacements, from Fourier transforms and from pairs, with the peer's from pairs."""
     for name, _, protein in systems():
         alpha = protein.select_atoms("name CA")
         for kind in ("xyz", "xy"):

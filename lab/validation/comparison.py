@@ -1,4 +1,4 @@
-"""What all comparisons have in common: the systems, differences, and what is allowed."""
+"""Systems, differences and tolerances, shared by all comparisons."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXACT, SINGLE, ANGLE = 1e-6, 1e-4, 1e-4
 
 @dataclass(frozen=True)
 class Compared:
-    """A comparison: the largest difference that was found, and the largest that is allowed."""
+    """A comparison: the largest difference found, and the largest allowed."""
 
     analysis: str
     system: str
@@ -38,7 +38,7 @@ class Compared:
 
 
 def systems() -> Iterator[tuple[str, MDAnalysis.Universe, MDAnalysis.AtomGroup]]:
-    """Give each system: its name, its Universe, and its protein."""
+    """Yield the name, Universe and protein of each system."""
     for name, (topology, trajectory, _) in SYSTEMS.items():
         universe = MDAnalysis.Universe(topology, trajectory)
         protein = universe.select_atoms("protein")
@@ -53,7 +53,7 @@ def apart(ours: Any, theirs: Any) -> float:
 
 
 def apart_round(ours: Any, theirs: Any) -> float:
-    """Return the largest difference of angles in degrees, round the circle."""
+    """Return the largest difference of angles in degrees, with their period of 360."""
     difference = np.abs(np.asarray(ours, float) - np.asarray(theirs, float)) % 360
     return float(np.minimum(difference, 360 - difference).max())
 
@@ -61,7 +61,7 @@ def apart_round(ours: Any, theirs: Any) -> float:
 def loaded_by_mdtraj(
     universe: MDAnalysis.Universe, protein: MDAnalysis.AtomGroup, folder: Path
 ) -> tuple[MDAnalysis.Universe, mdtraj.Trajectory]:
-    """Write a protein into a folder, and return it alone, as a Universe and as mdtraj has it."""
+    """Write a protein to files in a folder, and return it as a Universe and as a trajectory of mdtraj."""
     structure, trajectory = folder / "protein.pdb", folder / "protein.dcd"
     universe.trajectory[0]
     protein.write(structure)

@@ -1,8 +1,8 @@
 """Damage XTC files and count what mdreel notices: ``python lab/validation/damaged_xtc.py``.
 
-Each file has one piece of damage in the compressed coordinates of one of its frames. A plain decoder says whether a
-reader without further checks accepts the frame although its coordinates are others. The table counts these files, and
-those of them whose frame mdreel leaves out with ``on_error="skip"`` and reports in a check.
+Each file is damaged once, in the compressed coordinates of one frame. A plain decoder shows whether a reader without
+further checks accepts this frame with wrong coordinates. The table counts these files, and those of them whose frame
+mdreel skips with ``on_error="skip"`` and reports in a check.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def insert(random: np.random.Generator, content: bytes, start: int, end: int) ->
 
 
 def overwrite(*lengths: int) -> Damage:
-    """Return what overwrites as many bytes with random ones, with one of these lengths."""
+    """Return a function that overwrites as many bytes as one of these lengths with random bytes."""
 
     def damage(random: np.random.Generator, content: bytes, start: int, end: int) -> bytes:
         at = int(random.integers(start, end))
@@ -61,11 +61,11 @@ class Kind:
     Attributes
     ----------
     name : str
-        What it is called.
+        Name.
     damage : callable
-        What does it, between two bytes of a file.
+        Damages a file between two bytes.
     required : float
-        The part of the files that a plain decoder accepts of which mdreel must notice the damage.
+        Share of the files accepted by the plain decoder in which mdreel must detect the damage.
     """
 
     name: str
@@ -78,24 +78,24 @@ KINDS = (
     Kind("noise patch", overwrite(16, 32, 64), 50 / 67),
     Kind("bit flip", flip, 18 / 128),
 )
-"""What must be noticed is what an earlier experiment, with other files, has noticed by the counts of bytes alone."""
+"""The required shares are those that an earlier experiment with other files detected by counts of bytes alone."""
 
 LENGTHS = (4, 8, 16, 32, 64)
-"""Lengths of patches that are compared with one another on request, in bytes."""
+"""Lengths of patches for ``--lengths``, bytes."""
 
 
 @dataclass(frozen=True)
 class Sound:
-    """A file that nothing is wrong with.
+    """A file without damage.
 
     Attributes
     ----------
     content : bytes
-        All of it.
+        Content.
     starts : list of int
-        Where its frames begin.
+        Offsets of the frames, bytes.
     positions : set of bytes
-        The coordinates of its frames, as mdreel reads them.
+        Coordinates of the frames, as mdreel reads them.
     """
 
     content: bytes
@@ -130,21 +130,21 @@ def frames_of(source: Source) -> dict[int, bytes]:
 
 
 def judge(path: Path, sound: Sound, start: int) -> Counter[str]:
-    """Compare what a plain decoder makes of the damaged frame with what mdreel does.
+    """Compare the results of a plain decoder and of mdreel for a damaged frame.
 
     Parameters
     ----------
     path : Path
-        A file of which one frame is damaged.
+        File with one damaged frame.
     sound : Sound
-        The file before that.
+        The file before the damage.
     start : int
-        Where the damaged frame begins.
+        Offset of the damaged frame, bytes.
 
     Returns
     -------
     Counter
-        What happened, each word once.
+        Outcomes, each counted once.
     """
     before = plain_xtc.decode(sound.content[start:])
     try:
@@ -167,12 +167,12 @@ def judge(path: Path, sound: Sound, start: int) -> Counter[str]:
 
 
 def is_within(byte: int | None, start: int) -> bool:
-    """Return whether a byte is one of the frame that begins at `start`."""
+    """Return whether a byte belongs to the frame at `start`."""
     return byte is not None and start <= byte < start + 2**15
 
 
 def experiment(folder: Path, n_files: int, seed: int, kinds: Sequence[Kind] = KINDS) -> dict[str, Counter[str]]:
-    """Damage as many files, as many of them in each way."""
+    """Damage a number of files, equally many with each kind of damage."""
     random = np.random.default_rng(seed)
     sound, path = write_sound(folder / "sound.xtc"), folder / "damaged.xtc"
     counts: dict[str, Counter[str]] = {}
@@ -205,7 +205,7 @@ def table(counts: dict[str, Counter[str]]) -> str:
 
 
 def failures(counts: dict[str, Counter[str]]) -> list[str]:
-    """Return what is below what is required."""
+    """Return messages about shares below the required ones."""
     wrong = []
     for kind in KINDS:
         count = counts[kind.name]
@@ -217,7 +217,7 @@ def failures(counts: dict[str, Counter[str]]) -> list[str]:
 
 
 def main() -> int:
-    """Run the experiment, print the table, and return 1 if too much is missed."""
+    """Run the experiment, print the table, and return 1 if a share is too low."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=N_FILES, help="damaged files")
     parser.add_argument("--seed", type=int, default=SEED, help="of the random numbers")

@@ -1,4 +1,4 @@
-"""What iceoryx2 does when processes misbehave, for ``docs/design/012-channel.md``."""
+"""Behaviour of iceoryx2 after killed publishers and bad writes, for ``docs/design/012-channel.md``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE = 20.0
 
 
 def opened(name: str) -> tuple[Any, Any, Any]:
-    """Return a node, the service of frames and that of events."""
+    """Return a node, the service of frames and the service of events."""
     iox2.set_log_level(iox2.LogLevel.Error)
     node = iox2.NodeBuilder.new().create(iox2.ServiceType.Ipc)
     service = iox2.ServiceName.new(name)
@@ -28,7 +28,7 @@ def opened(name: str) -> tuple[Any, Any, Any]:
 
 
 def publish(name: str, n_frames: int) -> None:
-    """Publish frames that say, at both ends, whose they are and which."""
+    """Publish frames that contain process id and frame number at both ends."""
     _node, frames, events = opened(name)
     builder = frames.publisher_builder().initial_max_slice_len(N_BYTES)
     publisher = builder.backpressure_strategy(iox2.BackpressureStrategy.RetryUntilDelivered).create()
@@ -45,7 +45,7 @@ def publish(name: str, n_frames: int) -> None:
 
 
 def started(name: str, n_frames: int) -> subprocess.Popen[str]:
-    """Return a publisher's process."""
+    """Start a publisher and return its process."""
     command = (sys.executable, __file__, name, str(n_frames))
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -74,7 +74,7 @@ def kill_one(name: str, node: Any, frames: Any, events: Any) -> None:
         pass
     begin = time.monotonic()
     told = listener.timed_wait(iox2.Duration.from_secs(3))
-    print(f"who waits is told of the death: {bool(told)}, within {time.monotonic() - begin:.1f} s")
+    print(f"a waiting subscriber is notified of the death: {bool(told)}, within {time.monotonic() - begin:.1f} s")
     print("publishers that are listed after it:", frames.dynamic_config.number_of_publishers)
     print("cleaning up:", node.try_cleanup_dead_nodes())
     print("publishers that are listed then:", frames.dynamic_config.number_of_publishers)
@@ -114,7 +114,7 @@ def kill_many(name: str, frames: Any, node: Any) -> None:
 
 
 def main() -> None:
-    """Try it out, or be the publisher."""
+    """Run the experiments, or a publisher if a name is given."""
     if len(sys.argv) > 1:
         publish(sys.argv[1], int(sys.argv[2]))
         return

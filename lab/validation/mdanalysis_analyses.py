@@ -1,4 +1,4 @@
-"""Run every analysis of MDAnalysis as it is, on our executors and on our readers, and write the table of what works.
+"""Run every unmodified analysis of MDAnalysis on our executors and readers, and write a table of the results.
 
 ``python lab/validation/mdanalysis_analyses.py`` writes ``docs/mdanalysis-analyses.md``.
 """
@@ -25,9 +25,9 @@ import mdreel
 
 PAGE = Path(__file__).parents[2] / "docs" / "mdanalysis-analyses.md"
 COUNTERPARTS = {"AnalysisFromFunction": "from_function", "AnalysisBase": "AnalysisBase"}
-"""Our names where they are not MDAnalysis's."""
+"""Our names of classes that MDAnalysis calls differently."""
 SKIPPED: dict[str, str] = {}
-"""Why a class is not run."""
+"""Reasons for classes that are not run."""
 
 
 def analyses() -> list[type]:
@@ -45,7 +45,7 @@ def _below(kind: type) -> Iterator[type]:
 
 
 def line_of(kind: type, systems: Systems) -> str:
-    """Return the line of the table that is about an analysis."""
+    """Return the line of an analysis in the table."""
     name = kind.__name__
     ours = COUNTERPARTS.get(name, name)
     counterpart = f"`mdreel.{ours}`" if ours in mdreel.__all__ else ""
@@ -54,7 +54,7 @@ def line_of(kind: type, systems: Systems) -> str:
 
 
 def _found(kind: Any, systems: Systems) -> list[str]:
-    """Say what an analysis gives on our executors, and on our readers."""
+    """Return how results on our executors, and with our readers, compare with MDAnalysis's."""
 
     def run(**options: Any) -> Any:
         return made(kind, systems).run(**options).results
@@ -76,13 +76,13 @@ def _found(kind: Any, systems: Systems) -> list[str]:
 def _compared(expected: Any, run: Callable[[], Any]) -> str:
     try:
         found = run()
-    except Exception as error:  # noqa: BLE001 (whatever it is, it is what does not work)
+    except Exception as error:  # noqa: BLE001 (the table reports any failure)
         return f"fails: {type(error).__name__}"
     return _likeness(expected, found)
 
 
 def _likeness(one: Any, other: Any) -> str:
-    """Say how much alike results are."""
+    """Return in words how similar two results are."""
     pairs = list(_numbers(one, other))
     if all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs):
         return "same"
@@ -97,7 +97,7 @@ def _is_close(one: Any, other: Any) -> bool:
 
 
 def _numbers(one: Any, other: Any) -> Iterator[tuple[Any, Any]]:
-    """Go through what two results hold."""
+    """Yield the corresponding arrays of two results."""
     if isinstance(one, Mapping):
         yield np.array(sorted(map(str, one))), np.array(sorted(map(str, other)))
         for name in set(one) & set(other):

@@ -1,4 +1,4 @@
-"""Small systems, and how each analysis of MDAnalysis is made for one of them."""
+"""Small systems, and a constructor of each analysis of MDAnalysis for one of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Systems:
     Attributes
     ----------
     folder : Path
-        Where files may be written.
+        Folder for the files.
     """
 
     folder: Path
@@ -33,7 +33,7 @@ class Systems:
 
     @property
     def rna(self) -> Any:
-        """A strand of RNA whose atoms are displaced a little from frame to frame."""
+        """A strand of RNA with small displacements from frame to frame."""
         return mda.Universe(datafiles.RNA_PSF, str(self._written("rna", datafiles.RNA_PSF, datafiles.RNA_PDB)))
 
     @property
@@ -42,7 +42,7 @@ class Systems:
         return mda.Universe(datafiles.waterPSF, datafiles.waterDCD)
 
     def _written(self, name: str, topology: str, trajectory: str) -> Path:
-        """Write some frames of a trajectory as XTC, if that was not done."""
+        """Write some frames of a trajectory as XTC, unless the file exists."""
         path = self.folder / f"{name}.xtc"
         if not path.exists():
             universe, noise = mda.Universe(topology, trajectory), np.random.default_rng(1)
@@ -129,10 +129,10 @@ MAKERS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "WatsonCrickDist": ("rna", _strands),
     "closeContactGNMAnalysis": ("protein", lambda kind, u: kind(u, select="protein and resid 1-30")),
 }
-"""Of which system each class is made, and how, by its name."""
+"""System and constructor of each class, by its name."""
 
 
 def made(kind: type, systems: Systems) -> Any:
-    """Make an analysis of a small system; one whose class is not known here is an error."""
+    """Make an analysis of a small system; raise an error for an unknown class."""
     system, make = MAKERS[kind.__name__]
     return make(kind, getattr(systems, system))

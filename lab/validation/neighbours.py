@@ -1,4 +1,4 @@
-"""What is near to what: against MDAnalysis, mdtraj and GROMACS."""
+"""Comparison of pair counts, contacts and hydrogen bonds with MDAnalysis, mdtraj and GROMACS."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from MDAnalysis.analysis.hydrogenbonds.hbond_analysis import HydrogenBondAnalysi
 
 import mdreel
 
-SHARE = 1e-3  # of the pairs of a frame, those that single precision puts into the next bin
+SHARE = 1e-3  # share of the pairs of a frame that single precision may move to the next bin
 
 
 def compare(folder: Path) -> Iterator[Compared]:
-    """Compare; files go into a folder."""
+    """Run all comparisons with files in a folder."""
     for name, universe, protein in systems():
         yield from distributions(name, universe, protein, folder)
         yield from shares(name, universe, protein)

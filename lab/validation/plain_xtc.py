@@ -1,7 +1,7 @@
-"""A plain decoder of XTC frames, which checks nothing that decoding does not need.
+"""Plain decoder of XTC frames without any checks that decoding does not need.
 
-It stands for a reader without further checks: it accepts a frame if its groups of atoms can be followed to the last
-atom within the compressed bytes. It also reports what a reader could compare with the header of the frame.
+The decoder accepts a frame if it can decode the groups of atoms up to the last atom within the compressed bytes. It
+also reports values that a reader could compare with the header of the frame.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _RADICES = [_radix(index) for index in range(LAST_INDEX + 1)]
 
 
 class DecodeError(ValueError):
-    """The compressed bytes of a frame cannot be followed to the last atom."""
+    """The compressed bytes of a frame cannot be decoded up to the last atom."""
 
 
 @dataclass(frozen=True)
 class PlainFrame:
-    """A frame, decoded.
+    """A decoded frame.
 
     Attributes
     ----------
     integers : ndarray, shape (n_atoms, 3), int64
         Coordinates times the precision.
     least, largest : ndarray, shape (3,), int64
-        The extremes of each axis that the header claims.
+        Extremes of each axis from the header.
     n_bytes : int
-        Compressed bytes that the header claims.
+        Number of compressed bytes from the header.
     n_used : int
-        Compressed bytes that decoding has used.
+        Number of compressed bytes that decoding used.
     """
 
     integers: NDArray[np.int64]
@@ -55,18 +55,18 @@ class PlainFrame:
 
     @property
     def has_all_bytes(self) -> bool:
-        """Whether decoding has used as many bytes as the header claims."""
+        """Whether decoding used the number of bytes in the header."""
         return self.n_used == self.n_bytes
 
     @property
     def has_extremes(self) -> bool:
-        """Whether the coordinates have the extremes that the header claims."""
+        """Whether the coordinates have the extremes in the header."""
         least, largest = self.integers.min(axis=0), self.integers.max(axis=0)
         return bool((least == self.least).all() and (largest == self.largest).all())
 
 
 class _Bits:
-    """Bits of a stream, the first on top."""
+    """Bits of a stream, most significant first."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data + bytes(16)
@@ -93,7 +93,7 @@ class _Bits:
 
 
 def frame_bytes(frame: bytes) -> int:
-    """Return the size of a frame that begins with these bytes, as its header claims."""
+    """Return the size of a frame from its header."""
     return int(HEADER_BYTES + (struct.unpack_from(">i", frame, HEADER_BYTES - 4)[0] + 3) // 4 * 4)
 
 
@@ -103,17 +103,17 @@ def decode(frame: bytes) -> PlainFrame:
     Parameters
     ----------
     frame : bytes
-        The frame, and possibly more.
+        The frame, possibly followed by other bytes.
 
     Returns
     -------
     PlainFrame
-        Its coordinates, and what its header claims.
+        Its coordinates and header values.
 
     Raises
     ------
     DecodeError
-        If the groups of atoms cannot be followed to the last atom.
+        If the groups of atoms cannot be decoded up to the last atom.
     """
     (n_atoms,) = struct.unpack_from(">i", frame, 4)
     *extremes, index, n_bytes = struct.unpack_from(">8i", frame, 60)

@@ -1,4 +1,4 @@
-"""Profiles along axes: against MDAnalysis where its cell has right angles, and NumPy where it has not."""
+"""Comparison of profiles along axes with MDAnalysis for orthorhombic cells, and with NumPy for triclinic cells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUANTITIES = ("mass_density", "mass_density_stddev", "charge_density", "charge_d
 
 
 def compare(folder: Path) -> Iterator[Compared]:
-    """Compare; files go into a folder."""
+    """Run all comparisons with files in a folder."""
     for name, universe, protein in systems():
         if universe.dimensions is not None and (universe.dimensions[3:] != 90).any():
             yield from with_numpy(name, universe)
@@ -29,7 +29,7 @@ def compare(folder: Path) -> Iterator[Compared]:
 def with_mdanalysis(
     name: str, universe: MDAnalysis.Universe, protein: MDAnalysis.AtomGroup, folder: Path
 ) -> Iterator[Compared]:
-    """Compare in a cell with right angles, which the trajectory is given."""
+    """Compare in an orthorhombic cell, which is added to the trajectory."""
     trajectory = folder / "boxed.xtc"
     with MDAnalysis.Writer(str(trajectory), len(universe.atoms)) as writer:
         for _ in universe.trajectory:
@@ -50,7 +50,7 @@ def with_mdanalysis(
 
 
 def with_numpy(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
-    """Compare in a triclinic cell, of which the peer takes another volume, and leaves out atoms."""
+    """Compare in a triclinic cell, where MDAnalysis uses a wrong volume and omits atoms."""
     universe.trajectory[0]
     lengths = np.diagonal(universe.trajectory.ts.triclinic_dimensions)
     n_bins = (lengths // np.float32(BIN)).astype(int)

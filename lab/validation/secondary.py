@@ -1,4 +1,4 @@
-"""Secondary structure: against MDAnalysis and mdtraj."""
+"""Comparison of secondary structure with MDAnalysis and mdtraj."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from MDAnalysis.transformations import unwrap
 import mdreel
 
 MOST = 5
-"""Residues of all frames that single precision may put on the other side of an edge."""
+"""Number of residues in all frames that single precision may move across a threshold."""
 
 
 def compare(folder: Path) -> Iterator[Compared]:
-    """Compare; files go into a folder."""
+    """Run all comparisons with files in a folder."""
     for name, universe, protein in systems():
-        # The peers take hydrogens and chains as they are: not where the cell has broken them.
+        # The peers do not make molecules whole.
         whole = MDAnalysis.Universe(universe.filename, universe.trajectory.filename)
         if universe.dimensions is not None:
             whole.trajectory.add_transformations(unwrap(whole.select_atoms("protein")))

@@ -1,4 +1,4 @@
-"""Where atoms are, and how they lie to one another: against MDAnalysis, mdtraj and GROMACS."""
+"""Comparison of structural analyses with MDAnalysis, mdtraj and GROMACS."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mdreel.analysis.topology.torsions import torsions_of
 
 
 def compare(folder: Path) -> Iterator[Compared]:
-    """Compare; files go into a folder."""
+    """Run all comparisons with files in a folder."""
     for name, universe, protein in systems():
         yield from with_mdanalysis(name, universe, protein)
         yield from with_mdtraj(name, universe, protein, folder)
@@ -43,7 +43,7 @@ def with_mdanalysis(name: str, universe: MDAnalysis.Universe, protein: MDAnalysi
     for title, atoms, weights in (("RMSD", alpha, None), ("RMSD, weighted by mass", backbone, "mass")):
         ours = mdreel.RMSD(atoms, weights=weights).run().results.rmsd[:, 2]
         theirs = rms.RMSD(atoms, weights=weights).run().results.rmsd[:, 2]
-        # MDAnalysis finds the first frame up to 1e-6 Å from itself.
+        # The RMSD of the first frame from itself is up to 1e-6 Å with MDAnalysis.
         yield compared(title, apart(ours[1:], theirs[1:]), EXACT, "Å")
     universe.trajectory[0]
     reference = alpha.positions
@@ -97,7 +97,7 @@ def with_mdtraj(
     alone, loaded = loaded_by_mdtraj(universe, protein, folder)
     alpha = alone.select_atoms("name CA")
     theirs = 10 * mdtraj.rmsd(loaded, loaded, 0, atom_indices=alpha.ix)
-    # Of single precision, the square root of what is left of a frame and itself is 1e-3.
+    # In single precision, the RMSD of a frame from itself, a square root of rounding errors, is about 1e-3.
     yield Compared(
         "RMSD", name, "mdtraj", apart(mdreel.RMSD(alpha).run().results.rmsd[1:, 2], theirs[1:]), 1e-3, "Å", note
     )
@@ -106,7 +106,7 @@ def with_mdtraj(
         expected = dict(zip(map(tuple, four.tolist()), np.degrees(angles.T), strict=True))
         ours = mdreel.Dihedrals(alone.atoms, [kind]).run()
         found = dict(zip(map(tuple, ours.quadruples.tolist()), ours.results.angles.T, strict=True))
-        if name.endswith("cut"):  # mdtraj takes residues on both sides of a gap for neighbours
+        if name.endswith("cut"):  # mdtraj treats the residues on both sides of a gap as neighbours
             expected = {four: expected[four] for four in found}
         assert set(found) == set(expected), (name, kind)
         difference = apart_round([found[four] for four in expected], list(expected.values()))
@@ -119,7 +119,7 @@ def with_gmx(folder: Path) -> Iterator[Compared]:
 
     universe = MDAnalysis.Universe(datafiles.TPR, datafiles.XTC)
     protein = universe.select_atoms("protein")
-    universe.trajectory.add_transformations(unwrap(protein))  # as gmx does by itself
+    universe.trajectory.add_transformations(unwrap(protein))  # gmx does so by default
     whole, first = folder / "whole.xtc", folder / "first.gro"
     universe.atoms.write(whole, frames="all")
     universe.trajectory[0]

@@ -1,4 +1,4 @@
-"""What is computed after optimal superposition: against MDAnalysis and NumPy."""
+"""Comparison of analyses after superposition with MDAnalysis and NumPy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOMAINS = ["protein and name CA and resid 122:159", "protein and backbone and re
 
 
 def compare(folder: Path) -> Iterator[Compared]:
-    """Compare."""
+    """Run all comparisons."""
     for name, universe, _ in systems():
         yield from groups(name, universe)
         yield from averages(name, universe)
@@ -37,7 +37,7 @@ def groups(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
 
 
 def averages(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
-    """Compare mean positions, and fluctuations about them."""
+    """Compare mean positions and fluctuations."""
     note = "the peer moves coordinates in single precision"
     ours = mdreel.AverageStructure(universe, select=CORE).run().results
     theirs = align.AverageStructure(universe, select=CORE).run().results
@@ -53,7 +53,7 @@ def averages(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
 
 
 def components(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
-    """Compare covariance and what follows from it."""
+    """Compare covariances and principal components."""
     atoms = universe.select_atoms(DOMAINS[0])
     ours = mdreel.PCA(universe, select=DOMAINS[0]).run()
     x = np.array([atoms.positions.ravel() for _ in universe.trajectory], np.float64)

@@ -1,4 +1,4 @@
-"""Which surface is accessible: against mdtraj and GROMACS."""
+"""Comparison of solvent accessible surface areas with mdtraj and GROMACS."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mdreel.analysis.topology.radii import RADII, radii_of
 
 STEP = 25
 N_POINTS, PROBE = 960, 1.4
-FEW_POINTS = 3  # of 960, that single precision puts on the other side of an edge
+FEW_POINTS = 3  # number of the 960 points of an atom that single precision may move across an edge
 
 
 def compare(folder: Path) -> Iterator[Compared]:
-    """Compare; files go into a folder."""
+    """Run all comparisons with files in a folder."""
     has_gmx = shutil.which("gmx") is not None
     if not has_gmx:
         print("gmx is not installed: not compared", file=sys.stderr)
@@ -38,7 +38,7 @@ def with_mdtraj(name: str, atoms: MDAnalysis.AtomGroup, loaded: mdtraj.Trajector
     """Compare with mdtraj, which has the same points in single precision."""
     note = f"points of 960 on an atom; the peer computes in single precision; every {step}th frame"
     areas = mdreel.SASA(atoms, PROBE, N_POINTS).run(step=step).results
-    # Frame by frame: of several at once, mdtraj 1.11 gives areas after a thread's first that are a little too large.
+    # Frame by frame, because mdtraj 1.11 returns slightly too large areas for all but the first frame of each thread.
     theirs = 100 * np.concatenate([mdtraj.shrake_rupley(frame, PROBE / 10, N_POINTS) for frame in loaded])
     of_point = 4 * np.pi * (radii_of(atoms, None) + PROBE) ** 2 / N_POINTS
     yield Compared("SASA", name, "mdtraj", apart(areas.sasa / of_point, theirs / of_point), FEW_POINTS, "", note)
@@ -47,12 +47,12 @@ def with_mdtraj(name: str, atoms: MDAnalysis.AtomGroup, loaded: mdtraj.Trajector
 
 
 def with_gmx(name: str, atoms: MDAnalysis.AtomGroup, step: int, folder: Path) -> Iterator[Compared]:
-    """Compare with GROMACS, which has other points on its spheres."""
+    """Compare with GROMACS, which uses other points on the spheres."""
     structure, trajectory, output = folder / "surface.pdb", folder / "surface.xtc", folder / "area.xvg"
     atoms.universe.trajectory[0]
     atoms.write(structure)
     atoms.write(trajectory, frames=atoms.universe.trajectory[::step])
-    # By the first letter of a name: those of a protein alone, or CA would be calcium.
+    # Elements from the first letter of the names, which is valid for proteins; otherwise CA could be calcium.
     table = "".join(f"??? {element} {RADII[element] / 10}\n" for element in "HCNOS")
     (folder / "vdwradii.dat").write_text(table)
     command = ["gmx", "-nobackup", "sasa", "-s", structure, "-f", trajectory, "-o", output, "-surface", "all"]

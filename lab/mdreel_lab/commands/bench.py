@@ -25,12 +25,12 @@ Example:
   mdreel bench report results
 """
 
-bench = CommandGroup("bench", "Run benchmarks that scenarios describe, and compare them with published values.")
+bench = CommandGroup("bench", "Run benchmarks from scenario files and compare them with published values.")
 
 
 @bench.add(name="list", summary="List scenarios.", examples=LIST_EXAMPLES)
 def list_scenarios() -> None:
-    """List the scenarios that come with mdreel: names, titles and numbers of points at both sizes."""
+    """List the scenarios of mdreel: names, titles and numbers of points at both sizes."""
     from mdreel_lab.bench.plans import plan
     from mdreel_lab.bench.scenario import SIZES
     from mdreel_lab.bench.scenario_files import read_scenario, shipped
@@ -47,12 +47,10 @@ def list_scenarios() -> None:
 def run(
     scenarios: Annotated[
         list[str] | None,
-        Argument(metavar="SCENARIO...", help="Names of scenarios, as 2017-formats or '2024-*', or their files (TOML)."),
+        Argument(metavar="SCENARIO...", help="Scenarios: names such as 2017-formats or '2024-*', or TOML files."),
     ] = None,
-    everything: Annotated[
-        bool, Option("--all", group=shared.INPUT, help="All scenarios that come with mdreel.")
-    ] = False,
-    size: Annotated[Literal["small", "full"], Option("--size", group=shared.INPUT, help="How large.")] = "small",
+    everything: Annotated[bool, Option("--all", group=shared.INPUT, help="Run all scenarios of mdreel.")] = False,
+    size: Annotated[Literal["small", "full"], Option("--size", group=shared.INPUT, help="Size.")] = "small",
     schema: Annotated[
         bool,
         Option("--schema", group=shared.INPUT, help="Print the schema of scenarios (JSON Schema)."),
@@ -64,7 +62,7 @@ def run(
             "--output-folder",
             metavar="FOLDER",
             group=shared.OUTPUT,
-            help="Where records go, and where what was begun goes on.",
+            help="Folder of the records; a run continues from the records that it contains.",
         ),
     ] = None,
     data: Annotated[
@@ -73,7 +71,7 @@ def run(
             "--data",
             metavar="FOLDER",
             group=shared.OUTPUT,
-            help="Where trajectories are made and kept.  [default: data in the folder of records]",
+            help="Folder of the generated trajectories.  [default: data in the folder of records]",
         ),
     ] = None,
     shared: Annotated[
@@ -82,7 +80,7 @@ def run(
             "--shared",
             metavar="FOLDER",
             group=shared.OUTPUT,
-            help="A folder on a file system that all nodes have, for scenarios that exchange frames there.",
+            help="Folder on a file system that all nodes share, for scenarios that exchange frames through files.",
         ),
     ] = None,
     hosts: Annotated[
@@ -91,7 +89,7 @@ def run(
             "--hosts",
             metavar="NAME[=ADDRESS],...",
             group=shared.INPUT,
-            help="Nodes between which frames are exchanged.  [default: made on this machine, by root]",
+            help="Nodes that exchange frames.  [default: virtual nodes on this machine, which need root]",
         ),
     ] = None,
     launcher: Annotated[
@@ -100,7 +98,7 @@ def run(
             "--launcher",
             metavar="COMMAND",
             group=shared.INPUT,
-            help="Runs the command after it on a node: 'srun --overlap --nodes=1 --ntasks=1 --nodelist={host}'.",
+            help="Prefix that runs a command on a node: 'srun --overlap --nodes=1 --ntasks=1 --nodelist={host}'.",
         ),
     ] = None,
     with_report: Annotated[
@@ -108,19 +106,19 @@ def run(
         Option(
             "--report/--no-report",
             group=shared.OUTPUT,
-            help="Make tables and figures at the end, in the folder report within that of the records.",
+            help="Make tables and figures at the end, in the subfolder report of the records.",
         ),
     ] = True,
     quiet: Annotated[bool, Option("-q", "--quiet", group=shared.OUTPUT, help="No progress.")] = False,
 ) -> None:
-    """Run scenarios, each point in a process of its own; what was done before is not run again."""
+    """Run scenarios, each point in a separate process; points with a record are not run again."""
     from mdreel_lab.bench.scenario_files import find_scenarios, schema_of_scenarios, shipped
 
     if schema:
         echo_json(schema_of_scenarios(), indent=2)
         return
     if bool(scenarios) == everything:
-        raise CommandError("which scenarios? Give names (mdreel bench list) or files, or --all", ExitCode.USAGE)
+        raise CommandError("give either names or files of scenarios (see mdreel bench list) or --all", ExitCode.USAGE)
     if folder is None:
         raise CommandError("give the folder of the records: -o FOLDER", ExitCode.USAGE)
     if (hosts is None) != (launcher is None):
@@ -161,11 +159,11 @@ def report(
             "--output-folder",
             metavar="FOLDER",
             group=shared.OUTPUT,
-            help="Where the report goes.  [default: report in the folder of the records]",
+            help="Folder of the report.  [default: report in the folder of the records]",
         ),
     ] = None,
 ) -> None:
-    """Make tables (Markdown, CSV) and figures (PNG, SVG) of records, published values beside ours."""
+    """Make tables (Markdown, CSV) and figures (PNG, SVG) that compare records with published values."""
     from mdreel_lab.bench.report import write_reports
 
     with failing_with(ExitCode.INPUT):

@@ -37,13 +37,13 @@ def predict(
             "--scheme",
             metavar="NAME",
             group=MODEL,
-            help="Way of running; give it again for more. An unknown one lists all.  "
+            help="Scheme to simulate; may be repeated. An unknown name lists all schemes.  "
             f"[default: {', '.join(_DEFAULT_SCHEMES)}]",
         ),
     ] = None,
     ranks: Annotated[
         str,
-        Option("--ranks", metavar="N,N,...", group=MODEL, help="Numbers of ranks, each on a core of its own."),
+        Option("--ranks", metavar="N,N,...", group=MODEL, help="Numbers of ranks, each on its own core."),
     ] = _DEFAULT_RANKS,
     cluster: Annotated[
         str,
@@ -51,7 +51,7 @@ def predict(
             "--cluster",
             metavar="NAME|FILE",
             group=MODEL,
-            help="comet, present-day, or a TOML file like theirs.",
+            help="comet, present-day, or a TOML file with the same entries.",
         ),
     ] = "comet",
     settings: Annotated[
@@ -60,7 +60,7 @@ def predict(
             "--set",
             metavar="NAME=NUMBER",
             group=MODEL,
-            help="Another number of the cluster, such as interconnect.connect_s=0.001; give it again for more.",
+            help="Change a parameter of the cluster, such as interconnect.connect_s=0.001; may be repeated.",
         ),
     ] = None,
     calibrate: Annotated[
@@ -69,7 +69,7 @@ def predict(
             "--calibrate",
             metavar="FILE",
             group=MODEL,
-            help="Record of a run (--timing), which says what a frame takes.  [default: the RMSD of AdK 600x, 2019]",
+            help="Record (--timing) of a run that gives the cost of a frame.  [default: the RMSD of AdK 600x, 2019]",
         ),
     ] = None,
     n_frames: Annotated[
@@ -84,7 +84,7 @@ def predict(
     ] = None,
     repeats_of_compute: Annotated[
         int,
-        Option("--workload", metavar="W", minimum=1, group=MODEL, help="How often each frame is computed."),
+        Option("--workload", metavar="W", minimum=1, group=MODEL, help="Number of computations for each frame."),
     ] = 1,
     n_repeats: Annotated[
         int,
@@ -97,7 +97,7 @@ def predict(
             help="Simulations of each point.",
         ),
     ] = 5,
-    seed: Annotated[int, Option("--seed", metavar="N", minimum=0, group=MODEL, help="Of what is left to chance.")] = 0,
+    seed: Annotated[int, Option("--seed", metavar="N", minimum=0, group=MODEL, help="Seed of the random numbers.")] = 0,
     output: Annotated[
         Path | None,
         Option(
@@ -118,22 +118,22 @@ def predict(
             "--table",
             metavar="FILE",
             group=shared.OUTPUT,
-            help="Write how far the model is from each point published in 2019 (Markdown), and nothing else.",
+            help="Write only a table of the errors against all points published in 2019 (Markdown).",
         ),
     ] = None,
     force: shared.Force = False,
 ) -> None:
-    """Simulate how ways of running an analysis scale on a cluster. What it prints was not measured.
+    """Simulate how an analysis scales on a cluster with different schemes. The output is simulated, not measured.
 
-    Nodes, their network, the file system and rank 0 are modelled, with the numbers of one cluster. The equations,
-    where the numbers are from, and how far the model is from what was published: docs/prediction.md.
+    The model contains nodes, network, file system and rank 0, with the parameters of a cluster. docs/prediction.md has
+    its equations, the origin of the parameters, and its errors against published values.
     """
     from mdreel_lab.prediction.cluster import read_cluster
     from mdreel_lab.prediction.schemes import SCHEMES, scheme_of
     from mdreel_lab.prediction.simulate import scaling
 
     if table is not None and (output is not None or plot is not None):
-        raise CommandError("--table writes nothing else: give it without --output and --plot", ExitCode.USAGE)
+        raise CommandError("--table excludes --output and --plot: leave them out", ExitCode.USAGE)
     for path in (output, plot, table):
         if path is not None:
             _check(path, force)
@@ -161,7 +161,7 @@ def predict(
 
 
 def _check(path: Path, force: bool) -> None:
-    """Check an output before anything is simulated."""
+    """Check an output before the simulation."""
     from mdreel.foundation.atomic_files import check_target
     from mdreel.results.figure import EXTENSIONS, check_figure
     from mdreel.results.files import check_output
@@ -177,30 +177,30 @@ def _check(path: Path, force: bool) -> None:
 
 
 def _numbers(text: str) -> list[int]:
-    """Understand numbers of ranks."""
+    """Parse numbers of ranks."""
     try:
         numbers = sorted({int(part) for part in text.split(",")})
     except ValueError:
         numbers = []
     if not numbers or numbers[0] < 1:
-        raise CommandError(f"--ranks {text}: must be whole numbers from 1 on, with commas between them", ExitCode.USAGE)
+        raise CommandError(f"--ranks {text}: must be positive integers, separated by commas", ExitCode.USAGE)
     return numbers
 
 
 def _settings(texts: list[str]) -> dict[str, float]:
-    """Understand other numbers of a cluster."""
+    """Parse parameters of a cluster."""
     found = {}
     for text in texts:
         name, _, number = text.partition("=")
         try:
             found[name.strip()] = float(number)
         except ValueError:
-            raise CommandError(f"--set {text}: must be a name, =, and a number", ExitCode.USAGE) from None
+            raise CommandError(f"--set {text}: must have the form NAME=NUMBER", ExitCode.USAGE) from None
     return found
 
 
 def _workload(scheme: str, record: Path | None, times: int, n_frames: int | None) -> "Workload":
-    """Say what a frame takes: as measured, or as published."""
+    """Return the workload of a scheme, from a record or the published values."""
     from mdreel_lab.prediction.calibrate import workload_of
     from mdreel_lab.prediction.published import published_workload, series_of
 
@@ -226,7 +226,7 @@ def _points(names: list[str], times: int) -> "dict[str, Series]":
 
 
 def _print(scalings: "dict[str, Scaling]", points: "dict[str, Series]", machine: "Cluster") -> None:
-    """Print what was simulated, as text."""
+    """Print the simulated scaling."""
     from mdreel_lab.prediction.schemes import SCHEMES
 
     echo(f"Simulated, not measured: {machine.title}")

@@ -1,4 +1,4 @@
-"""What a cluster would do: a model of nodes, file system and network, in which runs are simulated.
+"""Simulations of runs on a cluster, with a model of its nodes, file system and network.
 
-Whatever comes from here was not measured, and says so wherever it is shown.
+All outputs are labelled as simulated, not measured.
 """

@@ -1,4 +1,4 @@
-"""Calibration: what a run that was measured says of a frame."""
+"""Workloads from measured runs."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from mdreel.timing.timing import Timing
 from mdreel_lab.prediction.workload import Workload
 
 DEFAULT_RESULT_BYTES = 16.0
-"""Results of a frame where spans do not tell: its time and one number."""
+"""Size of the results of a frame if the spans do not record it: a time and one number."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,17 @@ class Measured:
 
 
 def workload_of(timing: Timing, title: str = "as measured") -> Workload:
-    """Return the workload that a measured run had.
+    """Return the workload of a measured run.
 
-    What a frame takes is the summed time of all workers by kind, divided by frames: a run of one worker says best what
-    it takes alone. Waiting, merging and communication are not the frame's; the model has its own.
+    The cost of a frame is the summed time of all workers by kind, divided by the number of frames; a run with one
+    worker gives the best estimate. Waiting, merging and communication are left out, because the model computes them.
 
     Parameters
     ----------
     timing : Timing
-        What was measured.
+        Timing of the run.
     title : str
-        What it is, in words.
+        Title of the workload.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def workload_of(timing: Timing, title: str = "as measured") -> Workload:
     measured = _sums(timing)
     seconds = measured.seconds
     if n_frames < 1 or seconds["compute"] + seconds["read"] + seconds["decompress"] <= 0:
-        raise MismatchError(f"{title}: the record has no frames that were read or computed, so nothing to go by")
+        raise MismatchError(f"{title}: the record contains no frame that was read or computed; calibrate with another")
     results = measured.n_bytes["communicate"] / n_frames
     return Workload(
         title=title,
@@ -77,7 +77,7 @@ def _sums(timing: Timing) -> Measured:
 
 
 def _opening_s(timing: Timing) -> float:
-    """The topology, which one process reads, and the opening of a worker at its quickest, s."""
+    """Return the time for the topology, which one process reads, plus the fastest opening of a worker, s."""
     spans = timing.spans
     durations = (spans["stop_ns"] - spans["start_ns"]).astype(np.float64) * 1e-9
     opening = spans["kind"] == KINDS.index("open")

@@ -1,4 +1,4 @@
-"""Chance: how ranks differ, and which requests are held up."""
+"""Random numbers of a simulation: speeds of ranks and stalled requests."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,14 @@ from mdreel_lab.prediction.cluster import Cluster, Storage
 
 @dataclass(frozen=True)
 class Chance:
-    """What is drawn for a simulation, before it begins: the same for the same seed, whatever the scheme.
+    """The random numbers of a simulation, which depend on the seed and not on the scheme.
 
     Attributes
     ----------
     slowness : ndarray, shape (n_ranks,), float64
-        How much longer than usual each rank takes for its work.
+        Time of each rank for its work, relative to the usual time.
     opening_stalls, message_stalls : ndarray, shape (n_ranks,), float64
-        For how long each rank's opening of a shared file, and its first message to another node, are held up, s;
-        0 for most.
+        Stall of each rank when it opens a shared file, and at its first message to another node, s; mostly 0.
     """
 
     slowness: NDArray[np.float64]
@@ -27,9 +26,9 @@ class Chance:
 
 
 def draw(cluster: Cluster, n_ranks: int, seed: int) -> Chance:
-    """Draw for a simulation.
+    """Draw the random numbers of a simulation.
 
-    A rank that is alone on its node is as fast as usual: what ranks differ by comes from their neighbours.
+    A single rank has the usual speed, because differences between ranks come from their neighbours on a node.
     """
     speed, opening, message = (np.random.default_rng((seed, stream)) for stream in range(3))
     spread = cluster.speed_spread if n_ranks > 1 else 0.0
@@ -41,7 +40,7 @@ def draw(cluster: Cluster, n_ranks: int, seed: int) -> Chance:
 
 
 def stalls(storage: Storage, generator: np.random.Generator, n_requests: int) -> NDArray[np.float64]:
-    """Draw for how long each of some requests is held up, s."""
+    """Draw the stalls of requests, s."""
     chosen, sizes = generator.random((2, n_requests))
     low, high = storage.stall_shortest_s, storage.stall_longest_s
     # The inverse of the distribution function of Pareto's distribution of exponent 1 between low and high.

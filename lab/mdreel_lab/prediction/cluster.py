@@ -1,4 +1,4 @@
-"""Clusters: nodes, the network between them, and the file system that they share, as numbers."""
+"""Parameters of clusters: nodes, network and file system."""
 
 import math
 import tomllib
@@ -19,21 +19,20 @@ _WHOLE = {"cores_per_node", "n_targets", "n_stripes", "stripe_bytes"}
 
 @dataclass(frozen=True)
 class Interconnect:
-    """The network; messages and what is read go over the same links.
+    """The network, whose links carry messages and file data.
 
     Attributes
     ----------
     link_bytes_per_s : float
-        What a node's link carries, bytes/s.
+        Bandwidth of the link of a node, bytes/s.
     latency_s : float
-        How long a small message is under way, s.
+        Latency of a small message, s.
     connect_s : float
-        How long it takes until two processes of different nodes can exchange their first message, s. A process sets
-        up one connection after another.
+        Time to connect two processes of different nodes, s. A process sets up one connection after another.
     message_s : float
-        What the receiving process does for each message, s.
+        Time of the receiving process for each message, s.
     array_bytes_per_s : float
-        How fast one process gets a whole global array, bytes/s.
+        Rate at which one process reads a whole global array, bytes/s.
     """
 
     link_bytes_per_s: float
@@ -50,30 +49,30 @@ class Storage:
     Attributes
     ----------
     opens_per_s : float
-        Files that the metadata server opens, 1/s.
+        Rate at which the metadata server opens files, 1/s.
     request_s : float
-        How long a server takes to answer one request when it has nothing else to do, s.
+        Time of an idle server for one request, s.
     open_s : float
-        How long a reader of frames takes to open one more file, with its index, s.
+        Time of a reader to open a further file with its index, s.
     close_s : float
-        How long it takes to close one, s.
+        Time of a reader to close a file, s.
     shared_frame_s : float
-        What the lock costs each time that a frame is read from a file that other ranks read, too, s.
+        Time for the lock at each read of a frame from a file that other ranks read, too, s.
     chain_frame_s : float
-        What reading several files as one costs a frame, s.
+        Additional time for each frame if several files are read as one, s.
     n_targets : int
-        Object storage targets.
+        Number of object storage targets.
     target_bytes_per_s : float
-        What each of them gives, bytes/s.
+        Rate of each target, bytes/s.
     n_stripes : int
-        Over how many targets one file is striped.
+        Number of targets that hold a file.
     stripe_bytes : int
-        How many consecutive bytes lie on one of them.
+        Size of a stripe, bytes.
     stall_probability : float
-        How many of the requests that another node makes while nodes share a file are held up. A request is opening the
-        file, or connecting to another process.
+        Share of requests that stall while several nodes share a file. A request opens the file, or connects to a
+        process of another node.
     stall_shortest_s, stall_longest_s : float
-        For how long they are held up: Pareto's distribution of exponent 1, cut off, s.
+        Range of the lengths of stalls, which follow a Pareto distribution of exponent 1, s.
     """
 
     opens_per_s: float
@@ -92,7 +91,7 @@ class Storage:
 
     @property
     def stall_mean_s(self) -> float:
-        """How long a request is held up on average, of those that are, s."""
+        """Mean length of a stall, s."""
         low, high = self.stall_shortest_s, self.stall_longest_s
         return low if low == high else low * high / (high - low) * math.log(high / low)
 
@@ -104,11 +103,11 @@ class Cluster:
     Attributes
     ----------
     title : str
-        What it is, in words.
+        Description.
     cores_per_node : int
         Cores of a node, with one rank on each.
     speed_spread : float
-        Standard deviation of the logarithm of how long ranks of one node take for the same work.
+        Standard deviation of the logarithm of the times of ranks of one node for the same work.
     interconnect : Interconnect
         The network.
     storage : Storage
@@ -122,32 +121,32 @@ class Cluster:
     storage: Storage
 
     def n_nodes(self, n_ranks: int) -> int:
-        """Return how many nodes so many ranks fill."""
+        """Return the number of nodes that hold `n_ranks` ranks."""
         return -(-n_ranks // self.cores_per_node)
 
     def node_of(self, rank: int) -> int:
-        """Return the node of a rank: they fill one node after another."""
+        """Return the node of a rank; ranks fill one node after another."""
         return rank // self.cores_per_node
 
     def changed(self, settings: Mapping[str, float]) -> "Cluster":
-        """Return the cluster with other numbers.
+        """Return the cluster with some parameters changed.
 
         Parameters
         ----------
         settings : mapping of str to float
-            By name: that of a field, or as ``interconnect.connect_s``.
+            Values by name, such as ``speed_spread`` or ``interconnect.connect_s``.
 
         Raises
         ------
         MismatchError
-            If there is no such number, or it cannot be that large or small.
+            If a name is unknown, or a value is out of range.
         """
         tables = table_of(self)
         for name, value in settings.items():
             part, _, field = name.rpartition(".")
             table = tables.get(part) if part else tables
             if not isinstance(table, dict) or isinstance(table.get(field), dict | str | None):
-                raise MismatchError(f"a cluster has no number {name!r}; it has {', '.join(_numbers(tables))}")
+                raise MismatchError(f"unknown parameter of a cluster {name!r}; known: {', '.join(_numbers(tables))}")
             table[field] = int(value) if field in _WHOLE and float(value).is_integer() else value
         try:
             return _cluster(tables, "settings")
@@ -162,17 +161,17 @@ def named_clusters() -> list[str]:
 
 
 def read_cluster(name: str | Path) -> Cluster:
-    """Read the numbers of a cluster.
+    """Read the parameters of a cluster.
 
     Parameters
     ----------
     name : str or path
-        One of `named_clusters`, or a TOML file with the same names in it.
+        One of `named_clusters`, or a TOML file with the same entries.
 
     Raises
     ------
     FormatError
-        If something in the file is missing, unknown, or no number that it can be.
+        If an entry of the file is missing, unknown or out of range.
     OSError
         If the file cannot be read.
     """
@@ -194,7 +193,7 @@ def read_cluster(name: str | Path) -> Cluster:
 
 
 def table_of(cluster: Cluster) -> dict[str, Any]:
-    """Return the numbers of a cluster as its file has them."""
+    """Return the parameters of a cluster in the form of its file."""
     own = {field.name: getattr(cluster, field.name) for field in fields(cluster)}
     for part in ("interconnect", "storage"):
         own[part] = {field.name: getattr(own[part], field.name) for field in fields(own[part])}
@@ -219,12 +218,12 @@ def _cluster(table: Mapping[str, Any], where: str) -> Cluster:
 
 
 def build(kind: type[T], table: object, where: str) -> T:
-    """Make a class of numbers from a table of a file, with everything in it checked.
+    """Check a table of a file and make an object of class `kind` from it.
 
     Raises
     ------
     FormatError
-        If something is missing, unknown, or no number that it can be.
+        If an entry is missing, unknown or out of range.
     """
     if not isinstance(table, Mapping):
         raise FormatError(f"{where}: missing")
@@ -242,7 +241,7 @@ def build(kind: type[T], table: object, where: str) -> T:
 
 
 def _check_number(name: str, value: object, where: str) -> None:
-    """Check that a number is one, and can be what its name says."""
+    """Check that a value is a number in the range of its parameter."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value):  # type: ignore[arg-type]
         raise FormatError(f"{where}: {name} must be a number, not {value!r}")

@@ -1,7 +1,8 @@
-"""Communication: how results come to rank 0.
+"""Communication of results to rank 0.
 
-Open MPI gathers by the size of blocks: from 6,000 bytes on it receives from one rank after another, in
-their order, and smaller blocks of many ranks come along a binomial tree (its ``coll_tuned_decision_fixed.c``).
+The algorithm of a gather in Open MPI depends on the size of the blocks (``coll_tuned_decision_fixed.c``). Blocks of
+6,000 bytes and more are received from one rank after another, in order; smaller blocks of many ranks move along a
+binomial tree.
 """
 
 import math
@@ -19,7 +20,7 @@ LARGE_COMMUNICATOR, SMALL_COMMUNICATOR = 60, 10
 
 
 def begin_communication(stage: Stage) -> None:
-    """Let ranks communicate as soon as they come to it."""
+    """Start the processes that communicate the results of the ranks."""
     process = stage.environment.process
     if stage.scheme.communication == "global-arrays":
         for rank in range(stage.n_ranks):
@@ -33,7 +34,7 @@ def begin_communication(stage: Stage) -> None:
 
 
 def is_tree(stage: Stage) -> bool:
-    """Whether MPI_Gather takes a binomial tree."""
+    """Return whether MPI_Gather uses a binomial tree."""
     n_bytes = math.ceil(stage.workload.n_frames / stage.n_ranks) * stage.workload.result_bytes
     if n_bytes > LINEAR_FROM_BYTES:
         return False
@@ -41,7 +42,7 @@ def is_tree(stage: Stage) -> bool:
 
 
 def _receive_in_order(stage: Stage) -> Steps:
-    """Receive from each rank, on rank 0; a rank is done when it was received from."""
+    """Receive from each rank on rank 0, which ends the communication of that rank."""
     yield stage.has_left_loop[0]
     for rank in range(1, stage.n_ranks):
         yield stage.has_left_loop[rank]
@@ -51,7 +52,7 @@ def _receive_in_order(stage: Stage) -> Steps:
 
 
 def _send_along_tree(stage: Stage, rank: int, has_sent: "list[Event]") -> Steps:
-    """Receive from the ranks below in the tree, and send all that to the one above."""
+    """Receive from the ranks below in the tree, and send all results to the rank above."""
     yield stage.has_left_loop[rank]
     step, n_frames = 1, int(stage.ledger.n_frames[rank])
     while rank + step < stage.n_ranks and not rank & step:
@@ -65,7 +66,7 @@ def _send_along_tree(stage: Stage, rank: int, has_sent: "list[Event]") -> Steps:
 
 
 def _message(stage: Stage, sender: int, receiver: int, n_frames: int) -> Steps:
-    """Send results of so many frames."""
+    """Send the results of `n_frames` frames."""
     environment, network = stage.environment, stage.cluster.interconnect
     seconds = network.message_s
     n_bytes = n_frames * stage.workload.result_bytes
@@ -79,19 +80,19 @@ def _message(stage: Stage, sender: int, receiver: int, n_frames: int) -> Steps:
 
 
 def _connecting_s(stage: Stage, rank: int) -> float:
-    """How long a rank's first message to another node takes to be possible, s."""
+    """Return the time before a rank can send its first message to another node, s."""
     return stage.cluster.interconnect.connect_s + _stall_s(stage, rank)
 
 
 def _stall_s(stage: Stage, rank: int) -> float:
-    """For how long the connection is held up, s."""
+    """Return the stall of the connection, s."""
     return float(stage.chance.message_stalls[rank]) if stage.are_held_up else 0.0
 
 
 def _put_and_get(stage: Stage, rank: int) -> Steps:
-    """Put a rank's results into the global array; rank 0 gets all of it, as the paper's scripts do: without waiting.
+    """Put the results of a rank into the global array, which rank 0 reads without waiting, as in the paper's scripts.
 
-    Processes are connected when the array is made, before anything is timed.
+    The processes connect when they create the array, before the timing starts.
     """
     environment, network = stage.environment, stage.cluster.interconnect
     yield stage.has_left_loop[rank]

@@ -1,6 +1,6 @@
-"""Demand: ranks that take the next blocks when they are free, and copies of those that are late.
+"""Simulated scheduling on demand: free ranks take the next blocks, and copies of late tasks.
 
-The rules are those of `mdreel.execution.executors.tasks`, in the time of the simulation.
+The rules are those of `mdreel.execution.executors.tasks`, in simulated time.
 """
 
 from collections.abc import Generator
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from simpy import Event
 
 BLOCKS_PER_RANK = 16
-"""Into how many blocks a trajectory is cut for each rank."""
+"""Number of blocks of a trajectory for each rank."""
 
 _PAUSE_SECONDS = 0.005
 
 
 @dataclass(eq=False)
 class Task:
-    """Blocks that somebody does.
+    """Blocks that a rank runs.
 
     Attributes
     ----------
     n_blocks, n_frames : int
-        How many.
+        Numbers of blocks and frames.
     since : float
-        When they were begun, s.
+        Start, s.
     done : simpy.Event
-        Happens when whoever is first has done them.
+        Event that the first rank to finish the task triggers.
     """
 
     n_blocks: int
@@ -44,7 +44,7 @@ class Task:
 
 
 class Demand:
-    """Hands out the blocks of a simulated run.
+    """Scheduler of a simulated run.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Demand:
     Attributes
     ----------
     n_copies : int
-        TaskScheduler that were handed out once more.
+        Number of copies of late tasks.
     """
 
     def __init__(self, stage: Stage) -> None:
@@ -70,7 +70,7 @@ class Demand:
         self.n_copies = 0
 
     def loop(self, rank: int) -> Steps:
-        """Do a rank's loop, from when it has opened the trajectory until all blocks are done."""
+        """Run the loop of a rank, after it has opened the trajectory, until all blocks are done."""
         stage, environment = self._stage, self._stage.environment
         yield from self._meet()
         stage.ledger.loop_began[rank] = environment.now
@@ -89,7 +89,7 @@ class Demand:
                 yield from self._do(rank, late)
 
     def _meet(self) -> Steps:
-        """Wait until all ranks have opened the trajectory: a round begins at a barrier."""
+        """Wait at a barrier until all ranks have opened the trajectory."""
         self._n_opened += 1
         if self._n_opened == self._stage.n_ranks:
             self._all_opened.succeed()
@@ -112,7 +112,7 @@ class Demand:
         return task
 
     def _do(self, rank: int, task: Task) -> Steps:
-        """Do a task, or give it up when somebody else has done it first."""
+        """Run a task, or stop it when another rank has finished its copy."""
         stage, began = self._stage, self._stage.environment.now
         cost = frame_cost(stage, rank)
         seconds = task.n_frames * (cost.read_s + cost.rest_s)
@@ -134,7 +134,7 @@ class Demand:
             self._all_done.succeed()
 
     def _watch(self, task: Task) -> Steps:
-        """Hand out a task once more when it is late, as soon as a rank has nothing to do."""
+        """Give a copy of a task to an idle rank when the task is late."""
         environment = self._stage.environment
         while task in self._running and self._running[task] == 1:
             pace = self._block_seconds / self._n_finished if self._n_finished else None
@@ -144,11 +144,11 @@ class Demand:
                 self.n_copies += 1
                 self._idle.pop(0).succeed(task)
                 return
-            # Nobody is idle, or it is early: ranks look again every few milliseconds.
+            # No rank is idle, or the task is not late yet: ranks check again every few milliseconds.
             yield environment.timeout(max(due - environment.now, _PAUSE_SECONDS))
 
     def _wait_for_late(self) -> "Generator[Event, Any, Task | None]":
-        """Wait until a task is late, or all is done; give the task."""
+        """Wait until a task is late and return it, or return None when all tasks are done."""
         called = self._stage.environment.event()
         self._idle.append(called)
         yield called | self._all_done

@@ -1,4 +1,4 @@
-"""The figure: time, speed-up and efficiency over ranks, simulated, with published points beside."""
+"""Figure of simulated time, speed-up and efficiency over ranks, with published points."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -24,11 +24,11 @@ def draw(scalings: Mapping[str, Scaling], points: Mapping[str, Series], title: s
     Parameters
     ----------
     scalings : mapping of str to Scaling
-        Simulated, by scheme: lines.
+        Simulated values by scheme, drawn as lines.
     points : mapping of str to Series
-        Published, by scheme: open marks; schemes that are not in `scalings` are left out.
+        Published values by scheme, drawn as open markers if the scheme is in `scalings`.
     title : str
-        What was simulated, and where.
+        Workload and cluster.
     """
     import matplotlib
     from matplotlib.figure import Figure as NewFigure

@@ -1,7 +1,7 @@
-"""Fitting: what the published times say of Comet, in closed form, each number from the times that show it alone.
+"""Parameters of the cluster Comet, derived from published times.
 
-Nothing is searched for: a number that a time shows is read off it. Which points that are stands in ``published.toml``
-(``fitted``); none of them is counted as a prediction.
+Each parameter has a closed formula of the times that depend on it alone; there is no optimization. The entry ``fitted``
+of ``published.toml`` lists the points that are used; they do not count as predictions.
 """
 
 import math
@@ -24,18 +24,18 @@ FITTED = (
     "storage.chain_frame_s",
     "storage.stall_probability",
 )
-"""The numbers of a cluster that are fitted."""
+"""The parameters of a cluster that are fitted."""
 
 _ONE_NODE, _TWO_NODES, _FOUR_NODES = 24, 48, 96  # ranks
 
 
 def fitted(cluster: Cluster) -> Cluster:
-    """Return a cluster with the numbers that the published times say it has.
+    """Return a cluster with the fitted parameters.
 
     Parameters
     ----------
     cluster : Cluster
-        Where all others come from.
+        Cluster with all other parameters.
     """
     shared, shared_array = _series("shared-gather"), _series("shared-global-arrays")
     chains = _series("chain-gather"), _series("chain-global-arrays")
@@ -59,7 +59,7 @@ def fitted(cluster: Cluster) -> Cluster:
 
 
 def n_points() -> tuple[int, int]:
-    """Return how many speed-ups were published, and how many of these are of runs that were used to fit."""
+    """Return the number of published speed-ups, and the number of those from runs that were used for the fit."""
     return sum(len(series.n_ranks) for series in published()), sum(len(series.fitted) for series in published())
 
 
@@ -74,43 +74,43 @@ def _mean(values: list[float]) -> float:
 
 
 def _more(series: Series, quantity: str, n_ranks: int) -> float:
-    """How much longer something took a rank on average than in the serial run, s."""
+    """Return the mean time of a rank minus the time of the serial run, s."""
     return series.times[quantity][n_ranks] - series.times[quantity][1]
 
 
 def _more_a_frame(several: tuple[Series, ...], n_ranks: int) -> float:
-    """How much longer a frame took to read than in the serial run, s."""
+    """Return the additional time to read a frame compared with the serial run, s."""
     more = [n_ranks * series.times["t_io"][n_ranks] - series.times["t_io"][1] for series in several]
     return _mean(more) / several[0].workload.n_frames
 
 
 def _connect_s(memory: Series, cores_per_node: int) -> float:
-    """What each rank of another node adds to a gather without any I/O, s."""
+    """Return the time that each rank of another node adds to a gather without I/O, s."""
     after = memory.times["t_total"][_TWO_NODES] - memory.times["t_block_most"][_TWO_NODES]
     return after / (_TWO_NODES - cores_per_node)
 
 
 def _array_bytes_per_s(segments: Series, message_s: float) -> float:
-    """How fast rank 0 gets the global array, bytes/s."""
+    """Return the rate at which rank 0 reads the global array, bytes/s."""
     workload = segments.workload
     seconds = segments.times["t_comm"][_FOUR_NODES] - _FOUR_NODES * message_s
     return workload.n_frames * workload.result_bytes / seconds
 
 
 def _stalled_s(shared: Series, shared_array: Series) -> float:
-    """How much longer than alone a rank took on average to open a file that several nodes share, s."""
+    """Return the mean additional time to open a file that several nodes share, s."""
     times = [_more(shared, "t_open", n) for n in (32, 48, 64)]
     return _mean(times + [_more(shared_array, "t_open", n) for n in (32, 48)])
 
 
 def _speed_spread(series: Series) -> float:
-    """How ranks of one node differ, from how much longer the slowest took than the mean."""
+    """Return the spread of the speeds of ranks of one node, from the ratio of the slowest to the mean time."""
     slowest = series.times["t_block_most"][_ONE_NODE] / series.times["t_block"][_ONE_NODE]
     return math.log(slowest) / expected_largest(_ONE_NODE)
 
 
 def expected_largest(n: int) -> float:
     """Return the expected largest of n draws from the standard normal distribution."""
-    # The mean over the distribution of the largest, by the midpoint rule over its quantiles.
+    # Mean of the distribution of the largest draw, by the midpoint rule over its quantiles.
     quantiles = (np.arange(20_000) + 0.5) / 20_000
     return float(np.mean([NormalDist().inv_cdf(float(q)) for q in quantiles ** (1.0 / n)]))

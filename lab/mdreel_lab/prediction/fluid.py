@@ -1,12 +1,12 @@
-"""Flows that share links and a pool behind them: processor sharing, recalculated when a flow begins or ends.
+"""Flows that share links and a pool (processor sharing), updated when a flow begins or ends.
 
-A flow is work that takes a known time alone and moves bytes, or makes requests, evenly meanwhile. Where the flows of a
-link together ask for more than it carries, all of them are slowed down by the same factor; so are all that go through
-the pool when that is short, and a flow keeps to the worse of both. Each link has a clock that runs as fast as its flows
-advance, so that a flow is over when the clock has advanced by the time that it takes alone: whatever happens costs the
-order of log(flows) and not of the number of flows, and nothing happens between a flow's beginning and its end.
+A flow is work that takes a known time alone and moves bytes, or makes requests, at a constant rate. If the flows of a
+link together exceed its capacity, the link slows all of them down by the same factor. The pool does the same for the
+flows that pass through it. The larger of both factors applies to a flow.
 
-Flows each of which could fill a link alone share it evenly: that is processor sharing as in queueing theory.
+Each link has a clock that runs at the speed of its flows. A flow ends when this clock has advanced by the time that the
+flow takes alone. An update therefore costs O(log(number of flows)), and there is none between the begin and the end of
+a flow. Flows that could each fill a link alone share it evenly, as in queueing theory.
 """
 
 import heapq
@@ -20,16 +20,16 @@ import numpy as np
 if TYPE_CHECKING:
     from simpy import Environment, Event
 
-_TOLERANCE = 1e-14  # of the time: more than the step from one number to the next, so that time goes on
+_TOLERANCE = 1e-14  # relative; larger than the spacing of floating-point numbers, so that time advances
 
 
 class Flow:
-    """Work that is being done.
+    """A running flow.
 
     Attributes
     ----------
     done : simpy.Event
-        Happens when it is over.
+        Event at the end of the flow.
     """
 
     __slots__ = ("demand", "done", "is_over", "link", "row")
@@ -48,23 +48,23 @@ class Fluid:
     Parameters
     ----------
     environment : simpy.Environment
-        Whose time it is.
+        Environment of the simulation.
     n_links : int
         Number of links.
     link_per_s, pool_per_s : float
-        What one link, and the pool, can do: bytes/s or requests/s.
+        Capacity of a link and of the pool, bytes/s or requests/s.
 
     Attributes
     ----------
     moved : float
-        What all flows together have moved so far: bytes, or requests.
+        Sum over all flows so far, bytes or requests.
     """
 
     def __init__(self, environment: "Environment", n_links: int, link_per_s: float, pool_per_s: float) -> None:
         self._environment = environment
         self._link_per_s = link_per_s
         self._pool_per_s = pool_per_s
-        # The first row is of flows through the pool, the second of those past it.
+        # Row 0 holds the flows through the pool, row 1 the others.
         self._clock = np.zeros((2, n_links))
         self._rate = np.ones((2, n_links))
         self._next = np.full((2, n_links), np.inf)
@@ -82,13 +82,13 @@ class Fluid:
         Parameters
         ----------
         link : int
-            Over which link.
+            Number of the link.
         seconds : float
-            How long it takes alone, s.
+            Time that the flow takes alone, s.
         amount : float
-            What it moves: bytes, or requests.
+            Amount that the flow moves, bytes or requests.
         through_pool : bool
-            Whether it goes through the pool, too.
+            Whether the flow also passes through the pool.
         """
         flow = Flow(self._environment.event(), 0 if through_pool else 1, link, amount / seconds if seconds else 0.0)
         if seconds <= 0:
@@ -106,7 +106,7 @@ class Fluid:
         return flow
 
     def stop(self, flow: Flow) -> None:
-        """End a flow before it is over; nobody is told."""
+        """End a flow early, without triggering its event."""
         if not flow.is_over:
             self._advance()
             flow.is_over = True
@@ -114,21 +114,21 @@ class Fluid:
             self._change()
 
     def _change(self) -> None:
-        """Recalculate once, after all that happens at this time."""
+        """Schedule one update after all events of the current time."""
         if not self._is_changed:
             self._is_changed = True
             self._at(0.0, self._settle)
 
-    def _at(self, delay: float, what: Callable[[], None]) -> None:
+    def _at(self, delay: float, action: Callable[[], None]) -> None:
         def call(_: Any) -> None:
-            what()
+            action()
 
         timeout = self._environment.timeout(delay)
         assert timeout.callbacks is not None, "it has not happened yet"
         timeout.callbacks.append(call)
 
     def _advance(self) -> None:
-        """Bring the clocks to now."""
+        """Advance the clocks to the current time."""
         passed = self._environment.now - self._since
         if passed > 0:
             self._clock += passed * self._rate
@@ -136,7 +136,7 @@ class Fluid:
             self._since = self._environment.now
 
     def _settle(self) -> None:
-        """End what is over, and say how fast the others go on."""
+        """End the flows whose time is over, and update the rates of the others."""
         self._is_changed = False
         self._advance()
         tolerance = _TOLERANCE * max(self._environment.now, 1.0)
@@ -152,11 +152,11 @@ class Fluid:
             self._at(max(delay, 0.0), partial(self._wake, self._n_timers))
 
     def _wake(self, number: int) -> None:
-        if number == self._n_timers:  # nothing has changed since it was set
+        if number == self._n_timers:  # the rates are the same as when the timer was set
             self._settle()
 
     def _end(self, row: int, link: int, until: float) -> None:
-        """End the flows of a link whose time is over, and forget those that were stopped."""
+        """End the flows of a link whose time is over, and remove stopped flows."""
         flows = self._flows[row][link]
         while flows and (flows[0][0] <= until or flows[0][2].is_over):
             flow = heapq.heappop(flows)[2]
@@ -165,5 +165,5 @@ class Fluid:
                 self._demand[row, link] -= flow.demand
                 flow.done.succeed()
         if not flows:
-            self._demand[row, link] = 0.0  # what rounding has left
+            self._demand[row, link] = 0.0  # remove rounding errors
         self._next[row, link] = flows[0][0] if flows else np.inf

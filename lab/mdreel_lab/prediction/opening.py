@@ -1,4 +1,4 @@
-"""Opening and closing: how ranks come to the first frame, and what they do behind the last."""
+"""Opening and closing of the trajectory on each rank."""
 
 import math
 from collections.abc import Generator
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 Steps = Generator["Event", Any, None]
 
 INDEX_BYTES = 8.0
-"""Bytes that say where a frame is."""
+"""Bytes of the frame index for each frame."""
 
 
 def open_trajectory(stage: Stage, rank: int, opened_for_all: "Event") -> Steps:
-    """Open the trajectory on a rank; its first rank tells when it has, if it does so for all."""
+    """Open the trajectory on a rank; with `opens_once`, rank 0 opens it and triggers `opened_for_all`."""
     environment, scheme = stage.environment, stage.scheme
     if scheme.opens_once:
         if rank == 0:
@@ -38,7 +38,7 @@ def open_trajectory(stage: Stage, rank: int, opened_for_all: "Event") -> Steps:
 
 
 def close_trajectory(stage: Stage, rank: int) -> Steps:
-    """Close what a rank has open."""
+    """Close the files of a rank."""
     if stage.scheme.access not in ("memory", "hdf5-independent", "hdf5-collective"):
         n_files = stage.n_ranks if stage.scheme.access == "chain" else 1
         began = stage.environment.now
@@ -48,7 +48,7 @@ def close_trajectory(stage: Stage, rank: int) -> Steps:
 
 
 def _broadcast_s(stage: Stage) -> float:
-    """How long it takes until all nodes know where the frames are: along a tree, s."""
+    """Return the time to broadcast the frame index to all nodes along a tree, s."""
     network = stage.cluster.interconnect
     n_steps = math.ceil(math.log2(stage.cluster.n_nodes(stage.n_ranks)))
     step = network.latency_s + network.connect_s + INDEX_BYTES * stage.workload.n_frames / network.link_bytes_per_s

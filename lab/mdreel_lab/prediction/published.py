@@ -1,4 +1,4 @@
-"""Published points: what Khoshlessan et al. (2019) measured, as numbers."""
+"""Measurements that Khoshlessan et al. (2019) published."""
 
 import tomllib
 from dataclasses import dataclass
@@ -23,26 +23,26 @@ HEADLINE = {
     "chain-global-arrays": (192,),
     "hdf5-independent": (384,),
 }
-"""The points by which the paper's schemes are usually told apart: numbers of ranks of the plain RMSD."""
+"""Headline points of the paper, which distinguish its schemes: numbers of ranks for the plain RMSD."""
 
-# Measured on one core with the same file in one run: README.md, "Cα RMSD from XTC", mdreel against MDAnalysis.
+# README.md, "Cα RMSD from XTC": mdreel against MDAnalysis on one core with the same file.
 _MDREEL_SPEEDUP = 25.6
 
 
 @dataclass(frozen=True)
 class Series:
-    """How a scheme was published to scale.
+    """Published scaling of a scheme.
 
     Attributes
     ----------
     scheme : str
         Name of the scheme.
     repeats_of_compute : int
-        How often the computation was done for each frame.
+        Number of computations for each frame.
     figure : str
-        Where it is drawn in the paper.
+        Figure of the paper.
     fitted : tuple of int
-        Numbers of ranks at which times were used to fit the model.
+        Numbers of ranks whose times were used to fit the model.
     times : dict of str to dict of int to float
         By quantity (`QUANTITIES`) and number of ranks, s.
     """
@@ -69,7 +69,7 @@ class Series:
 
     @property
     def workload(self) -> Workload:
-        """What its serial run says of a frame."""
+        """Workload of the serial run."""
         facts = _content()
         n_frames = int(facts["n_frames"])
         io, compute, total = (self.times[name][1] for name in ("t_io", "t_comp", "t_total"))
@@ -91,7 +91,7 @@ class Series:
 
 @cache
 def published() -> tuple[Series, ...]:
-    """Return all series that were published."""
+    """Return all published series."""
     return tuple(
         Series(
             table["scheme"],
@@ -105,16 +105,16 @@ def published() -> tuple[Series, ...]:
 
 
 def series_of(scheme: str, repeats_of_compute: int = 1) -> Series | None:
-    """Return the series of a scheme; None where none was published."""
+    """Return the published series of a scheme, or None."""
     of_scheme = (series for series in published() if series.scheme == scheme)
     return next((series for series in of_scheme if series.repeats_of_compute == repeats_of_compute), None)
 
 
 def published_workload(scheme: str) -> Workload:
-    """Return the plain RMSD of the paper, as the reader of a scheme does it.
+    """Return the plain RMSD of the paper as a workload for the reader of a scheme.
 
-    What mdreel takes is what MDAnalysis took, divided by how much faster mdreel was where both were measured. How that
-    is divided between reading, decompression and computation is assumed, and changes no time: 2 to 5 to 3.
+    For mdreel, the times of MDAnalysis are divided by the measured speed-up of mdreel. The ratio of reading,
+    decompression and computation is assumed to be 2:5:3, which does not change the total time.
     """
     reader = SCHEMES[scheme].reader
     if reader != "mdreel":

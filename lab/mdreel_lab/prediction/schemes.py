@@ -1,4 +1,4 @@
-"""Schemes: how ranks come to the frames, who does which, and how results come together."""
+"""Schemes of parallel runs: file access, scheduling and communication."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,27 +12,27 @@ Reader = Literal["memory", "xtc", "hdf5", "mdreel"]
 
 @dataclass(frozen=True)
 class Scheme:
-    """A way of running an analysis on ranks.
+    """A scheme to run an analysis on ranks.
 
     Attributes
     ----------
     title : str
-        What it is, in words.
+        Description.
     access : str
-        How ranks come to the bytes: not at all, one file, a file for each rank, all these files read as one, or one
-        file by parallel HDF5.
+        File access of the ranks: none (positions in memory), one shared file, a segment for each rank, all segments
+        read as one chain, or one file through parallel HDF5.
     communication : str
-        How results come to rank 0: by MPI_Gather, or over a global array.
+        Transfer of results to rank 0: MPI_Gather or a global array.
     reader : str
-        Whose reader, which says how long a frame takes.
+        Reader, which determines the time of a frame.
     schedule : str
-        Whether each rank has one block, or whoever is free takes the next blocks.
+        One static block for each rank, or blocks on demand.
     opens_once : bool
-        Whether rank 0 opens the trajectory for all, and tells them where the frames are.
+        Whether rank 0 opens the trajectory for all ranks and broadcasts the frame index.
     has_copies : bool
-        Whether late blocks are handed out once more.
+        Whether idle ranks run copies of late blocks.
     is_published : bool
-        Whether it is one of Khoshlessan et al. (2019); otherwise mdreel's.
+        Whether the scheme is from Khoshlessan et al. (2019) and not mdreel's.
     """
 
     title: str
@@ -46,20 +46,20 @@ class Scheme:
 
     @property
     def reads_frame_by_frame(self) -> bool:
-        """Whether each frame is a request of its own; mdreel reads whole stripes."""
+        """Whether each frame is a separate request; mdreel reads whole stripes."""
         return self.reader == "xtc"
 
     @property
     def is_connected(self) -> bool:
         """Whether ranks are connected to rank 0 before results are gathered.
 
-        Opening a file by parallel HDF5 is collective. The board from which mdreel's ranks take blocks is on rank 0.
+        Parallel HDF5 opens files collectively. With scheduling on demand, mdreel's ranks get their blocks from rank 0.
         """
         return self.access.startswith("hdf5") or self.schedule == "demand"
 
     @property
     def shares_a_file(self) -> bool:
-        """Whether ranks of several nodes read one file by calls that each of them makes for itself."""
+        """Whether ranks of several nodes read one file independently."""
         return self.access == "shared"
 
 
@@ -87,7 +87,7 @@ SCHEMES: dict[str, Scheme] = {
     ),
     "mdreel-segments": Scheme("mdreel, a file for each rank", "segments", "gather", "mdreel"),
 }
-"""The schemes by name: those of Khoshlessan et al. (2019), then what mdreel does otherwise, one step after another."""
+"""Schemes by name: those of Khoshlessan et al. (2019), then mdreel's improvements, added one after another."""
 
 
 def scheme_of(name: str) -> Scheme:
@@ -96,7 +96,7 @@ def scheme_of(name: str) -> Scheme:
     Raises
     ------
     UnsupportedError
-        If there is none of this name.
+        If the name is unknown.
     """
     if name not in SCHEMES:
         raise UnsupportedError(f"unknown scheme {name!r}; known: {', '.join(SCHEMES)}")

@@ -1,4 +1,4 @@
-"""Simulating a run: each rank is a process of a discrete-event simulation (SimPy)."""
+"""Discrete-event simulation of runs with SimPy; each rank is a process."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -29,18 +29,18 @@ MOST_RANKS = 1_000_000
 
 @dataclass(frozen=True)
 class Simulated:
-    """A run that was simulated, not measured.
+    """A simulated run.
 
     Attributes
     ----------
     observables : Observables
-        Of each rank, as of a run that was measured.
+        Observables of each rank, as for measured runs.
     t_total : float
-        Time until the last rank was done, s.
+        Time to the end of the last rank, s.
     n_bytes : float
-        What went over the links: frames and messages, bytes.
+        Frames and messages that the links carried, bytes.
     n_copies : int
-        TaskScheduler that were handed out once more.
+        Number of copies of late tasks.
     """
 
     observables: Observables
@@ -51,7 +51,7 @@ class Simulated:
 
 @dataclass(frozen=True)
 class Scaling:
-    """How a scheme scales, simulated several times.
+    """Scaling of a scheme, from repeated simulations.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Scaling:
     t_total : ndarray, shape (n, n_repeats), float64
         Time to the end of the last rank in each simulation, s.
     t_serial : float
-        The same of one rank, s.
+        Time of one rank, s.
     """
 
     n_ranks: NDArray[np.int64]
@@ -74,7 +74,7 @@ class Scaling:
 
     @property
     def speedup(self) -> NDArray[np.float64]:
-        """S(N) by the mean times, as the papers have it, shape (n,), float64."""
+        """S(N) from the mean times, as in the papers, shape (n,), float64."""
         return self.t_serial / self.mean_t_total
 
     @property
@@ -96,14 +96,14 @@ def simulate(
     Parameters
     ----------
     cluster, workload, scheme : Cluster, Workload, Scheme
-        What is run, where and how.
+        Cluster, workload and scheme of the run.
     n_ranks : int
-        Ranks, each on a core of its own.
+        Number of ranks, each on its own core.
     seed : int
-        What is left to chance is the same for the same seed.
+        Seed of the random numbers.
     each_frame : bool
-        Whether each frame is read and computed on its own, to check what is otherwise one flow for each block: two
-        events a frame, so for a few thousand frames. Only where each rank has one block.
+        Whether to simulate every frame with two events, to check the usual flow for each block; affordable for a few
+        thousand frames. Only for schemes with one block for each rank.
 
     Raises
     ------
@@ -137,12 +137,12 @@ def scaling(
     Raises
     ------
     MismatchError, UnsupportedError
-        As `simulate`.
+        See `simulate`.
     """
     times = [
         [simulate(cluster, workload, scheme, n, seed + repeat).t_total for repeat in range(n_repeats)] for n in n_ranks
     ]
-    # One rank reads alone, whatever the scheme; nothing is left to chance.
+    # A single rank reads alone in any scheme, and its simulation has no random part.
     alone = simulate(cluster, workload, replace(scheme, schedule="static", has_copies=False), 1).t_total
     return Scaling(np.array(n_ranks, np.int64), np.array(times), alone)
 
@@ -173,7 +173,7 @@ def _simpy() -> "ModuleType":
 
 
 def _run(stage: Stage, rank: int, opened_for_all: "Event", demand: Demand | None, each_frame: bool) -> Steps:
-    """Be a rank."""
+    """Simulate a rank."""
     yield from open_trajectory(stage, rank, opened_for_all)
     if demand is not None:
         yield from demand.loop(rank)

@@ -1,4 +1,4 @@
-"""The stage: what the ranks of a simulated run share, and what each of them has done."""
+"""Shared state of a simulated run, and the records of its ranks."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """What each rank has done, in s since all began, or sums of it.
+    """Records of each rank: times since the start of the run and sums of times, s, and counts.
 
     Parameters
     ----------
@@ -40,10 +40,10 @@ class Ledger:
         self.n_frames, self.n_blocks, self.n_bytes = np.zeros((3, n_ranks), np.int64)
 
     def observables(self) -> Observables:
-        """Return what follows from it, by the definitions that measured runs have."""
+        """Return the observables, by the same definitions as for measured runs."""
         t_all_frames = self.loop_ended - self.loop_began
         t_io = self.read + self.decompressed
-        t_idle = self.loop_began - self.opened  # where all ranks meet before they take blocks
+        t_idle = self.loop_began - self.opened  # wait at the barrier before the first block
         return Observables(
             ranks=np.arange(len(self.opened), dtype=np.uint32),
             t_open=self.opened,
@@ -67,28 +67,28 @@ class Ledger:
 
 @dataclass
 class Stage:
-    """A run that is being simulated.
+    """State of a simulated run.
 
     Attributes
     ----------
     environment : simpy.Environment
-        Its time.
+        Environment of the simulation.
     cluster, workload, scheme : Cluster, Workload, Scheme
-        What is run, where and how.
+        Cluster, workload and scheme of the run.
     n_ranks : int
         Number of ranks.
     chance : Chance
-        What was drawn for it.
+        Random numbers.
     network : Fluid
-        Links of the nodes, and behind them the targets that hold the trajectory, in bytes.
+        Links of the nodes; the storage targets of the trajectory form the pool. Amounts are bytes.
     metadata : Fluid
-        The metadata server, in openings.
+        Metadata server. Amounts are opened files.
     root : simpy.Resource
-        Rank 0, as far as only one other rank can be served by it at a time.
+        Rank 0, which serves one other rank at a time.
     ledger : Ledger
-        What ranks have done.
+        Records of the ranks.
     has_left_loop : list of simpy.Event
-        For each rank, that it has done its frames.
+        Event of each rank at the end of its loop.
     """
 
     environment: "Environment"
@@ -109,23 +109,23 @@ class Stage:
 
     @property
     def are_held_up(self) -> bool:
-        """Whether requests of other nodes can be held up: nodes share a file that each rank reads for itself."""
+        """Whether requests of other nodes can stall, because ranks of several nodes read one file independently."""
         return self.scheme.shares_a_file and self.cluster.n_nodes(self.n_ranks) > 1
 
     def is_away(self, rank: int) -> bool:
-        """Whether a rank is not on the node of rank 0."""
+        """Return whether a rank is on another node than rank 0."""
         return self.cluster.node_of(rank) != 0
 
     def share_of(self, rank: int) -> int:
-        """Return how many frames a rank has where each has one block."""
+        """Return the number of frames of a rank in a static schedule."""
         n_frames, n_ranks = self.workload.n_frames, self.n_ranks
         return n_frames * (rank + 1) // n_ranks - n_frames * rank // n_ranks
 
 
 def targets_per_s(cluster: Cluster, scheme: Scheme, n_ranks: int) -> float:
-    """Return what the targets that hold the trajectory give together, bytes/s.
+    """Return the total rate of the storage targets that hold the trajectory, bytes/s.
 
-    One file lies on as many as it has stripes; files of ranks are spread over all, one after another.
+    A single file uses as many targets as it has stripes. Segments are distributed over all targets in turn.
     """
     storage = cluster.storage
     if scheme.access in ("segments", "chain"):

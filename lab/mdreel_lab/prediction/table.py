@@ -1,4 +1,4 @@
-"""The table of errors: what the model says of Comet beside what was published of it."""
+"""Table of the errors of simulations of Comet against published values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from mdreel_lab.prediction.simulate import scaling
 
 @dataclass(frozen=True)
 class Row:
-    """A point that was published, and what the simulation says of it.
+    """A published point with its simulated value.
 
     Attributes
     ----------
     series : Series
-        To which it belongs.
+        Series of the point.
     n_ranks : int
         Number of ranks.
     speedup, deviation : float
-        S(N) as simulated, and its standard deviation over simulations.
+        Simulated S(N), and its standard deviation over simulations.
     """
 
     series: Series
@@ -32,7 +32,7 @@ class Row:
 
     @property
     def error(self) -> float:
-        """How much too large S(N) is, as a share of what was published."""
+        """Relative error of the simulated S(N)."""
         return self.speedup / self.series.speedup(self.n_ranks) - 1.0
 
     @property
@@ -42,24 +42,24 @@ class Row:
 
     @property
     def is_headline(self) -> bool:
-        """Whether it is one of the points by which the schemes are told apart."""
+        """Whether the point is one of `HEADLINE`."""
         is_plain = self.series.repeats_of_compute == 1
         return is_plain and self.n_ranks in HEADLINE.get(self.series.scheme, ())
 
 
 def rows(cluster: Cluster, n_repeats: int = 20, seed: int = 0, several: Sequence[Series] | None = None) -> list[Row]:
-    """Simulate what was published.
+    """Simulate published points.
 
     Parameters
     ----------
     cluster : Cluster
-        Where.
+        The cluster.
     n_repeats : int
-        Simulations of each point.
+        Number of simulations of each point.
     seed : int
-        Of the first of them.
+        Seed of the first simulation.
     several : sequence of Series, optional
-        Which series; all by default.
+        The series; by default all.
     """
     found = []
     for series in published() if several is None else several:
@@ -70,7 +70,7 @@ def rows(cluster: Cluster, n_repeats: int = 20, seed: int = 0, several: Sequence
 
 
 def median_error(of: list[Row]) -> float:
-    """Return the median of the errors without their signs, as a share; NaN of none."""
+    """Return the median of the absolute errors, as a share; NaN without rows."""
     return median(abs(row.error) for row in of) if of else float("nan")
 
 
@@ -96,10 +96,10 @@ def line(row: Row) -> str:
     title = SCHEMES[series.scheme].title
     if series.repeats_of_compute > 1:
         title += f", computed {series.repeats_of_compute} times"
-    said = " ".join(word for word, holds in (("fitted", row.is_fitted), ("headline", row.is_headline)) if holds)
+    marks = " ".join(word for word, holds in (("fitted", row.is_fitted), ("headline", row.is_headline)) if holds)
     simulated = f"{row.speedup:.1f} ± {row.deviation:.1f}"
     published_speedup = f"{series.speedup(row.n_ranks):.1f}"
-    return f"| {title} | {row.n_ranks} | {published_speedup} | {simulated} | {_percent(row.error)} | {said} |"
+    return f"| {title} | {row.n_ranks} | {published_speedup} | {simulated} | {_percent(row.error)} | {marks} |"
 
 
 def _percent(share: float, signed: bool = True) -> str:

@@ -1,4 +1,4 @@
-"""Working: what frames take a rank, as one flow or, to check that, one by one."""
+"""Reading and computing on a rank, as one flow or frame by frame."""
 
 import math
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from mdreel_lab.prediction.stage import Stage
 
 @dataclass(frozen=True)
 class FrameCost:
-    """What a frame takes a rank that has the file system for itself.
+    """Cost of a frame on a rank that uses the file system alone.
 
     Attributes
     ----------
     read_s, decompress_s, compute_s, other_s : float
-        As of a workload, with what the scheme adds, for this rank, s.
+        Times as in `Workload`, including the overhead of the scheme and the speed of the rank, s.
     n_bytes : float
-        What is read, bytes.
+        Size of the frame in the file, bytes.
     """
 
     read_s: float
@@ -27,12 +27,12 @@ class FrameCost:
 
     @property
     def rest_s(self) -> float:
-        """What it takes besides bringing it into memory, s."""
+        """Time without reading, s."""
         return self.decompress_s + self.compute_s + self.other_s
 
 
 def frame_cost(stage: Stage, rank: int) -> FrameCost:
-    """Say what a frame takes a rank."""
+    """Return the cost of a frame on a rank."""
     workload, scheme, storage = stage.workload, stage.scheme, stage.cluster.storage
     slowness = float(stage.chance.slowness[rank])
     read_s = workload.read_s
@@ -42,7 +42,7 @@ def frame_cost(stage: Stage, rank: int) -> FrameCost:
     elif scheme.access == "chain" and stage.n_ranks > 1:
         read_s += storage.chain_frame_s
     elif scheme.access == "hdf5-collective" and stage.n_ranks > 1:
-        # All wait for the slowest, in each frame, and tell each other that they are there.
+        # In each frame, all ranks wait for the slowest one and synchronize.
         slowness = float(stage.chance.slowness.max())
         read_s += 2 * math.ceil(math.log2(stage.n_ranks)) * stage.cluster.interconnect.latency_s
     return FrameCost(
@@ -55,7 +55,7 @@ def frame_cost(stage: Stage, rank: int) -> FrameCost:
 
 
 def work(stage: Stage, rank: int, n_frames: int) -> Steps:
-    """Read frames and compute, as one flow that moves their bytes evenly while they are worked on."""
+    """Read frames and compute, as one flow that moves the bytes at a constant rate."""
     cost = frame_cost(stage, rank)
     began = stage.environment.now
     seconds = n_frames * (cost.read_s + cost.rest_s)
@@ -68,7 +68,7 @@ def work(stage: Stage, rank: int, n_frames: int) -> Steps:
 
 
 def work_frame_by_frame(stage: Stage, rank: int, n_frames: int) -> Steps:
-    """Read one frame, compute, and so on: what `work` stands for, at the price of two events a frame."""
+    """Read and compute frame by frame, with two events for each frame, to check `work`."""
     cost = frame_cost(stage, rank)
     began = stage.environment.now
     node = stage.cluster.node_of(rank)
@@ -82,7 +82,7 @@ def work_frame_by_frame(stage: Stage, rank: int, n_frames: int) -> Steps:
 
 
 def enter(stage: Stage, rank: int, cost: FrameCost, n_frames: int, seconds: float) -> None:
-    """Enter into the ledger that a rank took so long for frames; what it took longer than alone was reading."""
+    """Record the time of a rank for frames; all time beyond decompression and computation counts as reading."""
     ledger = stage.ledger
     ledger.read[rank] += seconds - n_frames * cost.rest_s
     ledger.decompressed[rank] += n_frames * cost.decompress_s

@@ -1,4 +1,4 @@
-"""Workloads: what is done with each frame of a trajectory, and how long that takes on one core."""
+"""Workloads: the cost of each frame of an analysis on one core."""
 
 from dataclasses import dataclass, replace
 
@@ -7,23 +7,23 @@ from mdreel.errors import MismatchError
 
 @dataclass(frozen=True)
 class Workload:
-    """What a run does, as it was measured on one core without anybody else.
+    """The cost of a run, measured on one core of an otherwise idle machine.
 
     Attributes
     ----------
     title : str
-        What it is, in words.
+        Description.
     n_frames : int
-        Frames of the trajectory.
+        Number of frames of the trajectory.
     frame_bytes : float
-        Bytes that are read of each, bytes.
+        Bytes to read for each frame.
     read_s, decompress_s, compute_s, other_s : float
-        What each takes: to bring it into memory, to turn it into coordinates, in the kernel, and besides, s. Where
-        decompression was not recorded on its own, it is in `read_s`.
+        Times of each frame: reading into memory, decoding to coordinates, the kernel, and other work, s. `read_s`
+        includes decompression if it was not recorded separately.
     opening_s : float
-        How long it takes until the first frame can be read, topology included, s.
+        Time before the first frame can be read, including the topology, s.
     result_bytes : float
-        Results of each, bytes.
+        Size of the results of each frame, bytes.
     """
 
     title: str
@@ -40,21 +40,21 @@ class Workload:
         if self.n_frames < 1:
             raise MismatchError(f"a workload needs at least one frame, not {self.n_frames}")
         if self.frame_s <= 0 or min(self.read_s, self.decompress_s, self.compute_s, self.other_s, self.opening_s) < 0:
-            raise MismatchError(f"{self.title}: a frame must take some time, and no part of it less than none")
+            raise MismatchError(f"{self.title}: the time of a frame must be positive, and none of its parts negative")
 
     @property
     def frame_s(self) -> float:
-        """What a frame takes on one core, s."""
+        """Time of a frame on one core, s."""
         return self.read_s + self.decompress_s + self.compute_s + self.other_s
 
     @property
     def ratio_comp_io(self) -> float:
-        """R_comp/io, as one core has it; infinite where nothing is read."""
+        """R_comp/io on one core; infinite if nothing is read."""
         io = self.read_s + self.decompress_s
         return self.compute_s / io if io else float("inf")
 
     def repeated(self, times: float) -> "Workload":
-        """Return the workload whose computation is done so many times over."""
+        """Return the workload with the computation repeated `times` times."""
         return replace(self, title=f"{times:g} x {self.title}", compute_s=times * self.compute_s)
 
     def of_length(self, n_frames: int) -> "Workload":

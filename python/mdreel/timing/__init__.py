@@ -1,1 +1,1 @@
-"""Timing: what runs cost, in the words of the literature."""
+"""Timing of runs, in the terms of the literature."""

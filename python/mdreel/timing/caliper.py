@@ -1,7 +1,7 @@
 """Spans as a profile in Caliper's split JSON, which ``hatchet.GraphFrame.from_caliper`` reads.
 
-Source: Caliper's output format ``json-split``. A row is of one worker and one node of a tree of regions: below the root
-what workers did, and what the caller did, by kind. The time of a region is without that of regions in it.
+Source: Caliper's output format ``json-split``. Each row holds one worker and one node of a tree of regions: below the
+root, the kinds of spans of the workers and of the caller. The time of a region excludes the regions within it.
 """
 
 from pathlib import Path
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _ROOT, _WORKERS, _CALLER = range(3)
 _N_GROUPS = 3
 
-# What Hatchet calls rank and time are these of Caliper. It takes the order of a node from the first column of the row
-# with the node's number: rows of the first worker are in the order of the nodes.
+# Hatchet reads rank and time from these attributes. It takes a node's order from the row with the node's number, so the
+# rows of the first worker follow the order of the nodes.
 _COLUMNS: tuple[tuple[str, dict[str, str] | None], ...] = (
     ("Node order", {}),
     ("mpi.rank", {"attribute.alias": "Worker"}),
@@ -33,7 +33,7 @@ _COLUMNS: tuple[tuple[str, dict[str, str] | None], ...] = (
 
 
 def write(path: Path, record: "Record") -> None:
-    """Write the profile of each worker; the caller's is with worker 0."""
+    """Write the profile of each worker; the one of worker 0 includes the caller."""
     profile = {
         "data": _rows(record.timing),
         "columns": [name for name, _ in _COLUMNS],
@@ -45,7 +45,7 @@ def write(path: Path, record: "Record") -> None:
 
 
 def _nodes() -> list[dict[str, Any]]:
-    """Return the tree: a node, and the number of its parent."""
+    """Return the tree: each node with the number of its parent."""
     groups = [("mdreel", None), ("worker", _ROOT), ("caller", _ROOT)]
     regions = [*groups, *((kind, parent) for parent in (_WORKERS, _CALLER) for kind in KINDS)]
     return [
@@ -54,10 +54,10 @@ def _nodes() -> list[dict[str, Any]]:
 
 
 def _rows(timing: "Timing") -> list[list[Any]]:
-    """Return the sums of each worker, node by node, also of those where it did nothing."""
+    """Return the sums of each worker for every node, including nodes without spans."""
     spans = timing.spans
     is_caller = spans["worker"] == COORDINATOR
-    # What the caller did is with worker 0.
+    # The profile of worker 0 includes the caller.
     of = np.where(is_caller, 0, spans["worker"])
     workers = np.unique([0, *of])
     nodes = _N_GROUPS + np.where(is_caller, len(KINDS), 0) + spans["kind"]
@@ -72,7 +72,7 @@ def _rows(timing: "Timing") -> list[list[Any]]:
 
 
 def _globals(record: "Record") -> dict[str, str]:
-    """Return what is known of the run, as texts: Hatchet keeps them as metadata."""
+    """Return facts about the run as texts, which Hatchet keeps as metadata."""
     environment = record.environment
     known = ("commit", "python", "cpu", "n_cores", "kernel", "hostname", "date")
     facts = {"title": record.title, "mdreel.version": environment.get("mdreel")}

@@ -1,6 +1,6 @@
-"""Spans as a trace of Chrome's trace event format, which Perfetto (ui.perfetto.dev) and chrome://tracing show.
+"""Spans in Chrome's trace event format, for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-Source: N. Duca, D. Sinclair, "Trace Event Format" (2016). Processes are those of the run, threads its workers.
+Source: N. Duca, D. Sinclair, "Trace Event Format" (2016). Each process of the run is a process, each worker a thread.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def write(path: Path, record: "Record") -> None:
 def _events(record: "Record") -> Iterator[Event]:
     spans, tasks = by_worker(record.timing.spans), by_worker(record.timing.tasks)
     thread = 0
-    # From 1: process 0 is the idle one, to viewers.
+    # Numbers start at 1, because viewers take process 0 for the idle process.
     for number, process in enumerate(processes_of(record.timing), start=1):
         yield from _process_names(number, process)
         for worker in process.workers:
@@ -59,7 +59,7 @@ def _task(row: Any) -> Event:
 
 
 def _times(row: Any) -> Event:
-    """Begin and duration in µs, to the nanosecond."""
+    """Return start and duration in µs, with a resolution of 1 ns."""
     start, stop = int(row["start_ns"]), int(row["stop_ns"])
     return {"ts": start / 1000, "dur": (stop - start) / 1000}
 

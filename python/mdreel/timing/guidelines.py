@@ -6,5 +6,5 @@ COMPUTE_BOUND = 1.0
 Khoshlessan et al. 2019, section 8, heuristics 2 and 3; their preprint of 2018 has 100, from fewer data.
 """
 
-SCALES_AS_IT_IS = 1.0
+NEGLIGIBLE_COMMUNICATION = 1.0
 """R_comp/comm above which communication is negligible: Khoshlessan et al. 2019, heuristics 2.1 and 2.2."""

@@ -6,12 +6,12 @@ from typing import Any, TextIO
 
 
 def in_json(value: Any) -> str:
-    """Return the JSON of a value, without spaces; NaN, unknown to JSON, is refused."""
+    """Return the JSON of a value, without spaces; raise a ValueError for NaN, which JSON does not have."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def write_list(file: TextIO, items: Iterable[Any]) -> None:
-    """Write a list, an item on a line."""
+    """Write a list with one item per line."""
     file.write("[")
     file.writelines((",\n" if i else "\n") + in_json(item) for i, item in enumerate(items))
     file.write("\n]")

@@ -29,7 +29,7 @@ _LINE = '{"kind":"%s",' + ",".join(f'"{name}":%s' for name in _NAMES[1:]) + "}\n
 
 
 def write(path: Path, record: "Record") -> None:
-    """Write a header and a line for each span; block and worker are null where there is none, and for the caller."""
+    """Write a header and a line for each span; null stands for no block, and for the caller as worker."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(json.dumps(header_in_json(record), ensure_ascii=False, allow_nan=False) + "\n")
         file.writelines(_lines(record.timing.spans))
@@ -41,14 +41,14 @@ def read(path: Path) -> tuple[Header, NDArray[np.void]]:
     Raises
     ------
     FormatError
-        If the file is of something else, of a newer version, or not whole; the message names the line.
+        If the file is not a record, of a newer version, or incomplete; the message names the line.
     """
     header = None
     rows: list[tuple[int, ...]] = []
     with path.open("rb") as file:
         try:
             header = header_of_json(_json(file.readline()))
-            rows.extend(_row(_json(line)) for line in file)  # one after the other: those before a wrong one are there
+            rows.extend(_row(_json(line)) for line in file)  # lazy: after an error, `rows` holds the valid ones
         except (ValueError, RecursionError) as error:
             at = 1 if header is None else len(rows) + 2
             raise FormatError(f"line {at}: {error}", path=path) from error

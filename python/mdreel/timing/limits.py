@@ -17,8 +17,8 @@ from mdreel.timing.page_cache import PIECE_BYTES, Piece, drop, pieces_of
 MIB = 1 << 20
 
 _MOST_THREADS = 8
-_COPIED_BYTES = 64 * MIB  # copied by all threads together; more than caches hold, and half of the allocated memory
-_READ_BYTES = 64 * MIB  # of the file
+_COPIED_BYTES = 64 * MIB  # total of all threads; larger than caches, and half of the allocated memory
+_READ_BYTES = 64 * MIB
 _FEWEST_BYTES = MIB  # smaller files are read too fast to measure
 
 

@@ -1,7 +1,7 @@
 """Spans as OpenTelemetry traces in OTLP JSON, for Jaeger, Tempo and collectors.
 
-Source: OpenTelemetry Protocol Specification 1.5, "JSON Protobuf Encoding", and trace.proto. A run is a trace: one span
-for all of it, in that one for each worker, and in these what was recorded. Processes are resources.
+Source: OpenTelemetry Protocol Specification 1.5, "JSON Protobuf Encoding", and trace.proto. A run is a trace. Its root
+span contains one span for each worker, and these contain the recorded spans. Processes are resources.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _WHOLE = 1  # number of the span of the whole run
 
 
 def write(path: Path, record: "Record") -> None:
-    """Write resources of the processes, and their spans."""
+    """Write the resources of the processes with their spans."""
     trace = _Trace(record)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write('{"resourceSpans":[')
@@ -39,7 +39,7 @@ def write(path: Path, record: "Record") -> None:
 
 
 class _Trace:
-    """The spans of a run, each with a number.
+    """The numbered spans of a run.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class _Trace:
         self.processes = processes_of(timing) or (Process("", 0, ()),)
 
     def spans_of(self, process: Process, has_whole: bool) -> Iterator[dict[str, Any]]:
-        """Yield the spans of a process; with that of the whole run, if it is here."""
+        """Yield the spans of a process; the first process also has the root span."""
         if has_whole:
             yield self._span(_WHOLE, None, self._title or "mdreel", 0, self._stop_ns, {})
         for worker in process.workers:
@@ -111,7 +111,7 @@ def _resource(record: "Record", process: Process) -> dict[str, Any]:
 
 
 def _origin_ns(environment: dict[str, Any]) -> int:
-    """When the run began, ns since 1970: spans count from there, and the environment has the date, to a millisecond."""
+    """Return the start of the run, ns since 1970, from the date in the environment, which is precise to 1 ms."""
     try:
         began = datetime.fromisoformat(str(environment.get("date")))
     except ValueError:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 Piece: TypeAlias = tuple[int, int]
-"""Where a piece of a file begins, and how many bytes it has."""
+"""Offset and length of a piece of a file, bytes."""
 
 PIECE_BYTES = 1 << 22
 
@@ -22,7 +22,7 @@ _DROPPED = 0.1
 
 
 def pieces_of(n_bytes: int, most_bytes: int) -> list[Piece]:
-    """Cut a file into pieces of `PIECE_BYTES`.
+    """Choose pieces of `PIECE_BYTES` of a file.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def pieces_of(n_bytes: int, most_bytes: int) -> list[Piece]:
     Returns
     -------
     list of (int, int)
-        Begin and bytes of each. They cover the file, or lie evenly over it where that has more than `most_bytes`.
+        Offset and length of each. They cover the file; in a file of more than `most_bytes`, they are spread evenly.
     """
     if n_bytes <= most_bytes:
         return [(start, min(PIECE_BYTES, n_bytes - start)) for start in range(0, n_bytes, PIECE_BYTES)]
@@ -44,19 +44,18 @@ def pieces_of(n_bytes: int, most_bytes: int) -> list[Piece]:
 
 
 def cached_share(path: str | PathLike[str]) -> float | None:
-    """Say how much of a file is in memory.
+    """Return the share of a file that is in memory.
 
     Parameters
     ----------
     path : path
-        The file. It is not read, and its pages stay as they are.
+        The file. The call neither reads it nor changes its pages.
 
     Returns
     -------
     float or None
-        From 0 to 1; of a file of more than 1 GiB, that of pieces spread evenly over it. None where there is no such
-        file, nothing is in it, or the system does not say: of files that a process neither owns nor may write, Linux
-        keeps it secret.
+        From 0 to 1; for a file of more than 1 GiB, an estimate from pieces spread evenly. None if the file is missing
+        or empty, or the system does not report it: Linux does so only for files that the process owns or may write.
     """
     try:
         if not Path(path).is_file():
@@ -69,19 +68,19 @@ def cached_share(path: str | PathLike[str]) -> float | None:
 
 
 def resident_share(file: int, pieces: list[Piece]) -> float | None:
-    """Say how much of some pieces of a file is in memory.
+    """Return the share of pieces of a file that is in memory.
 
     Parameters
     ----------
     file : int
         The open file.
     pieces : list of (int, int)
-        Begin, a multiple of a page's size, and bytes of each.
+        Offset (a multiple of the page size) and length of each.
 
     Returns
     -------
     float or None
-        From 0 to 1, of pages; None where the system does not say.
+        Share of the pages, from 0 to 1; None if the system does not report it.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if not pieces or not hasattr(libc, "mincore") or not _is_told(file):
@@ -97,7 +96,7 @@ def resident_share(file: int, pieces: list[Piece]) -> float | None:
                 ctypes.c_void_p(resident.ctypes.data),
             )
             status = libc.mincore(*arguments)
-            del bytes_mapped  # a map that somebody looks at cannot be closed
+            del bytes_mapped  # a map with an open view cannot be closed
         if status:
             return None
         n_resident += int((resident & 1).sum())
@@ -106,7 +105,7 @@ def resident_share(file: int, pieces: list[Piece]) -> float | None:
 
 
 def drop(file: int, pieces: list[Piece]) -> bool:
-    """Have the system forget pieces of a file, so that they must be brought from storage again.
+    """Evict pieces of a file from the page cache, so that the next read fetches them from storage.
 
     Parameters
     ----------
@@ -118,8 +117,8 @@ def drop(file: int, pieces: list[Piece]) -> bool:
     Returns
     -------
     bool
-        Whether they are known to be gone. Pages stay that others have mapped, that were not written to storage yet, or
-        that have no other place, as on tmpfs.
+        Whether the pieces are known to be evicted. Pages stay in the cache if another process has mapped them, if they
+        are not yet written to storage, or on tmpfs, which has no storage.
     """
     if not hasattr(os, "posix_fadvise"):
         return False
@@ -130,7 +129,7 @@ def drop(file: int, pieces: list[Piece]) -> bool:
 
 
 def _is_told(file: int) -> bool:
-    """Whether the system says the truth: of other files all pages are said to be in memory (mincore(2))."""
+    """Return whether mincore(2) reports true values; for other users' files it reports all pages as resident."""
     if os.geteuid() in (0, os.fstat(file).st_uid):
         return True
     return os.access(f"/proc/self/fd/{file}", os.W_OK, effective_ids=os.access in os.supports_effective_ids)

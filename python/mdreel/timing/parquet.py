@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _HEADER = b"mdreel"
 _NOBODY = {"block": NO_BLOCK, "worker": COORDINATOR}
-"""What is null in the file."""
+"""Values that the file stores as null."""
 
 
 def write(path: Path, record: "Record") -> None:
@@ -42,7 +42,7 @@ def read(path: Path) -> tuple[Header, NDArray[np.void]]:
     Raises
     ------
     FormatError
-        If the file is of something else, of a newer version, or not whole; the message names the row.
+        If the file is not a record, of a newer version, or incomplete; the message names the row.
     """
     import pyarrow
     import pyarrow.parquet
@@ -81,7 +81,7 @@ def _spans(table: Any) -> NDArray[np.void]:
 
 
 def _filled(name: str, column: Any) -> NDArray[np.integer]:
-    """Return a column of whole numbers, of which none is missing."""
+    """Return a column of integers; raise an error if one is missing."""
     import pyarrow
 
     if not pyarrow.types.is_integer(column.type):

@@ -11,7 +11,7 @@ KINDS = (*span_kinds(), "topology")
 """Names of the kinds of spans, in the order of their numbers: first those of the core, then those of Python."""
 
 NO_BLOCK = 2**32 - 1
-"""Block number of spans without a block. Such a span of waiting is the wait for the other workers at a barrier."""
+"""Block number of spans without a block. A wait span without a block is a wait at a barrier."""
 
 COORDINATOR = 2**32 - 1
 """Worker number of the thread that plans, distributes blocks and merges."""

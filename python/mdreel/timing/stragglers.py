@@ -104,7 +104,7 @@ def stragglers_of(observables: Observables) -> tuple[Straggler, ...]:
 
 def _spent(observables: Observables) -> Times:
     """Return the time of each rank for each cause, shape (n_causes, n_ranks), s."""
-    # The end of the loop belongs to reading: finding the end of the file, and closing it.
+    # The end of the loop counts as reading: the reader finds the end of the file and closes it.
     reading = observables.t_io - observables.t_decompress + observables.t_end_loop
     spent = {
         "open": observables.t_open,

@@ -12,7 +12,7 @@ from mdreel.timing.observables import seconds_by_kind
 from mdreel.timing.spans import COORDINATOR, KINDS
 
 _RARE = ("write", "communicate", "topology")
-"""Kinds that a text leaves out where they took no time: few runs write files or send results."""
+"""Kinds that a text leaves out if they took no time: few runs write files or send results."""
 
 _TOPOLOGY, _WAIT = KINDS.index("topology"), KINDS.index("wait")
 
@@ -43,10 +43,10 @@ def shares_of(spans: NDArray[np.void]) -> dict[str, float]:
 
     Notes
     -----
-    The whole is the time of the run (`run_seconds`), averaged over the workers. Each moment of a worker counts once,
-    for the kind that comes first where spans overlap (as for `Observables`). A worker that ends before the last one
-    counts for what the last worker does on average. Time in which a worker does nothing counts for what the caller
-    does, such as merging or writing, as far as the caller was busy; the rest is waiting.
+    The shares refer to the time of the run (`run_seconds`), averaged over the workers. Each moment of a worker counts
+    once; where spans overlap, it counts for the kind that comes first (as for `Observables`). After a worker has ended,
+    its time counts for the average activity of the last worker. Idle time of a worker counts for the activity of the
+    caller, such as merging or writing, while the caller is busy; otherwise it is waiting.
     """
     whole = run_seconds(spans)
     if whole <= 0:

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Process:
-    """A process, and its workers.
+    """A process with its workers.
 
     Attributes
     ----------
     host : str
-        Its host; empty where that was not recorded.
+        Name of its host; empty if not recorded.
     number : int
-        Its number there; 0 where that was not recorded.
+        Process id; 0 if not recorded.
     workers : tuple of int
-        Workers that left spans or tasks, ascending; the caller first.
+        Workers with spans or tasks, ascending; the caller first.
     """
 
     host: str
@@ -33,7 +33,7 @@ class Process:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Name of the process in a viewer."""
         return f"{self.host}, process {self.number}" if self.host else "mdreel"
 
 
@@ -48,12 +48,12 @@ def processes_of(timing: "Timing") -> tuple[Process, ...]:
 
 
 def name_of_worker(worker: int) -> str:
-    """Return what a person calls a worker."""
+    """Return the name of a worker in a viewer."""
     return "caller" if worker == COORDINATOR else f"worker {worker}"
 
 
 def by_worker(table: NDArray[np.void]) -> dict[int, NDArray[np.void]]:
-    """Return the rows of each worker, as they begin; of those that begin together the longest first."""
+    """Return the rows of each worker by start; of rows with the same start, the longest first."""
     longest_first = np.iinfo(np.uint64).max - table["stop_ns"]
     table = table[np.lexsort((longest_first, table["start_ns"], table["worker"]))]
     workers, begins = np.unique(table["worker"], return_index=True)
@@ -62,22 +62,22 @@ def by_worker(table: NDArray[np.void]) -> dict[int, NDArray[np.void]]:
 
 
 def lanes_of(rows: NDArray[np.void]) -> NDArray[np.intp]:
-    """Spread the rows of one worker over lanes, in each of which they follow one another or lie within one another.
+    """Distribute the rows of one worker over lanes, so that rows of a lane are either disjoint or nested.
 
     Parameters
     ----------
     rows : ndarray, shape (n_rows,)
-        With fields ``start_ns`` and ``stop_ns``, in the order of `by_worker`.
+        Rows with the fields ``start_ns`` and ``stop_ns``, in the order of `by_worker`.
 
     Returns
     -------
     ndarray, shape (n_rows,), intp
-        The lane of each; all are on lane 0 where nothing overlaps.
+        Lane of each row; 0 for all rows if none overlap.
     """
     lanes = np.zeros(len(rows), np.intp)
     if (rows["stop_ns"][:-1] <= rows["start_ns"][1:]).all():
         return lanes
-    ends_of_lanes: list[list[int]] = []  # of what is under way on each lane, the innermost last
+    ends_of_lanes: list[list[int]] = []  # ends of the open rows of each lane, the innermost last
     for i, (start, stop) in enumerate(zip(rows["start_ns"].tolist(), rows["stop_ns"].tolist(), strict=True)):
         lane = next((n for n, ends in enumerate(ends_of_lanes) if _fits(ends, start, stop)), len(ends_of_lanes))
         if lane == len(ends_of_lanes):
@@ -88,7 +88,7 @@ def lanes_of(rows: NDArray[np.void]) -> NDArray[np.intp]:
 
 
 def _fits(ends: list[int], start: int, stop: int) -> bool:
-    """Whether a row follows on a lane, or lies within what is under way there; what has ended is forgotten."""
+    """Return whether a row fits a lane: after its open rows or within the innermost one; forget ended rows."""
     while ends and ends[-1] <= start:
         ends.pop()
     return not ends or stop <= ends[-1]

@@ -215,8 +215,8 @@ def test_segments_and_other_workloads_run(tmp_path: Path, bench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "expected"),
     [
-        (["run", "-o", "results"], 2, "which scenarios? Give names"),
-        (["run", "peers", "--all", "-o", "results"], 2, "which scenarios?"),
+        (["run", "-o", "results"], 2, "give either names or files of scenarios"),
+        (["run", "peers", "--all", "-o", "results"], 2, "give either names or files"),
         (["run", "peers"], 2, "give the folder of the records"),
         (["run", "nonsense", "-o", "results"], 3, "there is no scenario 'nonsense'; known: 2017-dask-mpi"),
         (["run", "none.toml", "-o", "results"], 3, "none.toml: No such file or directory"),

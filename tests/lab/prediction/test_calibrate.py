@@ -48,7 +48,7 @@ def test_frame_takes_what_all_workers_took_by_kind() -> None:
 
 
 def test_record_without_frames_is_refused() -> None:
-    with pytest.raises(MismatchError, match="no frames that were read or computed"):
+    with pytest.raises(MismatchError, match="no frame that was read or computed"):
         workload_of(timing_of(("open", NO_BLOCK, 0, 0, 10, 0, 0)))
 
 

@@ -84,10 +84,10 @@ def test_numbers_can_be_changed_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("storage.speed", 1.0, "a cluster has no number 'storage.speed'; it has cores_per_node"),
-        ("title", 1.0, "a cluster has no number 'title'"),
-        ("storage", 1.0, "a cluster has no number 'storage'"),
-        ("disks.open_s", 1.0, "a cluster has no number 'disks.open_s'"),
+        ("storage.speed", 1.0, "unknown parameter of a cluster 'storage.speed'; known: cores_per_node"),
+        ("title", 1.0, "unknown parameter of a cluster 'title'"),
+        ("storage", 1.0, "unknown parameter of a cluster 'storage'"),
+        ("disks.open_s", 1.0, "unknown parameter of a cluster 'disks.open_s'"),
         ("storage.open_s", -1.0, "open_s must be more than 0"),
         ("cores_per_node", 2.5, "cores_per_node must be a whole number"),
         ("storage.stall_shortest_s", 1e6, "is more than stall_longest_s"),

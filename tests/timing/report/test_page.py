@@ -161,7 +161,7 @@ def test_throughput_adds_up_to_what_was_read(few_ranks: Record, page: Page) -> N
 
 @pytest.mark.parametrize(
     ("ratio", "words"),
-    [(0.29, "parallel HDF5"), (27.0, "A single shared file is fine"), (0.0, "No rank spent time on reading")],
+    [(0.29, "parallel HDF5"), (27.0, "A single shared file is fine"), (0.0, "No rank spent time reading")],
 )
 def test_ratios_come_with_what_the_guidelines_say(few_ranks: Record, ratio: float, words: str) -> None:
     from mdreel.timing.report.ratios import _of_reading

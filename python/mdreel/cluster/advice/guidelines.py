@@ -9,7 +9,7 @@ Khoshlessan et al. 2018: "Applications and performance of HPC resources for para
 from dataclasses import dataclass, field
 
 from mdreel.foundation.formatting import digits
-from mdreel.timing.guidelines import COMPUTE_BOUND, SCALES_AS_IT_IS
+from mdreel.timing.guidelines import COMPUTE_BOUND, NEGLIGIBLE_COMMUNICATION
 
 PAYS = 0.5
 """Recommend another format if a frame takes less than this share of the current time."""
@@ -137,7 +137,7 @@ def transfer(ratio_comp_comm: float, n_nodes: int, executor: str) -> Verdict:
     if n_nodes == 1:
         reason = f"{ratio}: on one node, ranks write into the memory of rank 0"
         return Verdict("results", "window", reason, BEYOND, numbers)
-    if ratio_comp_comm > SCALES_AS_IT_IS:
+    if ratio_comp_comm > NEGLIGIBLE_COMMUNICATION:
         reason = f"{ratio} > 1: ranks can gather results at the end"
         return Verdict("results", "gather", reason, f"{PAPER_2019}, heuristic 2.1", numbers)
     reason = f"{ratio} <= 1: ranks write results into a shared array (global-arrays, if it is built)"

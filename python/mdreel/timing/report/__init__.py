@@ -1,4 +1,4 @@
-"""Reports: a run as one page for a browser, which needs nothing but itself."""
+"""Reports of runs as self-contained HTML pages."""
 
 from mdreel.timing.report.page import check_report, write_report
 

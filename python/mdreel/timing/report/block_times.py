@@ -14,19 +14,19 @@ from mdreel.timing.timing import Timing
 
 _BINS = 40
 _HEIGHT = 240
-_FARTHEST = 6.0  # times the median: what takes longer is counted in the last bin
+_FARTHEST = 6.0  # times the median; the last bin counts slower blocks too
 _UNITS = 1000  # height of the layer
-_LEAST = 6  # height of a bar in it
-_BAR = 20  # width of a bar in it, with the gap
+_LEAST = 6  # smallest height of a bar in the layer
+_BAR = 20  # width of a bar in the layer, with the gap
 
 
 def block_times(timing: Timing) -> Markup:
-    """Draw how many blocks took how long.
+    """Draw a histogram of the times of blocks.
 
     Parameters
     ----------
     timing : Timing
-        Of the run; waiting is no part of a block's time.
+        Timing of the run. The time of a block excludes waiting.
     """
     taken = timing.per_block()
     late_after_seconds = late_after(taken)
@@ -50,7 +50,7 @@ def block_times(timing: Timing) -> Markup:
         path("bin late", _bars(counts - late, counts, y)),
     )
     figure = plot(
-        f"How long {len(taken):,} blocks took",
+        f"Histogram of the times of {len(taken):,} blocks",
         _HEIGHT,
         bars,
         marker(float(x.along(median)), f"median {amount(median, SECONDS)}"),
@@ -60,20 +60,20 @@ def block_times(timing: Timing) -> Markup:
         tips=Tips("x", _tips(counts, width, longest)),
     )
     fastest = amount(float(taken.min()), SECONDS)
-    lead = f"{len(taken):,} blocks took {fastest} to {amount(longest, SECONDS)}; {_said_of(int(is_late.sum()))}."
+    lead = f"{len(taken):,} blocks took {fastest} to {amount(longest, SECONDS)}; {_late_text(int(is_late.sum()))}."
     beyond = int((taken > n_bins * width).sum())
-    note = f"The last bar also counts {beyond:,} that took longer." if beyond else ""
+    note = f"The last bar also counts {beyond:,} slower blocks." if beyond else ""
     return card("blocks", "Block times", figure, lead=lead, note=note)
 
 
 def late_after(taken: NDArray[np.float64]) -> float:
-    """Return how long a block may take before it is late, s; infinitely, if none took any time."""
+    """Return the time above which a block is late, s; infinity if no block took any time."""
     taken = taken[taken > 0]
     return STRAGGLER * float(np.median(taken)) if len(taken) else math.inf
 
 
 def _bars(low: NDArray[np.int64], high: NDArray[np.int64], y: Axis) -> str:
-    """The bars between two counts; a count of one can be seen."""
+    """Return bars between two counts; even a count of one is visible."""
     left = np.arange(len(low)) * _BAR
     bottom, top = (np.rint(_UNITS * (1 - y.along(counts))) for counts in (low, high))
     top = np.where(high > low, np.minimum(top, bottom - _LEAST), bottom)
@@ -87,7 +87,7 @@ def _tips(counts: NDArray[np.int64], width: float, longest: float) -> list[str]:
     return [f"{edges[i]} to {edges[i + 1]}\n{n:,} block{'s' * (n != 1)}" for i, n in enumerate(counts.tolist())]
 
 
-def _said_of(n_late: int) -> str:
+def _late_text(n_late: int) -> str:
     if not n_late:
-        return f"none more than {STRAGGLER} times the median"
-    return f"{n_late:,} of them more than {STRAGGLER} times the median"
+        return f"none took more than {STRAGGLER} times the median"
+    return f"{n_late:,} took more than {STRAGGLER} times the median"

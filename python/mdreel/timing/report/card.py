@@ -4,20 +4,20 @@ from mdreel.foundation.html.markup import Markup, element
 
 
 def card(name: str, heading: str, *content: Markup, lead: str = "", note: str = "") -> Markup:
-    """Return a part of the page.
+    """Return a section of the page.
 
     Parameters
     ----------
     name : str
-        By which links and tests find it.
+        Id of the section, for links and tests.
     heading : str
-        What is above it.
+        Heading.
     *content : Markup
-        What it shows; with nothing to show, `note` says why.
+        Figures and tables; if there are none, `note` gives the reason.
     lead : str
-        What can be seen in it.
+        Main result, above the content.
     note : str
-        What one must know to read it.
+        Explanation, below the content.
     """
     parts = [element("h2", heading)]
     if lead:

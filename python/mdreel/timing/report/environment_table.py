@@ -23,15 +23,15 @@ _WORDS = {None: "unknown", True: "yes", False: "no"}
 
 
 def environment_table(environment: Mapping[str, Any]) -> Markup:
-    """Tabulate where a run took place.
+    """Tabulate the environment of a run.
 
     Parameters
     ----------
     environment : mapping
-        What was recorded of it; what has no name here has its own.
+        Recorded environment. Entries that are not in `_LABELS` appear under their own names.
     """
     if not environment:
-        return card("environment", "Environment", note="Nothing was recorded of it.")
+        return card("environment", "Environment", note="The record contains no environment.")
     facts = element("div", table(("what", "value"), _facts(environment), class_="facts"), class_="scroll")
     parts = [facts]
     if files := _files(environment):

@@ -13,25 +13,25 @@ from mdreel.timing.timing import Timing
 if TYPE_CHECKING:
     from mdreel.timing.record import Record
 
-_MOST_NAMED = 8
+_MOST_LISTED = 8
 
 
 def head(record: "Record") -> Markup:
-    """Say what a run was, how fast it was, and what held it up.
+    """Return the head of the page: title, rates, bottleneck and stragglers.
 
     Parameters
     ----------
     record : Record
-        The run.
+        Record of the run.
     """
     timing = record.timing
-    when = [str(said) for said in (record.environment.get("date"), record.environment.get("hostname")) if said]
+    when = [str(fact) for fact in (record.environment.get("date"), record.environment.get("hostname")) if fact]
     figures = [element("div", element("b", value), element("span", name)) for name, value in _figures(timing)]
     verdict = timing.bottleneck
     return element(
         "header",
         element("p", " · ".join(("mdreel", *when)), class_="when"),
-        element("h1", record.title or "A run of mdreel"),
+        element("h1", record.title or "mdreel run"),
         element("p", f"Bottleneck: {verdict.sentence}.", class_=f"verdict {class_of(verdict.kind)}".strip()),
         element("p", ", ".join(shares_in_words(timing.shares)), class_="shares"),
         _stragglers(timing.straggling),
@@ -43,11 +43,11 @@ def _figures(timing: Timing) -> Iterator[tuple[str, str]]:
     n_workers = len(timing.workers)
     yield "time of the run", amount(timing.run_seconds, SECONDS)
     if timing.topology_seconds:
-        yield "topology, before", amount(timing.topology_seconds, SECONDS)
+        yield "topology, before the run", amount(timing.topology_seconds, SECONDS)
     yield "frames", f"{timing.n_frames:,}"
     if timing.run_seconds:
         yield "frames/s", digits(timing.frames_per_second)
-        yield "read a second", amount(timing.bytes_per_second, BYTES_PER_SECOND)
+        yield "read rate", amount(timing.bytes_per_second, BYTES_PER_SECOND)
     yield "read", amount(timing.n_bytes, BYTES)
     yield "worker" if n_workers == 1 else "workers", f"{n_workers:,}"
     yield "blocks", f"{timing.n_blocks:,}"
@@ -58,14 +58,14 @@ def _figures(timing: Timing) -> Iterator[tuple[str, str]]:
 def _stragglers(straggling: tuple[Straggler, ...]) -> Markup:
     if not straggling:
         return element("p", f"No rank took more than {STRAGGLER} times the median.", class_="stragglers")
-    named = [element("li", *_said_of(straggler)) for straggler in straggling[:_MOST_NAMED]]
-    if len(straggling) > _MOST_NAMED:
-        named.append(element("li", f"and {len(straggling) - _MOST_NAMED:,} more"))
+    items = [element("li", *_straggler_text(straggler)) for straggler in straggling[:_MOST_LISTED]]
+    if len(straggling) > _MOST_LISTED:
+        items.append(element("li", f"and {len(straggling) - _MOST_LISTED:,} more"))
     many = f"{len(straggling):,} stragglers" if len(straggling) > 1 else "One straggler"
-    return element("div", element("p", f"{many}:"), element("ul", *named), class_="stragglers")
+    return element("div", element("p", f"{many}:"), element("ul", *items), class_="stragglers")
 
 
-def _said_of(straggler: Straggler) -> tuple[str, ...]:
+def _straggler_text(straggler: Straggler) -> tuple[str, ...]:
     return (
         element("b", f"rank {straggler.rank}"),
         f": {digits(straggler.times_median)} × the median, {digits(straggler.times_fastest)} × the fastest; ",

@@ -10,47 +10,47 @@ from mdreel.timing.report.svg import place_of, round_step
 from mdreel.timing.stragglers import Straggler
 
 _TALLEST = 24.0  # pixels
-_HEIGHT = 560.0  # pixels that many lanes share
+_HEIGHT = 560.0  # pixels; the largest height of all lanes
 _THINNEST = 2.0
 _LINE_OF_TEXT = 14.0
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """Lanes of one height.
+    """Lanes of equal height.
 
     Attributes
     ----------
     n_lanes : int
-        How many there are.
+        Number of lanes.
     """
 
     n_lanes: int
 
     @property
     def pitch(self) -> float:
-        """Height of one, in pixels."""
+        """Height of a lane, in pixels."""
         return max(_THINNEST, min(_TALLEST, _HEIGHT / max(self.n_lanes, 1)))
 
     @property
     def height(self) -> float:
-        """Height of all, in pixels."""
+        """Height of all lanes, in pixels."""
         return self.n_lanes * self.pitch
 
     @property
     def are_thick(self) -> bool:
-        """Whether there is room for a gap between two, and for a line of text beside each."""
+        """Whether lanes have room for gaps and for a line of text each."""
         return self.pitch >= _LINE_OF_TEXT
 
     def labels(self, names: Sequence[str], marks: Mapping[int, str]) -> Markup:
-        """Return names on the left, as many as there is room for, and marks on the right.
+        """Return the labels: names on the left, as many as fit, and marks of stragglers on the right.
 
         Parameters
         ----------
         names : sequence of str
-            One for each lane.
+            Name of each lane.
         marks : mapping of int to str
-            What is said of stragglers, by lane.
+            Mark of each straggler, by lane.
         """
         every = round(round_step(max(1.0, _LINE_OF_TEXT / self.pitch)))
         drawn = []
@@ -58,12 +58,12 @@ class Lanes:
             if lane % every == 0 or (lane in marks and self.are_thick):
                 class_ = "tick end late" if lane in marks and self.are_thick else "tick end"
                 drawn.append(element("text", name, x=-8, y=self._middle(lane), dy=4, class_=class_))
-        drawn.extend(self._mark(lane, said) for lane, said in marks.items())
+        drawn.extend(self._mark(lane, text) for lane, text in marks.items())
         return together(*drawn)
 
-    def _mark(self, lane: int, said: str) -> Markup:
+    def _mark(self, lane: int, text: str) -> Markup:
         if self.are_thick:
-            return element("text", f"◂ {said}", x="100%", dx=6, y=self._middle(lane), dy=4, class_="tick start late")
+            return element("text", f"◂ {text}", x="100%", dx=6, y=self._middle(lane), dy=4, class_="tick start late")
         return element("circle", cx="100%", cy=self._middle(lane), r=min(3.0, math.sqrt(self.pitch)), class_="late")
 
     def _middle(self, lane: int) -> str:
@@ -71,6 +71,6 @@ class Lanes:
 
 
 def marks_of(straggling: Sequence[Straggler], workers: Sequence[int]) -> dict[int, str]:
-    """Return how many times the median stragglers took, by the lane of each that has one."""
-    said = {straggler.rank: f"{digits(straggler.times_median)}×" for straggler in straggling}
-    return {lane: said[worker] for lane, worker in enumerate(workers) if worker in said}
+    """Return the marks of stragglers, such as "2.1×" (times the median), by lane."""
+    marks = {straggler.rank: f"{digits(straggler.times_median)}×" for straggler in straggling}
+    return {lane: marks[worker] for lane, worker in enumerate(workers) if worker in marks}

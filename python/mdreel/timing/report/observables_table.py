@@ -27,7 +27,7 @@ def observables_table(timing: Timing) -> Markup:
     Parameters
     ----------
     timing : Timing
-        Of the run. Of more than 200 ranks, the stragglers and others at even distances have a row.
+        Timing of the run. Of more than 200 ranks, the table shows the stragglers and evenly spaced others.
     """
     of = timing.observables
     if not len(of.ranks):
@@ -41,7 +41,7 @@ def observables_table(timing: Timing) -> Markup:
     head = ("rank", *_TIMES, "frames", "blocks", "MB")
     summary = element("summary", f"{len(of.ranks):,} rank{'s' * (len(of.ranks) > 1)}, times in {unit.name}")
     body = element("div", table(head, rows, class_="numbers"), class_="scroll")
-    note = "" if len(shown) == len(of.ranks) else f"{len(shown)} ranks have a row: stragglers, and others evenly."
+    note = "" if len(shown) == len(of.ranks) else f"{len(shown)} ranks shown: stragglers and evenly spaced others."
     return card("observables", "Observables", element("details", summary, body), lead=_lead(of), note=note)
 
 
@@ -77,5 +77,5 @@ def _lead(of: Observables) -> str:
         f"t_comp {amount(float(of.t_comp.sum()), SECONDS)}, t_comm {amount(float(of.t_comm.sum()), SECONDS)}. "
         "t_N = t_block + t_comm; t_block = t_open + t_all_frames + overhead2; "
         "t_all_frames = t_io + t_comp + t_end_loop + overhead1. "
-        "t_idle, waiting where all ranks meet, is part of none of them."
+        "They exclude t_idle, the waiting at barriers."
     )

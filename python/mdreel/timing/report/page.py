@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 EXTENSIONS = (".html", ".htm")
 
-# Whatever a run may be called, nothing in the page can ask for anything outside of it.
+# The page loads nothing from outside, even if the title of a run contains markup.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def check_report(path: Path, force: bool = False) -> None:
-    """Check, before the work begins, that a report can be written to `path` at its end.
+    """Check before a run that its report can be written to `path`.
 
     Parameters
     ----------
     path : Path
-        Where the page shall be: ``.html`` or ``.htm``.
+        The page, ``.html`` or ``.htm``.
     force : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     UnsupportedError
-        If the ending is another.
+        If the extension is another.
     OSError
-        If the file exists (and `force` is false), or its directory does not or cannot be written to.
+        If the file exists and `force` is false, or its directory does not exist or is not writable.
     """
     if path.suffix.lower() not in EXTENSIONS:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
@@ -49,42 +49,36 @@ def check_report(path: Path, force: bool = False) -> None:
 
 
 def write_report(record: "Record", path: Path, force: bool = False) -> None:
-    """Write a run as a page for a browser; `path` is complete afterwards, or untouched.
+    """Write the report of a run as an HTML page, which stays unchanged after an error.
 
     Parameters
     ----------
     record : Record
-        The run: spans, environment, limits of the machine, title.
+        Record of the run.
     path : Path
-        Where the page shall be: ``.html`` or ``.htm``.
+        The page, ``.html`` or ``.htm``.
     force : bool
         Whether an existing file may be replaced.
 
     Raises
     ------
     UnsupportedError, OSError
-        As `check_report`, or if the disk is full; nothing is left behind.
+        See `check_report`; also if the disk is full. No partial file remains.
 
     Notes
     -----
-    The page is one file of some 100 kB to 1 MB, however long the run was and however many ranks took part: figures are
-    drawn as one path for each kind of time, at the resolution of a screen.
+    The page is a single file of about 100 kB to 1 MB, independent of the length of the run and the number of ranks:
+    figures contain one path for each kind of time, at the resolution of a screen.
     """
     check_report(path, force)
     text = page_of(record)
     with replacing(path, force) as temporary:
-        # Names of files need not be text.
+        # Names of files may contain bytes that are not text.
         temporary.write_bytes(text.encode("utf-8", errors="replace"))
 
 
 def page_of(record: "Record") -> str:
-    """Return the page of a run, as HTML.
-
-    Parameters
-    ----------
-    record : Record
-        The run.
-    """
+    """Return the page of a run, as HTML."""
     timing = record.timing
     folder = Path(__file__).parent
     style = Markup(stylesheet() + (folder / "page.css").read_text(encoding="utf-8"))
@@ -100,16 +94,16 @@ def page_of(record: "Record") -> str:
         observables_table(timing),
         environment_table(record.environment),
     )
-    said = together(
+    page = together(
         Markup('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">\n'),
         Markup('<meta name="color-scheme" content="light dark">\n'),
-        element("title", f"{record.title or 'A run'} – mdreel"),
+        element("title", f"{record.title or 'Run'} – mdreel"),
         element("style", style),
         Markup("\n</head>\n<body>\n"),
         body,
         element("script", script),
         Markup("\n</body>\n</html>\n"),
     )
-    return str(said)
+    return str(page)

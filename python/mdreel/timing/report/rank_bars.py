@@ -15,7 +15,7 @@ from mdreel.timing.report.svg import Axis, Tips, layer, marker, path, plot, rect
 from mdreel.timing.stragglers import typical_seconds
 from mdreel.timing.timing import Timing
 
-# Of what t_N consists, in the order of the bars. Waiting is a part of the overheads, told on its own.
+# Components of t_N, in the order of the bars. Waiting is part of the overheads, but has its own bar.
 PARTS: Mapping[str, Callable[[Observables], NDArray[np.float64]]] = {
     "open": lambda of: of.t_open,
     "read": lambda of: of.t_io - of.t_decompress,
@@ -28,17 +28,17 @@ PARTS: Mapping[str, Callable[[Observables], NDArray[np.float64]]] = {
 }
 
 _MOST_BARS = 250
-_WIDTH = 10_000  # of the layer
-_PITCH = 10  # of a lane in the layer
+_WIDTH = 10_000  # width of the layer
+_PITCH = 10  # height of a lane in the layer
 
 
 def rank_bars(timing: Timing) -> Markup:
-    """Draw the time of each rank as a bar of its parts.
+    """Draw the time of each rank as a bar of its components.
 
     Parameters
     ----------
     timing : Timing
-        Of the run. Of more than 250 ranks, the slowest of each few that follow one another has a bar.
+        Timing of the run. With more than 250 ranks, each bar shows the slowest of a few consecutive ranks.
     """
     of = timing.observables
     if not len(of.ranks):
@@ -51,7 +51,7 @@ def rank_bars(timing: Timing) -> Markup:
     median = typical_seconds(of)
     marks = marks_of(timing.straggling, of.ranks[shown].tolist())
     figure = plot(
-        f"Time of {len(of.ranks):,} ranks, by what they did",
+        f"Time of {len(of.ranks):,} ranks by component",
         lanes.height,
         _bars({kind: part[shown] for kind, part in parts.items()}, axis, lanes),
         marker(float(axis.along(median)), f"median {amount(median, SECONDS)}") if median else Markup(""),
@@ -66,12 +66,12 @@ def rank_bars(timing: Timing) -> Markup:
 
 
 def _neighbours(of: Observables) -> int:
-    """How many ranks that follow one another share a bar."""
+    """Return the number of consecutive ranks that share a bar."""
     return -(-len(of.ranks) // _MOST_BARS)
 
 
 def _slowest_of_neighbours(of: Observables) -> NDArray[np.intp]:
-    """The rows that are shown: all of them, or the slowest of each few."""
+    """Return the rows to show: all, or the slowest of each group of neighbours."""
     size = _neighbours(of)
     starts = range(0, len(of.ranks), size)
     return np.array([start + int(np.argmax(of.t_n[start : start + size])) for start in starts])
@@ -88,7 +88,7 @@ def _bars(parts: Mapping[str, NDArray[np.float64]], axis: Axis, lanes: Lanes) ->
 
 
 def _tip(of: Observables, parts: Mapping[str, NDArray[np.float64]], row: int) -> str:
-    """What a rank's bar says in words: its whole time, and the parts that are there."""
+    """Return the tooltip of a rank: its time and its non-zero components."""
     lines = [f"rank {of.ranks[row]}: {amount(float(of.t_n[row]), SECONDS)}, {of.n_frames[row]:,} frames"]
     lines += [f"{kind} {amount(float(part[row]), SECONDS)}" for kind, part in parts.items() if part[row] > 0]
     return "\n".join(lines)
@@ -98,10 +98,10 @@ def _lead(of: Observables, median: float) -> str:
     if len(of.ranks) == 1:
         return f"One rank took {amount(median, SECONDS)}."
     fastest, slowest = (amount(float(edge), SECONDS) for edge in (of.t_n.min(), of.t_n.max()))
-    return f"{len(of.ranks):,} ranks took {fastest} to {slowest}, half of them no more than {amount(median, SECONDS)}."
+    return f"{len(of.ranks):,} ranks took {fastest} to {slowest}; the median is {amount(median, SECONDS)}."
 
 
 def _note(of: Observables, shown: NDArray[np.intp]) -> str:
     if len(shown) == len(of.ranks):
         return ""
-    return f"Each bar is the slowest of {_neighbours(of)} ranks that follow one another."
+    return f"Each bar shows the slowest of {_neighbours(of)} consecutive ranks."

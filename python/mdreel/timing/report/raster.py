@@ -16,11 +16,11 @@ def spread(
     Parameters
     ----------
     amounts : ndarray, shape (n,), float64
-        How much there is of each.
+        Amounts of the intervals.
     starts, stops : ndarray, shape (n,), float64
-        From when to when, in columns: the first column lasts from 0 to 1. What takes no time falls into one cell.
+        Times in columns: the first column lasts from 0 to 1. An interval of no length falls into one cell.
     rows : ndarray, shape (n,), int
-        The row of each.
+        Rows of the intervals.
     shape : tuple of int
         Number of rows and of columns.
 
@@ -31,8 +31,8 @@ def spread(
 
     Notes
     -----
-    The cost is that of the amounts plus that of the cells, however long each lasts: what lies between its first and its
-    last cell is added to the cells as a rate that begins in one and ends in another.
+    The cost is proportional to the number of amounts plus the number of cells, independent of the lengths of the
+    intervals: each enters the cells between its first and last one as a rate, which a cumulative sum adds up.
     """
     n_columns = shape[1]
     first = np.clip(np.floor(starts).astype(np.int64), 0, n_columns - 1)
@@ -45,7 +45,7 @@ def spread(
     cells += _sums(rows, first, rates * (first + 1 - starts), shape)
     cells += _sums(rows, last, rates * (stops - last), shape)
     changes = _sums(rows, first + 1, rates, shape) - _sums(rows, last, rates, shape)
-    # Rates that began and ended leave rounding errors behind.
+    # Sums of rates that began and ended have rounding errors, which can be negative.
     return np.asarray(np.maximum(cells + np.cumsum(changes, axis=1), 0.0))
 
 

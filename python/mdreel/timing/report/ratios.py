@@ -4,28 +4,21 @@ import numpy as np
 
 from mdreel.foundation.formatting import SECONDS, amount, digits, percent
 from mdreel.foundation.html.markup import Markup, element, table
-from mdreel.timing.guidelines import COMPUTE_BOUND, SCALES_AS_IT_IS
+from mdreel.timing.guidelines import COMPUTE_BOUND, NEGLIGIBLE_COMMUNICATION
 from mdreel.timing.observables import Observables
 from mdreel.timing.report.card import card
 from mdreel.timing.timing import Timing
 
-_MUCH = 10.0  # so many times as much is much more
-
+_FAR_ABOVE = 10.0
 _SOURCE = (
-    "Guidelines of Khoshlessan et al. (2020), section 8. Their R_comp/io is that of a serial run; of several ranks it "
-    "says how the time of all of them was divided, contention included. The efficiency is estimated: it takes for the "
-    "time of a serial run the t_io + t_comp of all ranks together."
+    "Guidelines of Khoshlessan et al. (2020), section 8. They define R_comp/io for a serial run; here it is the ratio "
+    "of the total times of all ranks, including contention. The efficiency is an estimate: it uses t_io + t_comp of "
+    "all ranks as the time of a serial run."
 )
 
 
 def ratios(timing: Timing) -> Markup:
-    """Tabulate ratios and efficiency, with what they mean.
-
-    Parameters
-    ----------
-    timing : Timing
-        Of the run.
-    """
+    """Tabulate ratios and efficiency with their interpretation."""
     of = timing.observables
     if not len(of.ranks):
         return card("ratios", "What it means", note="No rank recorded anything.")
@@ -36,46 +29,42 @@ def ratios(timing: Timing) -> Markup:
     rows = [
         ("R_comp/io", digits(of.ratio_comp_io), _of_reading(of)),
         ("R_comp/comm", digits(of.ratio_comp_comm), _of_communication(of)),
-        ("t_total", amount(of.t_total, SECONDS), "The whole time of the slowest rank."),
+        ("t_total", amount(of.t_total, SECONDS), "The time of the slowest rank."),
         ("mean t_N / t_total", percent(mean / max(of.t_total, 1e-300)), _of_balance(mean, of)),
         (
             "E(N), estimated",
             percent(working / whole),
-            f"The share of N × t_total in which {_who(n_ranks)} read and computed.",
+            f"The share of N × t_total in which the rank{'s' * (n_ranks > 1)} read and computed.",
         ),
     ]
-    body = table(("quantity", "value", "what it says"), rows, class_="facts")
+    body = table(("quantity", "value", "meaning"), rows, class_="facts")
     return card("ratios", "What it means", element("div", body, class_="scroll"), note=_SOURCE)
 
 
 def _of_reading(of: Observables) -> str:
     ratio = of.ratio_comp_io
     if not of.t_io.any():
-        return "No rank spent time on reading."
+        return "No rank spent time reading."
     if ratio >= COMPUTE_BOUND:
-        return "At least 1: computing outweighs reading. A single shared file is fine."
+        return "At least 1: computing takes longer than reading. A single shared file is fine."
     return (
-        "Below 1: reading outweighs computing. On many nodes, avoid frame-by-frame access to one shared file: use "
-        "parallel HDF5, or segments, one for each rank."
+        "Below 1: reading takes longer than computing. On many nodes, avoid frame-by-frame access to one shared file: "
+        "use parallel HDF5, or one segment for each rank."
     )
 
 
 def _of_communication(of: Observables) -> str:
     if not of.t_comm.any():
-        return "No rank spent time on sending results."
-    if of.ratio_comp_comm <= SCALES_AS_IT_IS:
-        return "At most 1: sending results takes as long as computing them. Put them on a global array."
-    if of.ratio_comp_comm < _MUCH:
-        return "Above 1, but not by far: sending results will show on more ranks."
-    return "Far above 1: results can be gathered as they are."
+        return "No rank spent time sending results."
+    if of.ratio_comp_comm <= NEGLIGIBLE_COMMUNICATION:
+        return "At most 1: sending results takes at least as long as computing them. Use a global array."
+    if of.ratio_comp_comm < _FAR_ABOVE:
+        return "Slightly above 1: sending results will limit the scaling to more ranks."
+    return "Far above 1: you can gather results without further measures."
 
 
 def _of_balance(mean: float, of: Observables) -> str:
     if len(of.ranks) == 1:
-        return "One rank waits for no other."
+        return "A single rank is always balanced."
     lost = amount(of.t_total - mean, SECONDS)
-    return f"All ranks would have ended {lost} sooner, had each done as much as the others."
-
-
-def _who(n_ranks: int) -> str:
-    return "the rank" if n_ranks == 1 else "the ranks"
+    return f"With equal shares of the work, the run would have ended {lost} sooner."

@@ -1,6 +1,7 @@
 """Inline SVG plots that fill their width and keep their text size.
 
-Places along an axis are per cent of the plot; what has many pieces is one path in a layer, which is stretched.
+Positions along an axis are percentages of the plot. Many small shapes form a single path in a layer, which the browser
+stretches to the size of the plot.
 """
 
 import json
@@ -25,11 +26,11 @@ class Axis:
     Attributes
     ----------
     title : str
-        What it shows.
+        Title.
     unit : Unit
-        What its numbers are in.
+        Unit of the numbers.
     end : float
-        Where it ends, in seconds, bytes or pieces.
+        Value at the end, in seconds, bytes or pieces.
     """
 
     title: str
@@ -38,16 +39,16 @@ class Axis:
 
     @classmethod
     def to(cls, end: float, title: str, units: Units) -> "Axis":
-        """Return an axis with the unit that suits its end; an axis of nothing ends at 1."""
+        """Return an axis with the unit that suits its end; if `end` is 0, the axis ends at 1."""
         unit = unit_of(end, units)
         return cls(title, unit, end if end > 0 else unit.size)
 
     def along(self, values: ArrayLike) -> NDArray[np.float64]:
-        """Return where values lie, from 0 to 1; what lies beyond an end is brought there."""
+        """Return the positions of values, clipped to the range from 0 to 1."""
         return np.clip(np.asarray(values, np.float64) / self.end, 0.0, 1.0)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return round numbers: where they lie, from 0 to 1, and how they are written."""
+        """Return the positions of round numbers, from 0 to 1, with their texts."""
         end = self.end / self.unit.size
         step = round_step(end / _MOST_TICKS)
         if self.unit.is_whole:
@@ -58,22 +59,22 @@ class Axis:
 
     @property
     def label(self) -> str:
-        """Its title with the unit, which may be all that there is to say."""
+        """Title with the unit, or the unit alone."""
         return f"{self.title} ({self.unit.name})" if self.title else self.unit.name
 
 
 @dataclass(frozen=True)
 class Tips:
-    """What is said of equal bands of a plot while they are pointed at.
+    """Tooltips of equal bands of a plot.
 
     Attributes
     ----------
     along : {"x", "y"}
         Whether the bands lie side by side, or one below the other.
     texts : sequence of str
-        What is said of each.
+        Text of each band.
     clock : Axis, optional
-        The axis on which the place of the pointer is told besides.
+        Axis on which the tooltip also shows the position of the pointer.
     """
 
     along: Literal["x", "y"]
@@ -81,7 +82,7 @@ class Tips:
     clock: Axis | None = None
 
     def attributes(self) -> dict[str, str | float | None]:
-        """Return what the script of the page reads."""
+        """Return the attributes that the script of the page reads."""
         texts = json.dumps(list(self.texts), ensure_ascii=False, separators=(",", ":"))
         unit, end = (
             (None, None) if self.clock is None else (self.clock.unit.name, self.clock.end / self.clock.unit.size)
@@ -103,19 +104,19 @@ def plot(
     Parameters
     ----------
     label : str
-        What it shows, for those who cannot see it.
+        Text for screen readers.
     height : float
         Height, in pixels.
     *content : Markup
-        What is drawn, from back to front.
+        Shapes, from back to front.
     x : Axis
-        From left to right.
+        Horizontal axis.
     y : Axis, optional
-        From the bottom to the top; without it there are lanes, which have names.
+        Vertical axis; None for a plot of named lanes.
     tips : Tips, optional
-        What is said where it is pointed at.
+        Tooltips.
     margin : {"", "names", "lanes"}
-        How much room there is beside it.
+        Width of the margins.
     """
     back, front = _horizontal(x), Markup("")
     if y is not None:
@@ -126,18 +127,18 @@ def plot(
 
 
 def layer(width: int, height: int, *paths: Markup) -> Markup:
-    """Return paths in units of their own, stretched to the size of the plot."""
+    """Return paths in their own units, stretched to the size of the plot."""
     box = {"viewBox": f"0 0 {width} {height}", "preserveAspectRatio": "none", "width": "100%", "height": "100%"}
     return element("svg", *paths, class_="layer", **box)
 
 
 def path(class_: str, data: str) -> Markup:
-    """Return a path of a class."""
+    """Return a path with a class."""
     return element("path", class_=class_, d=data)
 
 
 def rectangles(left: ArrayLike, right: ArrayLike, top: ArrayLike, bottom: ArrayLike) -> str:
-    """Return the path of rectangles; those without area are left out.
+    """Return the path of all rectangles that have an area.
 
     Parameters
     ----------
@@ -156,18 +157,18 @@ def steps(heights: NDArray[np.integer], height: int) -> str:
 
 
 def marker(at: float, text: str, class_: str = "", level: int = 0) -> Markup:
-    """Return a line across the plot with a name above it.
+    """Return a vertical line across the plot with a name above it.
 
     Parameters
     ----------
     at : float
-        Where, from 0 to 1.
+        Position, from 0 to 1.
     text : str
-        Its name.
+        Name.
     class_ : str
-        The class of both.
+        Class of the line and the name.
     level : int
-        How many lines of text lie between the name and the plot.
+        Number of lines of text between the name and the plot.
     """
     place, anchor = place_of(at), "start" if at < 0.25 else "end" if at > 0.75 else "middle"
     line = element("line", x1=place, x2=place, y1="0", y2="100%", class_=f"marker {class_}".strip())
@@ -176,7 +177,7 @@ def marker(at: float, text: str, class_: str = "", level: int = 0) -> Markup:
 
 
 def place_of(at: float) -> str:
-    """Return a place from 0 to 1 as SVG writes it."""
+    """Return a position from 0 to 1 in SVG's notation."""
     return f"{100 * at:.5g}%"
 
 
@@ -191,14 +192,14 @@ def _horizontal(axis: Axis) -> Markup:
     for i, (at, text) in enumerate(axis.ticks()):
         place = place_of(at)
         drawn.append(element("line", x1=place, x2=place, y1="0", y2="100%", class_="grid"))
-        # On narrow screens every other number goes.
+        # Narrow screens show only every other number.
         drawn.append(element("text", text, x=place, y="100%", dy=18, class_="tick odd" if i % 2 else "tick"))
     drawn.append(element("text", axis.label, x="100%", y="100%", dy=36, class_="title end"))
     return together(*drawn)
 
 
 def _vertical(axis: Axis) -> tuple[Markup, Markup]:
-    """The lines, which lie behind what is drawn, and the numbers."""
+    """Return the grid lines, which lie behind the shapes, and the numbers."""
     places = [(place_of(1 - at), text) for at, text in axis.ticks()]
     lines = [element("line", x1="0", x2="100%", y1=place, y2=place, class_="grid") for place, _ in places]
     numbers = [element("text", text, x=-8, y=place, dy=4, class_="tick end") for place, text in places]

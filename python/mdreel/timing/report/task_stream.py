@@ -16,23 +16,22 @@ from mdreel.timing.stragglers import STRAGGLER
 from mdreel.timing.timing import Timing
 
 MOST_RECTANGLES = 20_000
-"""A browser draws no more of them than this, however long a run was and however many took part."""
+"""Limit of rectangles in the page, independent of the length of the run and the number of workers."""
 
 _MOST_LANES = 128
 _MOST_COLUMNS = 1024
 _MOST_LATE = 300
 _MOST_LEVELS = 12
-_WIDTH = 10_000  # of the layer of late blocks
+_WIDTH = 10_000  # width of the layer of late blocks
 
 
 def task_stream(timing: Timing) -> Markup:
-    """Draw what each worker did, over time.
+    """Draw the kinds of spans of each worker over time.
 
-    Parameters
-    ----------
-    timing : Timing
-        Of the run. Where time is too short for its column of the picture, the lane is divided by the shares of what was
-        done in it; where lanes are too thin for that, kinds have columns in turn, as much of them as of the time.
+    Notes
+    -----
+    A column that contains several kinds is divided by their shares. In lanes too thin for that, each column shows one
+    kind; the number of columns of a kind is proportional to its time.
     """
     workers = _lanes_of(timing)
     if not len(workers) or timing.wall_seconds <= 0:
@@ -41,9 +40,9 @@ def task_stream(timing: Timing) -> Markup:
     axis = Axis.to(timing.wall_seconds, "time since the run began", SECONDS)
     levels = min(_MOST_LEVELS, int(lanes.pitch // 2)) if lanes.are_thick else 1
     marks = marks_of(timing.straggling, workers.tolist())
-    late, said_of_late = _late_blocks(timing, workers, axis)
+    late, n_late_text = _late_blocks(timing, workers, axis)
     figure = plot(
-        f"What {len(workers)} workers did over {amount(timing.wall_seconds, SECONDS)}",
+        f"Task stream of {len(workers)} workers over {amount(timing.wall_seconds, SECONDS)}",
         lanes.height,
         _stream(_cells(timing, workers), levels),
         late,
@@ -53,14 +52,14 @@ def task_stream(timing: Timing) -> Markup:
         margin="lanes",
     )
     kinds = [kind for kind in KINDS if timing.seconds(kind) > 0]
-    keys = [key("late-block", f"block of more than {STRAGGLER} × the median", said_of_late)] if said_of_late else []
+    keys = [key("late-block", f"block of more than {STRAGGLER} × the median", n_late_text)] if n_late_text else []
     keys += [key("late-mark", "straggler, times the median")] if marks else []
     note = _note(timing, workers)
     return card("stream", "Task stream", legend(kinds, *keys), figure, lead=_lead(timing), note=note)
 
 
 def _lanes_of(timing: Timing) -> NDArray[np.int64]:
-    """The workers that have a lane, in their order: all, or the worst stragglers and others; last the caller."""
+    """Return the workers to show, in order: all, or the worst stragglers and evenly spaced others; the caller last."""
     workers = timing.workers.astype(np.int64)
     if len(workers) > _MOST_LANES:
         worst = timing.straggling[: _MOST_LANES // 4]
@@ -75,7 +74,7 @@ def _name(worker: int) -> str:
 
 
 def _cells(timing: Timing, workers: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How much of each column each lane spent with each kind: shape (n_lanes, n_kinds, n_columns), 0 to 1."""
+    """Return the share of each kind in each column of each lane, 0 to 1, shape (n_lanes, n_kinds, n_columns)."""
     spans = timing.spans[np.isin(timing.spans["worker"], workers)]
     per_ns = _MOST_COLUMNS / (timing.wall_seconds * 1e9)
     starts, stops = spans["start_ns"] * per_ns, spans["stop_ns"] * per_ns
@@ -85,7 +84,7 @@ def _cells(timing: Timing, workers: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _stream(cells: NDArray[np.float64], levels: int) -> Markup:
-    """One path for each kind, with columns as narrow as the number of rectangles allows."""
+    """Draw one path for each kind, with columns as narrow as the limit of rectangles allows."""
     while True:
         heights = _heights(cells, levels)
         runs = _runs(heights, levels)
@@ -105,10 +104,10 @@ def _stream(cells: NDArray[np.float64], levels: int) -> Markup:
 
 
 def _heights(cells: NDArray[np.float64], levels: int) -> NDArray[np.int64]:
-    """The levels of its lane that each kind has in each column.
+    """Return the number of levels of its lane that each kind fills in each column.
 
-    A level goes to the kind to which most is owed, so that areas are shares of time even where a column has one level.
-    A column in which little happened still shows that something did.
+    Each level goes to the kind with the largest deficit so far, so that areas are proportional to times even if a
+    column has a single level. A column with little activity still shows it.
     """
     busy = cells.sum(axis=1, keepdims=True)
     filled = np.ceil(np.minimum(busy, 1.0) * levels - 0.25)
@@ -121,7 +120,7 @@ def _heights(cells: NDArray[np.float64], levels: int) -> NDArray[np.int64]:
         owed += quotas[:, :, column]
         for n_given in range(int(missing[:, column].max())):
             lanes = np.flatnonzero(missing[:, column] > n_given)
-            # What did not happen in a column is not shown there, whatever is owed to it.
+            # A column never shows a kind that does not occur in it, even if the kind has the largest deficit.
             kinds = np.where(cells[lanes, :, column] > 0, owed[lanes], -np.inf).argmax(axis=1)
             heights[lanes, kinds, column] += 1
             owed[lanes, kinds] -= 1
@@ -129,10 +128,10 @@ def _heights(cells: NDArray[np.float64], levels: int) -> NDArray[np.int64]:
 
 
 def _runs(heights: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
-    """Neighbouring columns of the same picture: rows of kind, lane, first and end column, lowest and highest level."""
+    """Join equal neighbouring columns: rows of kind, lane, first and end column, lowest and highest level."""
     n_lanes, n_kinds, _ = heights.shape
     tops = np.cumsum(heights, axis=1)
-    # One number that says between which levels a kind lies: 0 where it is absent.
+    # One number encodes the lowest and highest level of a kind; 0 if it is absent.
     states = np.where(heights > 0, (tops - heights) * (levels + 1) + tops, 0)
     before = np.concatenate([np.zeros((n_lanes, n_kinds, 1), np.int64), states[:, :, :-1]], axis=2)
     after = np.concatenate([states[:, :, 1:], np.zeros((n_lanes, n_kinds, 1), np.int64)], axis=2)
@@ -144,14 +143,14 @@ def _runs(heights: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
 
 
 def _late_blocks(timing: Timing, workers: NDArray[np.int64], axis: Axis) -> tuple[Markup, str]:
-    """A frame around each late block in a lane, and how many of all of them are framed."""
+    """Return frames around the late blocks, and the text of their number, such as "300 of 412"."""
     taken = timing.per_block()
     late = np.flatnonzero(taken > late_after(taken))
     spans = timing.spans[(timing.spans["kind"] != KINDS.index("wait")) & np.isin(timing.spans["worker"], workers)]
     late_here = late[np.isin(late, spans["block"])]
     framed = late_here[np.argsort(-taken[late_here], kind="stable")][:_MOST_LATE]
     spans = spans[np.isin(spans["block"], framed)]
-    # A block may have been done twice.
+    # Two workers may have computed the same block.
     places = np.searchsorted(workers, spans["worker"]) * np.int64(timing.n_blocks) + spans["block"]
     unique, of = np.unique(places, return_inverse=True)
     starts, stops = np.full(len(unique), np.inf), np.zeros(len(unique))
@@ -173,28 +172,28 @@ def _framed(n_framed: int, n_late: int) -> str:
 def _tips(timing: Timing, workers: NDArray[np.int64]) -> list[str]:
     busy = dict(zip(timing.workers.tolist(), timing.per_worker().tolist(), strict=True))
     waited = dict(zip(timing.workers.tolist(), timing.per_worker("wait").tolist(), strict=True))
-    said = {straggler.rank: straggler for straggler in timing.straggling}
+    stragglers = {straggler.rank: straggler for straggler in timing.straggling}
     tips = []
     for worker in workers.tolist():
         if worker == COORDINATOR:
-            tips.append("caller: plans, hands out blocks and merges")
+            tips.append("caller: plans, distributes blocks and merges")
             continue
         tip = f"worker {worker}: busy {amount(busy[worker], SECONDS)}, waited {amount(waited[worker], SECONDS)}"
-        if worker in said:
-            tip += f"\nstraggler: {said[worker].reason}"
+        if worker in stragglers:
+            tip += f"\nstraggler: {stragglers[worker].reason}"
         tips.append(tip)
     return tips
 
 
 def _lead(timing: Timing) -> str:
     n_workers = len(timing.workers)
-    who = "One worker" if n_workers == 1 else f"{n_workers:,} workers"
+    workers = "One worker" if n_workers == 1 else f"{n_workers:,} workers"
     before = f", after {amount(timing.topology_seconds, SECONDS)} for the topology" if timing.topology_seconds else ""
-    return f"{who} took {amount(timing.run_seconds, SECONDS)}{before}."
+    return f"{workers} took {amount(timing.run_seconds, SECONDS)}{before}."
 
 
 def _note(timing: Timing, workers: NDArray[np.int64]) -> str:
     n_shown = int((workers != COORDINATOR).sum())
     if n_shown == len(timing.workers):
         return ""
-    return f"{n_shown} of {len(timing.workers):,} workers: the slowest stragglers, and others at even distances."
+    return f"{n_shown} of {len(timing.workers):,} workers: the slowest stragglers and evenly spaced others."

@@ -21,13 +21,7 @@ _BAR = 30  # pixels
 
 
 def throughput(timing: Timing) -> Markup:
-    """Draw bytes and frames a second, over time.
-
-    Parameters
-    ----------
-    timing : Timing
-        Of the run; the bytes of a span count evenly from its start to its end, and so do its frames.
-    """
+    """Draw bytes and frames per second over time, assuming a constant rate within each span."""
     if timing.wall_seconds <= 0 or not max(timing.n_bytes, timing.n_frames):
         return card("throughput", "Throughput", note="Nothing was read, and no frame was analysed.")
     drawn = []
@@ -43,15 +37,7 @@ def throughput(timing: Timing) -> Markup:
 
 
 def against_limits(timing: Timing, limits: Limits | None) -> Markup:
-    """Draw how fast bytes came, beside how fast they could come.
-
-    Parameters
-    ----------
-    timing : Timing
-        Of the run.
-    limits : Limits or None
-        What was measured of the machine.
-    """
+    """Compare the rate of reading with the measured limits of the machine."""
     if limits is None:
         return card("limits", "Against the machine", note="The limits of the machine were not measured.")
     of_run = timing.bytes_per_second
@@ -73,7 +59,7 @@ def against_limits(timing: Timing, limits: Limits | None) -> Markup:
 
 
 def _rates(timing: Timing, kind: str, of: str) -> NDArray[np.float64]:
-    """Bytes or frames a second in each column, shape (n_columns,)."""
+    """Return bytes or frames per second in each column, shape (n_columns,)."""
     spans = timing.spans[timing.spans["kind"] == KINDS.index(kind)]
     per_ns = _COLUMNS / (timing.wall_seconds * 1e9)
     starts, stops = spans["start_ns"] * per_ns, spans["stop_ns"] * per_ns
@@ -82,12 +68,12 @@ def _rates(timing: Timing, kind: str, of: str) -> NDArray[np.float64]:
     return np.asarray(sums * _COLUMNS / timing.wall_seconds)
 
 
-def _over_time(timing: Timing, rates: NDArray[np.float64], what: str, kind: str, units: Units) -> Markup:
+def _over_time(timing: Timing, rates: NDArray[np.float64], title: str, kind: str, units: Units) -> Markup:
     x = Axis.to(timing.wall_seconds, "time since the run began", SECONDS)
-    y = Axis.to(1.05 * float(rates.max()), what, units)
+    y = Axis.to(1.05 * float(rates.max()), title, units)
     heights = np.rint(_UNITS * y.along(rates)).astype(np.int64)
     return plot(
-        f"{what} over time: {y.unit.name}",
+        f"{title} over time: {y.unit.name}",
         _HEIGHT,
         layer(_COLUMNS, _UNITS, path(kind, steps(heights, _UNITS))),
         x=x,
@@ -100,14 +86,14 @@ def _bars(bars: Sequence[tuple[str, float, str]]) -> Markup:
     fastest = max(rate for _, rate, _ in bars)
     x = Axis.to(1.3 * fastest, "", BYTES_PER_SECOND)
     width = 10_000
-    drawn, said = [], []
+    drawn, texts = [], []
     for i, (name, rate, class_) in enumerate(bars):
         at = float(x.along(rate))
         drawn.append(path(class_, rectangles([0], [max(round(at * width), 1)], [10 * i + 2], [10 * i + 8])))
         middle = place_of((i + 0.5) / len(bars))
-        said.append(element("text", name, x=-8, y=middle, dy=4, class_="tick end"))
-        said.append(
+        texts.append(element("text", name, x=-8, y=middle, dy=4, class_="tick end"))
+        texts.append(
             element("text", amount(rate, BYTES_PER_SECOND), x=place_of(at), dx=6, y=middle, dy=4, class_="name start")
         )
     figure = layer(width, 10 * len(bars), *drawn)
-    return plot("Bytes a second, of the run and of the machine", _BAR * len(bars), figure, *said, x=x, margin="names")
+    return plot("Bytes per second of the run and the machine", _BAR * len(bars), figure, *texts, x=x, margin="names")
