@@ -1,5 +1,5 @@
-//! Writing that goes on while the program does something else (`aio_write`): threads of the C library do it, and the program is told how
-//! it went when it asks. What it has not asked for when the file is closed counts as lost.
+//! Asynchronous writes (`aio_write`), which threads of the C library run. The program queries their outcome; a write without a query
+//! before the file is closed counts as lost.
 
 use std::ffi::{c_int, c_void};
 
@@ -8,11 +8,11 @@ use crate::failures::{is_loss, lose, note_length};
 use crate::next::next;
 use crate::parts;
 
-/// The beginning of what describes such a write (`struct aiocb`).
+/// The first fields of `struct aiocb`.
 #[repr(C)]
 pub(crate) struct Request {
     descriptor: c_int,
-    /// What a list of requests is to do with this one.
+    /// Operation for `lio_listio`.
     operation: c_int,
     priority: c_int,
     bytes: *mut c_void,
@@ -39,7 +39,7 @@ macro_rules! begins {
             type Next = unsafe extern "C" fn(*mut Request) -> c_int;
             let outcome = next!($next as Next, (request), -1);
             if outcome == 0 && parts::any() {
-                // SAFETY: it was just taken.
+                // SAFETY: the C library has just accepted the request.
                 begun(unsafe { (*request).descriptor });
             }
             outcome
@@ -55,10 +55,10 @@ macro_rules! begins_several {
         unsafe extern "C" fn $name(mode: c_int, requests: *const *mut Request, n: c_int, signal: *mut c_void) -> c_int {
             type Next = unsafe extern "C" fn(c_int, *const *mut Request, c_int, *mut c_void) -> c_int;
             let outcome = next!($next as Next, (mode, requests, n, signal), -1);
-            // Those that were waited for have succeeded, all of them, if it says so.
+            // With `LIO_WAIT`, 0 means that all requests have succeeded.
             if parts::any() && !(mode == WAIT && outcome == 0) {
                 for i in 0..usize::try_from(n).unwrap_or(0) {
-                    // SAFETY: as many as the program says; some may be null.
+                    // SAFETY: the program passes `n` pointers, of which some may be null.
                     unsafe {
                         let request = *requests.add(i);
                         if !request.is_null() && (*request).operation == WRITE {
@@ -80,11 +80,11 @@ macro_rules! ends {
         unsafe extern "C" fn $name(request: *mut Request) -> isize {
             type Error = unsafe extern "C" fn(*mut Request) -> c_int;
             type Next = unsafe extern "C" fn(*mut Request) -> isize;
-            // It can be asked only before.
+            // `aio_error` is valid only before `aio_return`.
             let error = if parts::any() { next!($error as Error, (request), 0) } else { 0 };
             let outcome = next!($next as Next, (request), -1);
             if parts::any() {
-                // SAFETY: it is the program's, which has just asked for it.
+                // SAFETY: the request belongs to the program, which has just passed it.
                 let (descriptor, n_bytes) = unsafe { ((*request).descriptor, (*request).n_bytes) };
                 c::keeping_errno(|| ended(descriptor, n_bytes, outcome, error));
             }
@@ -95,7 +95,7 @@ macro_rules! ends {
 
 ends!(aio_return as c"aio_return" after c"aio_error", aio_return64 as c"aio_return64" after c"aio_error64");
 
-/// Takes note of how one went that was writing or reading; a file that is read as well has none that writes.
+/// Records the outcome of a write or read. A file without pending writes was read.
 fn ended(descriptor: c_int, n_bytes: usize, outcome: isize, error: c_int) {
     let Some(written) = parts::of(descriptor).filter(|written| written.n_pending > 0) else { return };
     parts::change(written.identity, |written| written.n_pending = written.n_pending.saturating_sub(1));

@@ -1,4 +1,4 @@
-//! Files that are begun: under hidden names.
+//! Creation of files under hidden names.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,31 +10,31 @@ use crate::parts::{self, Written};
 use crate::place::Place;
 use crate::text::Text;
 
-/// What a program wants to do with a file that it opens to write.
+/// The flags and mode with which a program opens a file to write.
 #[derive(Clone, Copy)]
 pub(crate) struct Intent {
-    /// Whether it may not be there.
+    /// Whether the call creates a missing file.
     pub creates: bool,
-    /// Whether it must not be there.
+    /// Whether the call fails if the file exists.
     pub is_exclusive: bool,
-    /// Whether what is in it goes.
+    /// Whether the call discards the content.
     pub truncates: bool,
-    /// Its mode if it is made, but for what the process masks.
+    /// Mode of a new file, before the mask of the process applies.
     pub mode: u32,
 }
 
-/// What is to be opened instead.
+/// The file to open instead.
 #[expect(clippy::large_enum_variant, reason = "nothing is allocated here")]
 pub(crate) enum Begun {
-    /// Nothing else: it is no file that could be published.
+    /// The named file, which is not a regular file and cannot be published.
     AsIs,
-    /// A file that this process is writing already.
+    /// A hidden file that this process is already writing.
     Again(Text),
-    /// A new one.
+    /// A new hidden file.
     New(New),
 }
 
-/// A file that was made under a hidden name, and is held by a descriptor of this library until the program has one.
+/// A new file with a hidden name. A descriptor of this library keeps it open until the program has its own.
 pub(crate) struct New {
     pub path: Text,
     written: Written,
@@ -42,7 +42,7 @@ pub(crate) struct New {
     mode: u32,
 }
 
-/// Makes the hidden file for what the program wants to write.
+/// Creates the hidden file that the program will write.
 pub(crate) fn begin(place: &Place<'_>, intent: Intent) -> Result<Begun, c_int> {
     if place.is_too_long() {
         return Err(c::ENAMETOOLONG);
@@ -61,12 +61,12 @@ pub(crate) fn begin(place: &Place<'_>, intent: Intent) -> Result<Begun, c_int> {
     };
     let mut new = create(place, before.map_or(intent.mode, |facts| facts.mode & 0o7777))?;
     if let Some(facts) = before {
-        // That of the file in whose place it comes, which the process need not mask.
+        // The new file keeps the mode of the file that it replaces; the mask does not apply.
         new.mode = facts.mode & 0o7777;
     }
     new.written.is_exclusive = intent.is_exclusive;
     if before.is_some() && !intent.truncates {
-        // What is changed in place is changed in a copy: nobody sees it half changed.
+        // The program changes a copy, so that readers never see a partly changed file.
         let from = next::open(path.path(), c::O_RDONLY | c::O_CLOEXEC, 0);
         let copied = if from == -1 { Err(c::errno()) } else { c::copy(from, new.guard) };
         if from != -1 {
@@ -83,7 +83,7 @@ pub(crate) fn begin(place: &Place<'_>, intent: Intent) -> Result<Begun, c_int> {
 fn create(place: &Place<'_>, mode: u32) -> Result<New, c_int> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {
-        // Behind the numbers that the core gives in the same process.
+        // The highest bit keeps these numbers apart from those that the core uses in the same process.
         let number = NEXT.fetch_add(1, Ordering::Relaxed) | 1 << 63;
         let part = Part { process: c::process(), number, name: place.name };
         let mut room = [0; MOST_PART];
@@ -92,7 +92,7 @@ fn create(place: &Place<'_>, mode: u32) -> Result<New, c_int> {
         let guard = next::open(path.path(), c::O_RDWR | c::O_CREAT | c::O_EXCL | c::O_CLOEXEC, mode);
         if guard == -1 {
             match c::errno() {
-                // A process that had the number of this one has left it.
+                // An earlier process with the same id has left this file behind.
                 c::EEXIST => continue,
                 error => return Err(error),
             }
@@ -105,14 +105,14 @@ fn create(place: &Place<'_>, mode: u32) -> Result<New, c_int> {
                 return Err(error);
             }
         };
-        // Between the two, a producer may have taken it for what a dead writer has left.
+        // Between creation and lock, a producer may have removed the file as a leftover of a dead writer.
         if facts.n_links == 0 {
             next::close(guard);
             continue;
         }
         let mode = facts.mode & 0o7777;
         if mode & 0o600 != 0o600 {
-            // It has to be opened once more.
+            // The program opens the file again, to read and write.
             c::set_mode(guard, mode | 0o600);
         }
         let written = Written::of(facts.identity, place.directory, &part);
@@ -121,7 +121,7 @@ fn create(place: &Place<'_>, mode: u32) -> Result<New, c_int> {
 }
 
 impl New {
-    /// The program has opened it: from now on it is known. `stream` is its address, if it is one.
+    /// Registers the file after the program has opened it. `stream` is the address of the program's stream, or 0.
     pub(crate) fn adopt(mut self, descriptor: c_int, stream: usize) -> Result<(), c_int> {
         if stream != 0 {
             self.written.add_stream(std::ptr::with_exposed_provenance_mut(stream));
@@ -136,7 +136,7 @@ impl New {
         Ok(())
     }
 
-    /// The program could not open it.
+    /// Removes the file after the program has failed to open it.
     pub(crate) fn discard(&self) {
         c::keeping_errno(|| {
             c::remove(self.path.path());

@@ -1,4 +1,4 @@
-//! What is needed of the C library besides what is stood in for. Declared here, as the library has no dependencies.
+//! Functions of the C library that this library calls. They are declared here because it has no dependencies.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -67,7 +67,7 @@ struct Statx {
     mode: u16,
     spare: u16,
     inode: u64,
-    /// Size, blocks, attributes, four times.
+    /// Size, blocks, attributes and four times.
     others: [u64; 11],
     device_of_special: [u32; 2],
     device: [u32; 2],
@@ -121,16 +121,16 @@ unsafe extern "C" {
 }
 
 pub(crate) fn errno() -> c_int {
-    // SAFETY: the address of this thread's own number.
+    // SAFETY: the address is that of this thread's error number.
     unsafe { *__errno_location() }
 }
 
 pub(crate) fn set_errno(number: c_int) {
-    // SAFETY: the address of this thread's own number.
+    // SAFETY: the address is that of this thread's error number.
     unsafe { *__errno_location() = number }
 }
 
-/// Does something, and leaves the number of the last error as it was.
+/// Runs `act` and restores the error number.
 pub(crate) fn keeping_errno<T>(act: impl FnOnce() -> T) -> T {
     let before = errno();
     let outcome = act();
@@ -138,10 +138,10 @@ pub(crate) fn keeping_errno<T>(act: impl FnOnce() -> T) -> T {
     outcome
 }
 
-/// What is known of a file.
+/// Metadata of a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Facts {
-    /// Device and inode: the same file, whatever its name.
+    /// Device and inode, which identify a file independent of its name.
     pub identity: (u64, u64),
     pub mode: u32,
     pub n_links: u32,
@@ -160,24 +160,24 @@ fn facts(directory: c_int, path: &CStr, flags: c_int) -> Result<Facts, c_int> {
     if next!(c"statx" as Next, (directory, path.as_ptr(), flags, STATX_BASIC_STATS, found.as_mut_ptr()), -1) != 0 {
         return Err(errno());
     }
-    // SAFETY: numbers, all of which were written: as zeros, and by the kernel.
+    // SAFETY: the structure consists of integers, which are initialized with zeros.
     let found = unsafe { found.assume_init() };
     let device = u64::from(found.device[0]) << 32 | u64::from(found.device[1]);
     let identity = (device, found.inode);
     Ok(Facts { identity, mode: u32::from(found.mode), n_links: found.n_links, n_bytes: found.others[0] })
 }
 
-/// Of what a path leads to.
+/// Returns the metadata of the file at a path, following a link.
 pub(crate) fn facts_at(directory: c_int, path: &CStr) -> Result<Facts, c_int> {
     facts(directory, path, 0)
 }
 
-/// Of what a path names, be it a link.
+/// Returns the metadata of the file at a path, without following a link.
 pub(crate) fn facts_of(path: &CStr) -> Result<Facts, c_int> {
     facts(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW)
 }
 
-/// Of an open file.
+/// Returns the metadata of an open file.
 pub(crate) fn facts_of_open(descriptor: c_int) -> Result<Facts, c_int> {
     facts(descriptor, c"", AT_EMPTY_PATH)
 }
@@ -188,48 +188,48 @@ pub(crate) fn may_write(path: &CStr) -> bool {
     next!(c"faccessat" as Next, (AT_FDCWD, path.as_ptr(), W_OK, AT_EACCESS), -1) == 0
 }
 
-/// Says that a writer has the file open, for as long as any copy of the descriptor is open, in whatever process.
+/// Locks a file as one of its writers, until all copies of the descriptor are closed in all processes.
 pub(crate) fn lock_as_writer(descriptor: c_int) {
-    // SAFETY: a call with numbers. Where there are no locks, there are none.
+    // SAFETY: the arguments are integers. Errors are ignored, because some file systems have no locks.
     unsafe { flock(descriptor, LOCK_SH | LOCK_NB) };
 }
 
-/// Whether no writer has the file open any more; then it is locked, so that only one is told so.
+/// Returns whether no writer has the file open any more, and locks it, so that only one caller gets `true`.
 pub(crate) fn lock_as_last(descriptor: c_int) -> bool {
-    // SAFETY: a call with numbers.
+    // SAFETY: the arguments are integers.
     let is_locked = unsafe { flock(descriptor, LOCK_EX | LOCK_NB) } == 0;
     is_locked || errno() != EWOULDBLOCK
 }
 
 pub(crate) fn unlock(descriptor: c_int) {
-    // SAFETY: a call with numbers.
+    // SAFETY: the arguments are integers.
     unsafe { flock(descriptor, LOCK_UN) };
 }
 
-/// Whether somebody has a lock on a byte of an open file. Not, where there are no locks.
+/// Returns whether a process has locked a byte of an open file; `false` on file systems without locks.
 pub(crate) fn is_locked(descriptor: c_int, byte: u64) -> bool {
     let mut lock = Flock { kind: F_WRLCK, whence: 0, start: byte.cast_signed(), length: 1, process: 0 };
-    // SAFETY: the kernel writes to the structure at most.
+    // SAFETY: the kernel writes only to the structure.
     unsafe { fcntl(descriptor, F_OFD_GETLK, &raw mut lock) == 0 && lock.kind != F_UNLCK }
 }
 
 pub(crate) fn set_mode(descriptor: c_int, mode: u32) -> bool {
-    // SAFETY: a call with numbers.
+    // SAFETY: the arguments are integers.
     unsafe { fchmod(descriptor, mode & 0o7777) == 0 }
 }
 
-/// Reads from the start of an open file; how many bytes there were.
+/// Reads the start of an open file and returns the number of bytes.
 pub(crate) fn read_start(descriptor: c_int, into: &mut [u8]) -> usize {
-    // SAFETY: the room is as large as is said.
+    // SAFETY: the buffer has `into.len()` bytes.
     let n_bytes = unsafe { pread(descriptor, into.as_mut_ptr().cast(), into.len(), 0) };
     usize::try_from(n_bytes).unwrap_or(0)
 }
 
-/// Copies all that is in one open file to another one.
+/// Copies the content of an open file to another open file.
 pub(crate) fn copy(from: c_int, to: c_int) -> Result<(), c_int> {
     type Next = unsafe extern "C" fn(c_int, c_int, *mut i64, usize) -> isize;
     loop {
-        // The kernel keeps the place itself.
+        // Without an offset, the kernel uses and advances the position of the file.
         match next!(c"sendfile" as Next, (to, from, std::ptr::null_mut(), 1 << 30), -1) {
             0 => return Ok(()),
             n_bytes if n_bytes < 0 && errno() != EINTR => return Err(errno()),
@@ -243,16 +243,16 @@ pub(crate) fn remove(path: &CStr) {
     next!(c"unlink" as Next, (path.as_ptr()), -1);
 }
 
-/// What a link leads to; how many bytes of the room it takes.
+/// Reads the target of a link and returns the number of bytes.
 pub(crate) fn target_of(link: &CStr, into: &mut [u8]) -> usize {
-    // SAFETY: the room is as large as is said.
+    // SAFETY: the buffer has `into.len()` bytes.
     let n_bytes = unsafe { readlink(link.as_ptr(), into.as_mut_ptr().cast(), into.len()) };
     usize::try_from(n_bytes).unwrap_or(0)
 }
 
-/// Has the system tell of what comes into a directory; a descriptor, or -1.
+/// Returns an inotify descriptor that reports new files of a directory, or -1.
 pub(crate) fn notices_of(directory: &CStr) -> c_int {
-    // SAFETY: the path ends with a zero.
+    // SAFETY: the path ends with a zero byte.
     unsafe {
         let notices = inotify_init1(IN_CLOEXEC_NONBLOCK);
         inotify_add_watch(notices, directory.as_ptr(), IN_MOVED_TO_CREATE);
@@ -260,34 +260,34 @@ pub(crate) fn notices_of(directory: &CStr) -> c_int {
     }
 }
 
-/// Sleeps until there are notices, which are taken, or the time is over. Not, if a signal has come.
+/// Sleeps until inotify reports events, which are discarded, or the time is over; returns `false` after a signal.
 pub(crate) fn sleep(notices: c_int, milliseconds: c_int) -> bool {
     let mut of = Poll { descriptor: notices, wanted: POLLIN, seen: 0 };
-    // SAFETY: one structure; a descriptor below 0 is left out.
+    // SAFETY: `poll` gets one structure, and ignores a negative descriptor.
     let n_ready = unsafe { poll(&raw mut of, 1, milliseconds) };
     if n_ready > 0 {
         let mut taken = [0_u8; 1024];
-        // SAFETY: the room is as large as is said.
+        // SAFETY: the buffer has `taken.len()` bytes.
         while unsafe { read(notices, taken.as_mut_ptr().cast(), taken.len()) } > 0 {}
     }
     n_ready >= 0 || errno() != EINTR
 }
 
-/// Whether the program has a handler of a signal that is to interrupt what it waits for.
+/// Returns whether the program has a signal handler that interrupts system calls.
 pub(crate) fn is_interruptible() -> bool {
     (1..32).any(|signal| {
         let mut action = std::mem::MaybeUninit::<Sigaction>::zeroed();
-        // SAFETY: the structure is as large as the C library's, and numbers, all of which were written.
+        // SAFETY: the structure is as large as the C library's, and consists of integers that are initialized with zeros.
         let (outcome, action) =
             unsafe { (sigaction(signal, std::ptr::null(), action.as_mut_ptr()), action.assume_init()) };
-        // 0 and 1 are what happens by itself, and nothing.
+        // 0 is the default action, 1 ignores the signal.
         outcome == 0 && action.handler > 1 && action.flags & SA_RESTART == 0
     })
 }
 
-/// A variable of the environment, which must not change meanwhile.
+/// Returns an environment variable, which must not change later.
 pub(crate) fn variable(name: &CStr) -> Option<&'static [u8]> {
-    // SAFETY: the name ends with a zero, and so does the value. It is looked at before the program begins.
+    // SAFETY: name and value end with a zero byte. The variable is read before the program starts.
     unsafe {
         let value = getenv(name.as_ptr());
         (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes())
@@ -295,11 +295,11 @@ pub(crate) fn variable(name: &CStr) -> Option<&'static [u8]> {
 }
 
 pub(crate) fn process() -> u32 {
-    // SAFETY: it cannot fail.
+    // SAFETY: the call cannot fail.
     unsafe { getpid() }.cast_unsigned()
 }
 
-/// The descriptor of a stream, which must be open; -1 if it has none.
+/// Returns the descriptor of an open stream; -1 if it has none.
 pub(crate) fn descriptor_of(stream: *mut Stream) -> c_int {
     if stream.is_null() {
         return -1;
@@ -308,40 +308,40 @@ pub(crate) fn descriptor_of(stream: *mut Stream) -> c_int {
     keeping_errno(|| unsafe { fileno(stream) })
 }
 
-/// Whether something could not be written to a stream, which must be open.
+/// Returns whether a write to an open stream has failed.
 pub(crate) fn has_failed(stream: *mut Stream) -> bool {
     // SAFETY: the caller of the C library vouches for the stream.
     !stream.is_null() && unsafe { ferror(stream) } != 0
 }
 
-/// Whether something could not be written to the standard output or to standard error, where that is the file of an identity.
+/// Returns whether a write to standard output or standard error has failed, if that stream is the file with this identity.
 pub(crate) fn has_failed_standard(identity: (u64, u64)) -> bool {
-    // SAFETY: the C library's own, which stay, also where the program has closed them.
+    // SAFETY: these streams of the C library stay valid even after the program has closed them.
     let streams = unsafe { [stdout, stderr] };
     streams.into_iter().filter(|stream| !stream.is_null()).any(|stream| {
         has_failed(stream) && facts_of_open(descriptor_of(stream)).is_ok_and(|facts| facts.identity == identity)
     })
 }
 
-/// Writes what a stream has, which must be open; whether that succeeded.
+/// Flushes an open stream and returns whether that succeeded.
 pub(crate) fn flush(stream: *mut Stream) -> bool {
     // SAFETY: the caller of the C library vouches for the stream.
     stream.is_null() || unsafe { fflush(stream) == 0 }
 }
 
-/// Writes what all streams have; whether that succeeded.
+/// Flushes all streams and returns whether that succeeded.
 pub(crate) fn flush_all() -> bool {
-    // SAFETY: no stream means all.
+    // SAFETY: a null pointer stands for all streams.
     unsafe { fflush(std::ptr::null_mut()) == 0 }
 }
 
-/// Has a function called when the program ends by `exit`, or by the end of `main`.
+/// Registers a function to call when the program ends by `exit` or the end of `main`.
 pub(crate) fn at_exit(handler: extern "C" fn(c_int, *mut c_void)) {
-    // SAFETY: the function stays.
+    // SAFETY: the function stays valid.
     unsafe { on_exit(handler, std::ptr::null_mut()) };
 }
 
-/// Flags that have a rename fail where the name is taken.
+/// Returns the flags of `renameat2`; with `is_exclusive`, the call fails if the name exists.
 pub(crate) fn rename_flags(is_exclusive: bool) -> c_uint {
     if is_exclusive { RENAME_NOREPLACE } else { 0 }
 }

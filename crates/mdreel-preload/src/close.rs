@@ -1,4 +1,4 @@
-//! Files that are closed: published by who closes them last.
+//! Closing of files. The last writer that closes a file publishes it.
 
 use std::ffi::c_int;
 
@@ -9,23 +9,24 @@ use crate::parts::{self, Written};
 use crate::place::{Settings, settings};
 use crate::text;
 
-/// A bit of a hidden file's mode (`S_ISVTX`, without meaning for files): a program was started with it, and has not ended well yet.
+/// Mode bit of a hidden file that a program inherited and that the program has not yet ended successfully (`S_ISVTX`, which has no
+/// meaning for files).
 const MARK: u32 = 0o1000;
 
-/// A file whose last descriptor may be about to go.
+/// A file whose last descriptor may be closed now.
 pub(crate) struct Closing {
     settings: &'static Settings,
     written: Written,
-    /// A descriptor of this library, by which the file is known when the program has none any more.
+    /// A descriptor of this library, which stays open after the program has closed its own.
     check: c_int,
     is_torn: bool,
 }
 
 impl Closing {
-    /// Looks before a descriptor is closed; `None` if nothing is to be done afterwards.
+    /// Prepares before a descriptor is closed; `None` if the file needs no action afterwards.
     pub(crate) fn of(descriptor: c_int) -> Option<Self> {
         let written = parts::of(descriptor)?;
-        // A child that was forked leaves it to its parent; a program that was started with it waits for its own end.
+        // A forked child leaves the file to its parent. A program that inherited the file concludes it at its own end.
         if !written.is_ours() || written.is_inherited {
             return None;
         }
@@ -37,12 +38,12 @@ impl Closing {
         c::keeping_errno(|| {
             let path = written.path(settings);
             let check = next::open(path.path(), c::O_RDWR | c::O_CLOEXEC | c::O_NOFOLLOW, 0);
-            // Without the right to write to it.
+            // The process may lack the permission to write.
             let check = if check == -1 { next::open(path.path(), c::O_CLOEXEC | c::O_NOFOLLOW, 0) } else { check };
             if c::facts_of_open(check).is_ok_and(|facts| facts.identity == written.identity) {
                 return Some(Closing { settings, written, check, is_torn: written.is_torn() });
             }
-            // Somebody else has published it, or removed it.
+            // Another process has published or removed the file.
             parts::forget(written.identity);
             if check != -1 {
                 next::close(check);
@@ -51,8 +52,8 @@ impl Closing {
         })
     }
 
-    /// The descriptor was closed, well or not: if nobody has the file any more, it gets its name, or goes if it is not whole. `false`
-    /// with an error number if it should have got it, and could not.
+    /// Concludes the file after the call that closed the descriptor. If no writer has the file open any more, the file gets its final
+    /// name, or is removed if it is incomplete. Returns `false` and sets the error number if the file could not be renamed.
     pub(crate) fn end(self, is_closed_well: bool) -> bool {
         let before = c::errno();
         if !is_closed_well {
@@ -60,7 +61,7 @@ impl Closing {
         }
         let is_last = c::lock_as_last(self.check);
         let outcome = if is_last {
-            // Two threads may both find that nobody else has the file: the first one publishes it.
+            // Two threads may both find no other writer: the first one publishes the file.
             if parts::forget(self.written.identity) { self.conclude(is_closed_well) } else { Ok(()) }
         } else {
             parts::change(self.written.identity, |written| written.is_closed = true);
@@ -81,12 +82,12 @@ impl Closing {
         let is_marked = c::facts_of_open(self.check).is_ok_and(|facts| facts.mode & MARK != 0);
         if self.is_torn || !is_closed_well || is_marked {
             tell(if written.is_unseen {
-                "it may have been written in a way that is not watched, as by io_uring: it is not published"
+                "it may have been written by calls that mdreel does not observe, such as io_uring: it is not published"
             } else {
-                "it could not be written, or its program has failed: it is not published"
+                "a write has failed, or the program that wrote it: it is not published"
             });
             c::remove(part.path());
-            // Who has closed it has been told by an error before, or has not failed itself.
+            // The closing program has seen an earlier error, or another program has failed.
             return Ok(());
         }
         let path = settings.join(written.directory, written.name());
@@ -95,20 +96,20 @@ impl Closing {
             return Ok(());
         }
         let mut error = c::errno();
-        // File systems that cannot refuse a name that is taken are asked before.
+        // Some file systems do not support `RENAME_NOREPLACE`: check first whether the name exists.
         if written.is_exclusive && error == c::EINVAL {
             error = if c::facts_of(path.path()).is_ok() { c::EEXIST } else { error };
             if error != c::EEXIST && give_name(false) {
                 return Ok(());
             }
         }
-        tell("it could not get its name: it is not published");
+        tell("it could not be renamed to its final name: it is not published");
         c::remove(part.path());
         Err(error)
     }
 }
 
-/// Publishes what this process has closed while others had it open, if they have it no more.
+/// Publishes the files that this process closed while others had them open, if the others have closed them since.
 pub(crate) fn sweep() {
     if parts::any() {
         parts::all().filter(|written| written.is_closed && written.is_ours()).for_each(|written| {
@@ -119,26 +120,26 @@ pub(crate) fn sweep() {
     }
 }
 
-/// A program that was started with a file, as standard output for example: says so in its mode.
+/// Registers a file that this program inherited, such as its standard output, and marks it in its mode.
 pub(crate) fn inherit(descriptor: c_int, mut written: Written, facts: c::Facts) {
     written.is_inherited = true;
     written.n_bytes = facts.n_bytes;
-    // Another one may have said so before, as a shell whose child this is; then it is left to that.
+    // If another program, such as the parent shell, has set the mark, that program also removes it.
     written.is_marked = facts.mode & MARK == 0 && c::set_mode(descriptor, facts.mode | MARK);
     parts::add(written);
 }
 
-/// The program ends by itself, well or not. What it has not closed is closed; of what it has opened itself only if all that it wanted to
-/// write was written. What it was started with is published if it is what the opener has become (by `exec`); else it is left to the
-/// opener, which may go on with it.
+/// Closes and concludes all files at the end of the program. A file that the program opened is published only if all writes have
+/// succeeded. An inherited file is published if the process that opened it has become this program (by `exec`); otherwise its opener,
+/// which may still use it, concludes it.
 pub(crate) fn end(is_well: bool, is_flushed: bool) {
     parts::all().filter(Written::is_ours).for_each(|written| {
         if written.is_inherited && (written.is_torn() || c::has_failed_standard(written.identity)) {
-            // Whoever is to publish it does not know, if this program goes on as if nothing had happened.
+            // The program that will publish the file does not see this failure.
             lose(&written);
         }
         let Some(closing) = Closing::begin(written) else { return };
-        // What has failed without writing anything, as a test in a script does, has torn nothing.
+        // A program that fails without writing, such as `test` in a script, leaves the file complete.
         if written.is_marked
             && let Ok(facts) = c::facts_of_open(closing.check)
             && (is_well || facts.n_bytes == written.n_bytes)
@@ -151,13 +152,13 @@ pub(crate) fn end(is_well: bool, is_flushed: bool) {
         if written.is_ours_to_publish() && (is_whole || is_its_own_failure) {
             closing.end(is_whole);
         } else {
-            // It is no harm to leave it: it is hidden, and the next producer removes it.
+            // The hidden file can stay: the next producer removes it.
             next::close(closing.check);
         }
     });
 }
 
-/// Closes what this process has of a file but one descriptor.
+/// Closes all descriptors of a file in this process except one.
 fn close_all(identity: (u64, u64), but: c_int) {
     for descriptor in 0..1024 {
         if descriptor != but && c::facts_of_open(descriptor).is_ok_and(|facts| facts.identity == identity) {

@@ -1,4 +1,4 @@
-//! What could not be written: remembered until the file would be published, whatever the program makes of the error.
+//! Failed writes. A file with a failed write is not published, even if the program ignores the error.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +8,17 @@ use crate::parts::{self, Written};
 use crate::place::settings;
 use crate::text;
 
-/// Whether any write of this process has ever ended early: until then, nothing has to be looked up after one that has not.
+/// Whether any write of this process has been short. Until then, complete writes need no lookup.
 static ANY_SHORT: AtomicBool = AtomicBool::new(false);
 
-/// Whether an error means that bytes are missing. Others (`EINVAL`, `EXDEV`, `EOPNOTSUPP`, ...) say that a call cannot do it, and
-/// programs take another one.
+/// Returns whether an error means that bytes are missing. After other errors (`EINVAL`, `EXDEV`, `EOPNOTSUPP`, ...) programs use
+/// another call.
 pub(crate) fn is_loss(error: c_int) -> bool {
     matches!(error, c::ENOSPC | c::EDQUOT | c::EIO | c::EFBIG)
 }
 
-/// Takes note of the outcome of a call that writes to a descriptor: less than 0 with an error number, or as many bytes. `wanted` says
-/// how many should have been written, where fewer mean that something is missing.
+/// Records the outcome of a call that writes to a descriptor: a number of bytes, or a negative number with an error number. `wanted`
+/// returns the expected number of bytes if a smaller number is a loss.
 pub(crate) fn noting(descriptor: c_int, outcome: isize, wanted: impl FnOnce() -> Option<usize>) -> isize {
     if parts::any() {
         match usize::try_from(outcome) {
@@ -34,14 +34,14 @@ pub(crate) fn noting(descriptor: c_int, outcome: isize, wanted: impl FnOnce() ->
     outcome
 }
 
-/// As `noting`, of a call that returns 0 where it has succeeded.
+/// Records the outcome of a call that returns 0 on success; see `noting`.
 pub(crate) fn noting_success(descriptor: c_int, outcome: c_int) -> c_int {
     noting(descriptor, outcome as isize, || None);
     outcome
 }
 
-/// A full disk takes the beginning of what is written, and refuses the rest only when that is tried again. A program that does not try
-/// again has lost it; one that does will write as much as it wants to, or be refused.
+/// Records whether a write was short. A full disk accepts the first part of a write and fails only when the program writes the rest.
+/// A program that does not try again loses the rest; for one that does, the next write gives the outcome.
 pub(crate) fn note_length(descriptor: c_int, written: usize, wanted: usize) {
     let is_short = written < wanted;
     if is_short {
@@ -54,7 +54,7 @@ pub(crate) fn note_length(descriptor: c_int, written: usize, wanted: usize) {
     }
 }
 
-/// Something that was to be written to a descriptor is missing.
+/// Records that bytes for a descriptor are lost.
 pub(crate) fn lost(descriptor: c_int) {
     c::keeping_errno(|| {
         if let Some(written) = parts::of(descriptor) {
@@ -63,21 +63,21 @@ pub(crate) fn lost(descriptor: c_int) {
     });
 }
 
-/// Something that was to be written to a file is missing: it will not be published.
+/// Records that bytes for a file are lost, so that the file is not published.
 pub(crate) fn lose(written: &Written) {
     parts::change(written.identity, |written| written.has_failed = true);
     if written.has_failed || written.is_ours() && !written.is_inherited {
         return;
     }
-    // Another program will close it last, which may know nothing of this: it must not find it.
+    // Another program, which does not know of the loss, will close the file last. Remove the file, so that it cannot be published.
     let Some(settings) = settings() else { return };
     c::keeping_errno(|| {
-        text::tell(settings.path(written.directory), written.name(), "it could not be written: it is not published");
+        text::tell(settings.path(written.directory), written.name(), "a write has failed: it is not published");
         c::remove(written.path(settings).path());
     });
 }
 
-/// Something is written to files of this process, nobody sees how: none of those that it is writing now is published.
+/// Records a write that this library cannot observe: none of the files that this process is writing now is published.
 pub(crate) fn unseen() {
     if parts::any() {
         parts::all().for_each(|written| parts::change(written.identity, |written| written.is_unseen = true));

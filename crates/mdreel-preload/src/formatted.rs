@@ -1,15 +1,15 @@
-//! Text that is formatted and written to a descriptor (`dprintf`): the C library writes it without any function that could be stood in
-//! for, so that `dprintf` itself is.
+//! Formatted writes to a descriptor (`dprintf`). The C library makes them without a function that could be replaced, so this module
+//! replaces `dprintf` itself.
 //!
-//! Functions of Rust cannot take a list of arguments of any length. A few instructions lay them out as the calling convention of the
-//! processor says of `va_list`, and hand that on to the functions that take one.
+//! Stable Rust cannot define variadic functions. A few instructions store the arguments in a `va_list`, as the calling convention of
+//! the processor defines it, and call the functions that take one.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use crate::failures::noting_success;
 use crate::next::next;
 
-/// Notes the outcome, which is less than 0 or the number of bytes.
+/// Records the outcome, which is a number of bytes or negative.
 fn noted(to: c_int, outcome: c_int) -> c_int {
     noting_success(to, outcome)
 }
@@ -26,14 +26,14 @@ unsafe extern "C" fn __vdprintf_chk(to: c_int, flag: c_int, format: *const c_cha
     noted(to, next!(c"__vdprintf_chk" as Next, (to, flag, format, arguments), -1))
 }
 
-/// Lays out the arguments behind `$named` ones, and hands on to `$next`.
+/// Stores the arguments after the first `$named` ones in a `va_list` and calls `$next`.
 macro_rules! takes_any {
     ($($name:ident, $named:literal named, to $next:ident;)*) => {$(
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         unsafe extern "C" fn $name() {
-            // `va_list` at 0: two offsets into the saved registers, the arguments on the stack, the saved registers. These at 32: six of
-            // numbers, eight of vectors, which are saved where `al` says that there are some.
+            // `va_list` at 0: two offsets into the saved registers, then pointers to the arguments on the stack and to the saved
+            // registers. The saved registers at 32: six of integers, and eight of vectors if `al` is not 0.
             #[cfg(target_arch = "x86_64")]
             std::arch::naked_asm!(
                 "sub rsp, 216",
@@ -60,7 +60,7 @@ macro_rules! takes_any {
                 "mov [rsp + 8], rax",
                 "lea rax, [rsp + 32]",
                 "mov [rsp + 16], rax",
-                // Behind the named ones.
+                // The `va_list` follows the named arguments.
                 ".if {named} == 2",
                 "mov rdx, rsp",
                 ".else",
@@ -72,8 +72,8 @@ macro_rules! takes_any {
                 named = const $named,
                 next = sym $next,
             );
-            // `va_list` at 16: the arguments on the stack, the ends of the saved registers, and how far before these the next ones are.
-            // Numbers at 48, vectors at 112.
+            // `va_list` at 16: pointers to the arguments on the stack and to the ends of the saved registers, and the offsets of the
+            // next arguments from these ends. Integers at 48, vectors at 112.
             #[cfg(target_arch = "aarch64")]
             std::arch::naked_asm!(
                 "stp x29, x30, [sp, #-240]!",

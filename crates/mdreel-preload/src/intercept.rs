@@ -1,7 +1,7 @@
-//! The functions of the C library that are stood in for.
+//! Replacements of functions of the C library.
 //!
-//! `open` and `openat` have an argument that is not always there. Functions of Rust cannot; on the processors that this library is made
-//! for, one that is always taken is passed in the same register, and is looked at only where it is there.
+//! `open` and `openat` have an optional argument, which functions of Rust cannot have. On the supported processors, a fixed argument
+//! uses the same register, so the replacements always take it and use it only where the flags require it.
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -18,7 +18,7 @@ use crate::parts;
 use crate::place::Place;
 use crate::streams;
 
-/// The flags for what is to be opened: a hidden file is there, and is no link.
+/// Returns the flags for the file to open. A hidden file exists already, so `O_EXCL` must not apply.
 fn flags_for(which: Which<'_>, flags: c_int) -> c_int {
     match which {
         Which::Named => flags,
@@ -83,14 +83,14 @@ macro_rules! opens_streams {
 }
 
 opens!(open as c"open", open64 as c"open64");
-// What programs call that were compiled with checks (`_FORTIFY_SOURCE`) and give no mode.
+// Programs compiled with `_FORTIFY_SOURCE` call these functions if they pass no mode.
 opens!(__open_2 as c"open", __open64_2 as c"open64");
 opens_at!(openat as c"openat", openat64 as c"openat64");
 opens_at!(__openat_2 as c"openat", __openat64_2 as c"openat64");
 creates!(creat as c"creat", creat64 as c"creat64");
 opens_streams!(fopen, freopen as c"fopen", c"freopen", fopen64, freopen64 as c"fopen64", c"freopen64");
 
-/// Ends a closing after the call; what the call has returned, unless the file could not get its name.
+/// Concludes a closing after the call. Returns the outcome of the call, or -1 if the file could not be renamed.
 fn closed(closing: Option<Closing>, outcome: c_int, is_closed: bool) -> c_int {
     let has_its_name = closing.is_none_or(|closing| closing.end(is_closed));
     if has_its_name { outcome } else { -1 }
@@ -101,7 +101,7 @@ macro_rules! closes {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(descriptor: c_int) -> c_int {
             let closing = Closing::of(descriptor);
-            // One that was inherited, or that its opener will publish, is not ours to close.
+            // This program does not conclude inherited files and files that their opener will publish.
             let others = if closing.is_none() { parts::of(descriptor) } else { None };
             let outcome = next!(c"close" as Close, (descriptor), -1);
             if let Some(others) = others.filter(|_| outcome != 0 && failures::is_loss(c::errno())) {
@@ -120,7 +120,7 @@ unsafe extern "C" fn fclose(stream: *mut Stream) -> c_int {
     let Some(written) = parts::of(descriptor) else { return next!(c"fclose" as CloseStream, (stream), -1) };
     let closing = Closing::of(descriptor);
     let has_failed = c::has_failed(stream);
-    // It is not to be looked at any more.
+    // The stream becomes invalid.
     parts::change(written.identity, |written| written.forget_stream(stream));
     let outcome = next!(c"fclose" as CloseStream, (stream), -1);
     let is_well = outcome == 0 && !has_failed;
@@ -141,7 +141,7 @@ unsafe extern "C" fn fdopen(descriptor: c_int, mode: *const c_char) -> *mut Stre
     stream
 }
 
-/// Functions that have a stream forget that it has failed.
+/// Functions that clear the error flag of a stream.
 macro_rules! forgives {
     ($($name:ident as $next:literal, flushing $flushes:literal;)*) => {$(
         #[unsafe(no_mangle)]
@@ -164,7 +164,7 @@ forgives! {
 unsafe extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
     let closing = if from == to { None } else { Closing::of(to) };
     let outcome = next!(c"dup2" as Duplicate, (from, to), -1);
-    // What is closed on the way has no error of its own.
+    // `dup2` does not report errors of the descriptor that it closes.
     closing.map(|closing| c::keeping_errno(|| closing.end(true)));
     outcome
 }
@@ -177,12 +177,12 @@ unsafe extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     outcome
 }
 
-/// Renames a file that is being written and has no name yet: it will be published under the new one. `None` if it is not one.
+/// Changes the final name of a file that this process is writing; `None` for any other file.
 fn rename_unseen(from_base: c_int, from: *const c_char, to_base: c_int, to: *const c_char) -> Option<c_int> {
     if !parts::any() || from.is_null() || to.is_null() {
         return None;
     }
-    // SAFETY: paths of programs end with a zero.
+    // SAFETY: paths from the program end with a zero byte.
     let (from, to) = unsafe { (CStr::from_ptr(from), CStr::from_ptr(to)) };
     let from = Place::of(from_base, from)?;
     let written = parts::named(from.directory, from.name)?;
@@ -233,5 +233,5 @@ macro_rules! exits {
     )*};
 }
 
-// Shells end so.
+// Shells end with these functions.
 exits!(_exit as c"_exit", _Exit as c"_Exit");

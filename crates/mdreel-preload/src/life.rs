@@ -1,4 +1,4 @@
-//! How it stands with the producers of a directory: what the core's `managed/life.rs` sees, without allocating anything.
+//! State of the producers of a directory, as in the core's `managed/life.rs`, but without allocations.
 
 use std::ffi::CStr;
 
@@ -7,22 +7,22 @@ use crate::names::{ENDED, LOCK, PRODUCER, STATE, STATE_MAGIC};
 use crate::next;
 use crate::place::Settings;
 
-/// What is known of the producers.
+/// State of the producers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Life {
-    /// None has been here.
+    /// No producer has used the directory yet.
     Unborn,
-    /// One lives.
+    /// A producer is running.
     Alive,
-    /// All files that were meant to come have come.
+    /// The producers have published all files.
     Finished,
-    /// No more files will come, as the producer was stopped or has failed.
+    /// No more files follow, because the producer was stopped or has failed.
     Failed,
-    /// The last one has died.
+    /// The last producer has died without an end record.
     Lost,
 }
 
-/// How it stands. What was published before an end or a death is there when this tells of that.
+/// Returns the state. When it is an end or a death, all files published before are visible.
 pub(crate) fn look(settings: &Settings, directory: usize) -> Life {
     let before = state(settings, directory);
     if let Some(Life::Finished | Life::Failed) = before {
@@ -31,7 +31,7 @@ pub(crate) fn look(settings: &Settings, directory: usize) -> Life {
     if is_alive(settings, directory) {
         return Life::Alive;
     }
-    // One that has ended in between has left word before it gave the lock back.
+    // A producer that ends writes its state before it releases the lock, so read the state again.
     match before.and_then(|_| state(settings, directory)) {
         Some(Life::Alive) => Life::Lost,
         Some(ended) => ended,
@@ -39,12 +39,12 @@ pub(crate) fn look(settings: &Settings, directory: usize) -> Life {
     }
 }
 
-/// What the producers have said: nothing, that they live, or that they have ended.
+/// Returns the state in the producers' file; `None` without such a file.
 fn state(settings: &Settings, directory: usize) -> Option<Life> {
     let mut bytes = [0; ENDED + 2];
     let n_bytes = with_open(settings.join(directory, STATE.as_bytes()).path(), |file| c::read_start(file, &mut bytes))?;
     if n_bytes < bytes.len() || !bytes.starts_with(STATE_MAGIC) {
-        // Nobody has said an end where the file says that more may come, is not whole, or could not be read: its lock tells the rest.
+        // An incomplete or unreadable file contains no end; the lock tells whether the producer lives.
         return Some(Life::Alive);
     }
     Some(match bytes[ENDED..] {
@@ -59,7 +59,7 @@ fn is_alive(settings: &Settings, directory: usize) -> bool {
 }
 
 fn with_open<T>(path: &CStr, act: impl FnOnce(i32) -> T) -> Option<T> {
-    // To ask for a lock of a file that is behind a network takes the right to write to it.
+    // Network file systems require write permission to query a lock.
     let mut file = next::open(path, c::O_RDWR | c::O_CLOEXEC | c::O_NOFOLLOW, 0);
     if file == -1 {
         file = next::open(path, c::O_CLOEXEC | c::O_NOFOLLOW, 0);

@@ -1,11 +1,11 @@
-//! The functions that are stood in for, as the next library has them: the C library, or another one that was loaded before it.
+//! The replaced functions in the next library, which is the C library or another preloaded library.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::c::Stream;
 
-/// A function that is looked up when it is first needed.
+/// A function that is looked up at its first use.
 pub(crate) struct Next {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
@@ -15,7 +15,7 @@ unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// `RTLD_NEXT`: behind this library.
+/// `RTLD_NEXT`: the libraries after this one.
 const BEHIND: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
 
 impl Next {
@@ -23,11 +23,11 @@ impl Next {
         Next { name, found: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// The address of the function; null if there is none.
+    /// Returns the address of the function, or null.
     pub(crate) fn get(&self) -> *mut c_void {
         let mut found = self.found.load(Ordering::Relaxed);
         if found.is_null() {
-            // SAFETY: the name ends with a zero.
+            // SAFETY: the name ends with a zero byte.
             found = unsafe { dlsym(BEHIND, self.name.as_ptr()) };
             self.found.store(found, Ordering::Relaxed);
         }
@@ -52,7 +52,7 @@ pub(crate) type Forgive = unsafe extern "C" fn(*mut Stream);
 pub(crate) type Write = unsafe extern "C" fn(c_int, *const c_void, usize) -> isize;
 pub(crate) type Exit = unsafe extern "C" fn(c_int) -> !;
 
-/// Calls the next function of a name with a type; `$otherwise` if there is none.
+/// Calls the next function with a name and type; gives `$otherwise` if it does not exist.
 macro_rules! next {
     ($name:literal as $kind:ty, ($($argument:expr),*), $otherwise:expr) => {{
         static NEXT: $crate::next::Next = $crate::next::Next::new($name);
@@ -61,7 +61,7 @@ macro_rules! next {
             $crate::c::set_errno($crate::c::ENOSYS);
             $otherwise
         } else {
-            // SAFETY: the function has this type, and the arguments are those that the program has given, or of our own making.
+            // SAFETY: the function has this type, and the arguments come from the program or from this library.
             unsafe {
                 let function: $kind = std::mem::transmute::<*mut std::ffi::c_void, $kind>(found);
                 function($($argument),*)
@@ -76,12 +76,12 @@ pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> c_int {
     next!(c"open" as Open, (path.as_ptr(), flags, mode), -1)
 }
 
-/// Closes a descriptor of this library, or of the program where nothing else is to be done.
+/// Closes a descriptor without any further action.
 pub(crate) fn close(descriptor: c_int) -> c_int {
     next!(c"close" as Close, (descriptor), -1)
 }
 
-/// Gives a file its name.
+/// Renames a file.
 pub(crate) fn rename(from: &CStr, to: &CStr, flags: c_uint) -> c_int {
     let here = crate::c::AT_FDCWD;
     if flags == 0 {

@@ -1,4 +1,4 @@
-//! Opening: what is to be read is waited for, and what is to be written is written under a hidden name.
+//! Opening of files. Readers wait for missing files; writers write to hidden files.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -10,13 +10,13 @@ use crate::parts;
 use crate::place::{Place, settings};
 use crate::wait::{wait, waits};
 
-/// What a file is opened as.
+/// The result of an opening function: a descriptor or a stream.
 pub(crate) trait Opened: Copy {
-    /// What says that it could not be opened.
+    /// Value after a failure.
     const FAILED: Self;
     fn has_failed(self) -> bool;
     fn descriptor(self) -> c_int;
-    /// The address, if it is a stream.
+    /// Address of a stream; 0 for a descriptor.
     fn stream(self) -> usize;
     fn close(self);
 }
@@ -61,16 +61,16 @@ impl Opened for *mut Stream {
     }
 }
 
-/// Which file `call` is to open.
+/// The file that `call` opens.
 #[derive(Clone, Copy)]
 pub(crate) enum Which<'a> {
-    /// The one that the program has named.
+    /// The file that the program names.
     Named,
-    /// Another one, which is there, without waiting for it or refusing it for that.
+    /// A hidden file, which exists; exclusive creation does not apply to it.
     Hidden(&'a CStr),
 }
 
-/// Opens a file with flags of `open`. `base` is the directory from which the path goes out.
+/// Opens a file with flags of `open`. The path is relative to the directory `base`.
 pub(crate) fn opened<T: Opened>(
     base: c_int,
     path: *const c_char,
@@ -81,7 +81,7 @@ pub(crate) fn opened<T: Opened>(
     if path.is_null() || settings().is_none() || flags & (c::O_PATH | c::O_DIRECTORY) != 0 {
         return call(Which::Named);
     }
-    // SAFETY: what a program opens ends with a zero.
+    // SAFETY: paths from the program end with a zero byte.
     let path = unsafe { CStr::from_ptr(path) };
     if flags & c::O_ACCMODE == c::O_RDONLY && flags & c::O_TRUNC == 0 {
         if flags & c::O_CREAT == 0 { to_read(base, path, call) } else { call(Which::Named) }
@@ -91,7 +91,7 @@ pub(crate) fn opened<T: Opened>(
 }
 
 fn to_read<T: Opened>(base: c_int, path: &CStr, call: impl Fn(Which<'_>) -> T) -> T {
-    // What it is writing itself is read by a program as it has written it.
+    // A program that reads a file that it is writing gets the hidden file.
     if parts::any()
         && let Some(place) = Place::of(base, path)
         && let Some(written) = parts::named(place.directory, place.name)
@@ -101,7 +101,7 @@ fn to_read<T: Opened>(base: c_int, path: &CStr, call: impl Fn(Which<'_>) -> T) -
             return again;
         }
     }
-    // What is there costs nothing more.
+    // An existing file needs no further work.
     let mut found = call(Which::Named);
     if !found.has_failed() || c::errno() != c::ENOENT {
         return found;
@@ -162,7 +162,7 @@ fn to_write<T: Opened>(base: c_int, path: &CStr, flags: c_int, mode: u32, call: 
     }
 }
 
-/// Waits until a file is there, without opening it, unless this process is writing it.
+/// Waits until a file exists, without opening it; returns at once if this process is writing it.
 pub(crate) fn await_file(place: &Place<'_>) -> Result<(), c_int> {
     let path = place.path();
     let is_there = || parts::named(place.directory, place.name).is_some() || c::facts_of(path.path()).is_ok();

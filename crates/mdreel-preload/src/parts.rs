@@ -1,8 +1,8 @@
-//! The files that this process is writing, each under its hidden name: known by device and inode, so that it does not matter how often
-//! a descriptor was copied.
+//! Table of the files that this process is writing under hidden names. Device and inode identify a file, so that copies of a
+//! descriptor lead to the same entry.
 //!
-//! There is no lock that a thread could hold while another one forks: who changes a place takes it by an atomic, and who finds it taken
-//! looks again for a while.
+//! There is no lock, because a thread could hold it while another thread forks. A thread takes a slot with an atomic operation; other
+//! threads spin for a limited time.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -12,49 +12,49 @@ use crate::names::{MOST_NAME, MOST_PART, Part};
 use crate::place::Settings;
 use crate::text::Text;
 
-/// How many files a process may be writing in managed directories.
+/// Limit of files that a process writes in managed directories at the same time.
 const MOST: usize = 512;
-/// How many streams may write to one file.
+/// Limit of streams that write to one file.
 const MOST_STREAMS: usize = 4;
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const THERE: u32 = 2;
-/// How often is looked again at what another thread has taken: for far longer than anybody takes it for.
-const LOOKS: usize = 10_000;
+/// Number of attempts to take a slot. They last far longer than a thread holds a slot.
+const ATTEMPTS: usize = 10_000;
 
 /// A file that is being written.
 #[derive(Clone, Copy)]
 pub(crate) struct Written {
     pub identity: (u64, u64),
     pub directory: usize,
-    /// What its hidden name says.
+    /// Process id in the hidden name; `number` and `name` are its other parts.
     process: u32,
     number: u64,
     name: [u8; MOST_NAME],
     length: usize,
-    /// How it will be called, where the program has renamed it meanwhile.
+    /// New final name, if the program has renamed the file.
     renamed: Option<([u8; MOST_NAME], usize)>,
-    /// The process that has to publish it.
+    /// Process that concludes the file.
     pub owner: u32,
-    /// Whether this program was started with it, as standard output for example.
+    /// Whether this program inherited the file, for example as standard output.
     pub is_inherited: bool,
-    /// Whether this program has said in the file's mode that it is to be published by nobody before it ends well.
+    /// Whether this program has marked the file, so that it is not published before the program has ended successfully.
     pub is_marked: bool,
-    /// How long it was when this program was started with it, bytes.
+    /// Length when this program inherited the file, bytes.
     pub n_bytes: u64,
-    /// Whether it must not take the place of another file.
+    /// Whether the file must not replace another one.
     pub is_exclusive: bool,
-    /// Whether something could not be written.
+    /// Whether a write has failed.
     pub has_failed: bool,
-    /// Whether the last that was to be written to it was not written to its end.
+    /// Whether the last write was short.
     pub is_short: bool,
-    /// Whether it may have been written to in a way that nobody sees.
+    /// Whether calls that this library does not observe may have written to the file.
     pub is_unseen: bool,
-    /// How many writes are under way of which the program does not know yet how they went.
+    /// Number of asynchronous writes whose outcome the program has not queried yet.
     pub n_pending: u32,
-    /// Whether its owner has closed it, while others still had it open.
+    /// Whether the owner has closed the file while other processes had it open.
     pub is_closed: bool,
-    /// The addresses of streams that write to it; 0 where there is none.
+    /// Addresses of the streams that write to the file; 0 for unused entries.
     streams: [usize; MOST_STREAMS],
 }
 
@@ -84,7 +84,7 @@ impl Written {
         }
     }
 
-    /// How it will be called.
+    /// Returns the final name.
     pub(crate) fn name(&self) -> &[u8] {
         let (name, length) = self.renamed.as_ref().map_or((&self.name, self.length), |(name, length)| (name, *length));
         &name[..length]
@@ -96,7 +96,7 @@ impl Written {
         self.renamed = Some((room, name.len()));
     }
 
-    /// Where it is.
+    /// Returns the path of the hidden file.
     pub(crate) fn path(&self, settings: &Settings) -> Text {
         let mut room = [0; MOST_PART];
         let part = Part { process: self.process, number: self.number, name: &self.name[..self.length] };
@@ -107,12 +107,12 @@ impl Written {
         self.owner == c::process()
     }
 
-    /// Whether this process has opened it, be it as another program.
+    /// Returns whether this process opened the file, possibly before an `exec`.
     pub(crate) fn is_ours_to_publish(&self) -> bool {
         self.process == self.owner
     }
 
-    /// Takes note of a stream. Of more than there is room for, errors that nobody asks for go unseen.
+    /// Records a stream. If the table is full, the file counts as unobserved, because errors of further streams could be missed.
     pub(crate) fn add_stream(&mut self, stream: *mut Stream) {
         match self.streams.iter_mut().find(|known| **known == 0) {
             Some(free) => *free = stream.expose_provenance(),
@@ -120,7 +120,7 @@ impl Written {
         }
     }
 
-    /// Forgets a stream that is closed, with what it knows of failures.
+    /// Removes a stream before it is closed, and keeps its error flag.
     pub(crate) fn forget_stream(&mut self, stream: *mut Stream) {
         if let Some(known) = self.streams.iter_mut().find(|known| **known == stream.addr()) {
             self.has_failed |= c::has_failed(stream);
@@ -128,7 +128,7 @@ impl Written {
         }
     }
 
-    /// Whether it is known to lack something, or nobody knows.
+    /// Returns whether the file is or may be incomplete.
     pub(crate) fn is_torn(&self) -> bool {
         let mut streams = self.streams.iter().map(|stream| std::ptr::with_exposed_provenance_mut::<Stream>(*stream));
         self.has_failed || self.is_short || self.is_unseen || self.n_pending > 0 || streams.any(c::has_failed)
@@ -141,18 +141,18 @@ struct Slot {
     written: UnsafeCell<Option<Written>>,
 }
 
-// SAFETY: what is in the cell is touched only by who has taken the slot.
+// SAFETY: only the thread that has taken the slot accesses the cell.
 unsafe impl Sync for Slot {}
 
 static SLOTS: [Slot; MOST] = [const {
     let identity = [const { AtomicU64::new(0) }; 2];
     Slot { state: AtomicU32::new(FREE), identity, written: UnsafeCell::new(None) }
 }; MOST];
-/// How many places were ever in use: those behind them need not be looked at.
+/// Number of slots that were ever in use; searches skip the others.
 static N_USED: AtomicUsize = AtomicUsize::new(0);
 static N_THERE: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether there are any: what is asked by every `close`.
+/// Returns whether the table has entries. Every `close` calls this function.
 pub(crate) fn any() -> bool {
     N_THERE.load(Ordering::Acquire) > 0
 }
@@ -165,7 +165,7 @@ fn give_back(slot: &Slot, state: u32) {
     slot.state.store(state, Ordering::Release);
 }
 
-/// Remembers a file; whether there was room.
+/// Adds a file; returns `false` if the table is full.
 pub(crate) fn add(written: Written) -> bool {
     let Some((number, slot)) = SLOTS.iter().enumerate().find(|(_, slot)| take(slot, FREE)) else { return false };
     // SAFETY: the slot is taken.
@@ -182,9 +182,9 @@ fn used() -> impl Iterator<Item = &'static Slot> {
     SLOTS[..N_USED.load(Ordering::Acquire)].iter()
 }
 
-/// Acts on what is in a slot, if there is something.
+/// Calls `act` with the entry of a slot, if the slot is in use.
 fn with<T>(slot: &Slot, act: impl FnOnce(&mut Written) -> T) -> Option<T> {
-    for _ in 0..LOOKS {
+    for _ in 0..ATTEMPTS {
         match slot.state.load(Ordering::Relaxed) {
             FREE => return None,
             THERE if take(slot, THERE) => {
@@ -208,7 +208,7 @@ fn slot_of(identity: (u64, u64)) -> Option<&'static Slot> {
     used().find(is_it)
 }
 
-/// The file that a descriptor leads to.
+/// Returns the file of a descriptor.
 pub(crate) fn of(descriptor: i32) -> Option<Written> {
     if !any() {
         return None;
@@ -220,17 +220,17 @@ pub(crate) fn find(identity: (u64, u64)) -> Option<Written> {
     with(slot_of(identity)?, |written| *written)
 }
 
-/// Changes what is known of a file.
+/// Changes the entry of a file.
 pub(crate) fn change(identity: (u64, u64), act: impl FnOnce(&mut Written)) {
     if let Some(slot) = slot_of(identity) {
         with(slot, act);
     }
 }
 
-/// Forgets a file; `false` if another thread has forgotten it.
+/// Removes a file from the table; returns `false` if another thread has done so.
 pub(crate) fn forget(identity: (u64, u64)) -> bool {
     let Some(slot) = slot_of(identity) else { return false };
-    for _ in 0..LOOKS {
+    for _ in 0..ATTEMPTS {
         if take(slot, THERE) {
             N_THERE.fetch_sub(1, Ordering::AcqRel);
             give_back(slot, FREE);
@@ -244,12 +244,12 @@ pub(crate) fn forget(identity: (u64, u64)) -> bool {
     true
 }
 
-/// All that there are.
+/// Returns all entries.
 pub(crate) fn all() -> impl Iterator<Item = Written> {
     used().filter_map(|slot| with(slot, |written| *written))
 }
 
-/// The file that this process is writing under a name.
+/// Returns the file that this process is writing with a final name.
 pub(crate) fn named(directory: usize, name: &[u8]) -> Option<Written> {
     if !any() {
         return None;

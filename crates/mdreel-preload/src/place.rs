@@ -1,4 +1,4 @@
-//! Which directories are managed, and which files lie in one.
+//! Managed directories, and the files in them.
 
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
@@ -8,14 +8,14 @@ use crate::c;
 use crate::names::{MOST_NAME, is_visible};
 use crate::text::Text;
 
-/// How many directories there may be.
+/// Limit of managed directories.
 const MOST: usize = 16;
 
-/// What the environment says: read once, before the program begins.
+/// Settings from the environment, read once before the program starts.
 pub(crate) struct Settings {
     directories: [Text; MOST],
     n_directories: usize,
-    /// How long an `open` waits; for as long as a producer may come or lives without.
+    /// Longest wait of an `open`; `None` waits while a producer lives or may still start.
     pub timeout: Option<Duration>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn settings() -> Option<&'static Settings> {
     SETTINGS.get()
 }
 
-/// Reads the environment. What is no absolute path is left out.
+/// Reads the environment, ignoring relative paths.
 pub(crate) fn read_settings() {
     let Some(value) = c::variable(c"MDREEL_MANAGED") else { return };
     let mut settings = Settings {
@@ -48,24 +48,24 @@ fn seconds(text: &[u8]) -> Option<Duration> {
 }
 
 impl Settings {
-    /// The path of a directory.
+    /// Returns the path of a directory.
     pub(crate) fn path(&self, directory: usize) -> &CStr {
         self.directories[directory].path()
     }
 
-    /// The path of a file in a directory.
+    /// Returns the path of a file in a directory.
     pub(crate) fn join(&self, directory: usize, name: &[u8]) -> Text {
         Text::of(&[self.path(directory).to_bytes(), b"/", name])
     }
 
-    /// The directory that is this one.
+    /// Returns the number of the directory with an identity.
     pub(crate) fn number_of(&self, identity: (u64, u64)) -> Option<usize> {
         let is_it = |facts: c::Facts| facts.identity == identity;
         (0..self.n_directories).find(|number| c::facts_at(c::AT_FDCWD, self.path(*number)).is_ok_and(is_it))
     }
 }
 
-/// A file in a managed directory, under a name that a published file can have but for its length.
+/// A file in a managed directory, with a name that is valid for published files except for its length.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub settings: &'static Settings,
@@ -74,8 +74,8 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Where a path leads, if that is in a managed directory. Links and `..` on the way are followed, as the directory is known by its
-    /// inode and not by its name.
+    /// Resolves a path to a file in a managed directory. The directory is identified by its inode, so the path can contain links and
+    /// `..`.
     pub(crate) fn of(base: c_int, path: &'a CStr) -> Option<Self> {
         let settings = settings()?;
         let (parent, name) = split(path.to_bytes());
@@ -102,7 +102,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The directory of a path, and the name in it.
+/// Splits a path into directory and name.
 pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         None => (b".", path),

@@ -1,4 +1,4 @@
-//! What is done when the program begins and when it ends.
+//! Start and end of the program.
 
 use std::ffi::{c_int, c_void};
 
@@ -9,7 +9,7 @@ use crate::parts::Written;
 use crate::place::{read_settings, settings, split};
 use crate::text::Text;
 
-/// Descriptors with which a program may have been started: those behind them are closed by most that start programs.
+/// Limit of descriptors to check for inherited files; most launchers close the descriptors above it.
 const MOST_INHERITED: c_int = 64;
 
 #[used]
@@ -24,7 +24,7 @@ extern "C" fn start() {
     }
 }
 
-/// Finds the files that the program is to write without having opened them, such as the standard output that a shell gives it.
+/// Finds inherited files that the program can write, such as the standard output from a shell.
 fn inherit() {
     let Some(settings) = settings() else { return };
     c::keeping_errno(|| {
@@ -41,7 +41,7 @@ fn inherit() {
             let Some(part) = Part::read(hidden) else { continue };
             let identity = c::facts_at(c::AT_FDCWD, Text::of(&[parent]).path()).map(|facts| facts.identity);
             let Some(directory) = identity.ok().and_then(|identity| settings.number_of(identity)) else { continue };
-            // Others than the standard ones are mostly there because nobody has closed them, unless this is what the opener has become.
+            // Other descriptors than the standard ones were usually left open by mistake, unless this process opened them before `exec`.
             if descriptor <= 2 || part.process == c::process() {
                 close::inherit(descriptor, Written::of(facts.identity, directory, &part), facts);
             }
@@ -49,7 +49,7 @@ fn inherit() {
     });
 }
 
-/// The last of what is called at the end, but for the C library's own flushing of streams.
+/// Concludes all files at the end of the program, just before the C library flushes its streams.
 extern "C" fn exit(status: c_int, _: *mut c_void) {
     let is_flushed = crate::parts::any() && c::flush_all();
     close::end(status == 0, is_flushed);

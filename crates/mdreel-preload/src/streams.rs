@@ -1,4 +1,4 @@
-//! Streams: modes of `fopen`, and what is done for them besides what is done for descriptors.
+//! Streams of the C library: modes of `fopen`, `freopen`, and error flags.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -9,10 +9,10 @@ use crate::open::{Which, await_file, opened};
 use crate::parts;
 use crate::place::Place;
 
-/// The flags of `open` that a mode stands for; `None` for what is no mode.
+/// Returns the flags of `open` for a mode of `fopen`; `None` for an invalid mode.
 fn flags_of(mode: &[u8]) -> Option<c_int> {
     let (first, rest) = mode.split_first()?;
-    // What stands behind a comma is a character set.
+    // A character set follows the comma.
     let has = |letter| rest.split(|byte| *byte == b',').next().is_some_and(|rest| rest.contains(&letter));
     let (alone, creates) = match first {
         b'r' => (c::O_RDONLY, 0),
@@ -24,7 +24,7 @@ fn flags_of(mode: &[u8]) -> Option<c_int> {
     Some(access | creates | if has(b'x') { c::O_EXCL } else { 0 })
 }
 
-/// The mode without what refuses a file that is there.
+/// A mode without `x`, which would refuse the existing hidden file.
 struct Mode([c_char; 64]);
 
 impl Mode {
@@ -38,13 +38,13 @@ impl Mode {
     }
 }
 
-/// Opens a stream by `call`, which is given path and mode.
+/// Opens a stream with `call`, which gets path and mode.
 pub(crate) fn open(
     path: *const c_char,
     mode: *const c_char,
     call: impl Fn(*const c_char, *const c_char) -> *mut Stream,
 ) -> *mut Stream {
-    // SAFETY: what a program opens, and as what, ends with a zero.
+    // SAFETY: paths and modes from the program end with a zero byte.
     let text = if mode.is_null() { None } else { Some(unsafe { CStr::from_ptr(mode) }.to_bytes()) };
     let Some((text, flags)) = text.and_then(|text| Some((text, flags_of(text)?))) else { return call(path, mode) };
     opened(c::AT_FDCWD, path, flags, 0o666, |which| match which {
@@ -53,14 +53,14 @@ pub(crate) fn open(
     })
 }
 
-/// Opens a stream anew by `call`, which closes what it was before, whatever comes of it.
+/// Opens a stream again with `call`, which always closes the previous file.
 pub(crate) fn open_again(
     path: *const c_char,
     mode: *const c_char,
     stream: *mut Stream,
     call: impl Fn(*const c_char, *const c_char) -> *mut Stream,
 ) -> *mut Stream {
-    // What it has not written yet is written on the way, and nobody is told if that fails.
+    // `freopen` flushes the stream and ignores errors, so flush it here first.
     note_failure(stream, true);
     let descriptor = c::descriptor_of(stream);
     if let Some(written) = parts::of(descriptor) {
@@ -69,9 +69,9 @@ pub(crate) fn open_again(
     let closing = Closing::of(descriptor);
     let mut refused = None;
     if !path.is_null() && !mode.is_null() {
-        // SAFETY: what a program opens, and as what, ends with a zero.
+        // SAFETY: paths and modes from the program end with a zero byte.
         let (path, mode) = unsafe { (CStr::from_ptr(path), CStr::from_ptr(mode)) };
-        // Before the call, as it can be done but once.
+        // Wait before the call, because it closes the stream and cannot be repeated.
         if flags_of(mode.to_bytes()).is_some_and(|flags| flags & c::O_CREAT == 0)
             && let Some(place) = Place::of(c::AT_FDCWD, path)
         {
@@ -79,7 +79,7 @@ pub(crate) fn open_again(
         }
     }
     let outcome = match refused {
-        // It is not there, and is not waited for once more.
+        // The wait has failed: call without a further wait.
         Some(error) => {
             let outcome = call(path, mode);
             c::set_errno(error);
@@ -93,7 +93,7 @@ pub(crate) fn open_again(
     outcome
 }
 
-/// Has a file remember that one of its streams has failed, which the stream is about to forget.
+/// Records a failure of a stream before a call clears its error flag.
 pub(crate) fn note_failure(stream: *mut Stream, flushes: bool) {
     let descriptor = c::descriptor_of(stream);
     c::keeping_errno(|| {

@@ -1,7 +1,7 @@
-//! System calls that a program makes by their numbers (`syscall`, `ioctl`).
+//! System calls by number (`syscall`, `ioctl`).
 //!
-//! Functions of Rust cannot take arguments that are not always there. Those that are always taken are passed in the same places on the
-//! processors that this library is made for; what is there where the program has given none is handed on as it is.
+//! Functions of Rust cannot have optional arguments. On the supported processors, fixed arguments use the same registers, so the
+//! replacements take all arguments and pass them on, whether the program has set them or not.
 
 use std::ffi::{c_int, c_long, c_ulong};
 
@@ -54,7 +54,7 @@ mod number {
     pub const IO_URING_ENTER: i64 = 426;
 }
 
-/// Have one file share the content of another one (`FICLONE`, `FICLONERANGE`).
+/// Requests that clone the content of another file (`FICLONE`, `FICLONERANGE`).
 const CLONES: [c_ulong; 2] = [0x4004_9409, 0x4020_940d];
 
 #[unsafe(no_mangle)]
@@ -99,7 +99,7 @@ fn note(number: c_long, [a, b, c]: [c_long; 3], outcome: c_long) {
         number::IOCTL if CLONES.contains(&(b as c_ulong)) => {
             noting(first, outcome as isize, || None);
         }
-        // What is to be written stands in memory that the kernel and the program share.
+        // The kernel reads these requests from memory that it shares with the program.
         number::IO_SUBMIT | number::IO_URING_ENTER if outcome > 0 => unseen(),
         _ => {}
     }

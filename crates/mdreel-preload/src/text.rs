@@ -1,10 +1,10 @@
-//! Texts on the stack: paths, and lines for people.
+//! Texts on the stack: paths and messages.
 
 use std::ffi::CStr;
 
 use crate::next;
 
-/// A text of at most 4,095 bytes, with a zero behind it.
+/// A text of at most 4,095 bytes, followed by a zero byte.
 pub(crate) struct Text {
     bytes: [u8; 4096],
     length: usize,
@@ -30,14 +30,14 @@ impl Text {
         self.is_whole &= taken.len() == piece.len();
     }
 
-    /// As a path; one that did not fit is none, and no file has it.
+    /// Returns the text as a path; empty if the text was too long, so that it names no file.
     pub(crate) fn path(&self) -> &CStr {
         let path = if self.is_whole { CStr::from_bytes_until_nul(&self.bytes).ok() } else { None };
         path.unwrap_or(c"")
     }
 }
 
-/// Says something of a file, in one line.
+/// Prints a message about a file to standard error, in one line.
 pub(crate) fn tell(directory: &CStr, name: &[u8], message: &str) {
     let line = Text::of(&[b"mdreel: ", directory.to_bytes(), b"/", name, b": ", message.as_bytes(), b"\n"]);
     next::write(2, &line.bytes[..line.length]);

@@ -1,4 +1,4 @@
-//! Waiting for a file that is not there yet.
+//! Waiting for a file that does not exist yet.
 
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
@@ -8,20 +8,20 @@ use crate::life::{Life, look};
 use crate::next;
 use crate::place::Place;
 
-/// The shortest and the longest time between two looks of which the system has not said that they pay, ms.
+/// Shortest and longest pause between two checks without an inotify event, ms.
 const PAUSES: (c_int, c_int) = (1, 50);
 
-/// Whether a program that opens a file that is not there waits for it.
+/// Returns whether an `open` waits for a missing file.
 pub(crate) fn waits(place: &Place<'_>) -> bool {
     place.settings.timeout != Some(Duration::ZERO) && !place.is_too_long()
 }
 
-/// Waits until `is_there`, which looks. The number of an error if it will not be there, or was not in time.
+/// Waits until `is_there` returns `true`. Returns an error number if the file will not be published or the time is over.
 pub(crate) fn wait(place: &Place<'_>, mut is_there: impl FnMut() -> bool) -> Result<(), c_int> {
     let (settings, began) = (place.settings, Instant::now());
     let (mut notices, mut pause) = (None, PAUSES.0);
     let outcome = loop {
-        // Asked before the look, so that what was published before an end or a death is found before that is told.
+        // Get the state before the check, so that a file published before an end or a death is found.
         let life = look(settings, place.directory);
         if is_there() {
             break Ok(());
@@ -51,7 +51,7 @@ pub(crate) fn wait(place: &Place<'_>, mut is_there: impl FnMut() -> bool) -> Res
             break Err(c::ETIMEDOUT);
         }
         match notices {
-            // What comes from now on is told; what has come until now is found by another look.
+            // Inotify reports files from now on; the next check finds earlier ones.
             None => notices = Some(c::notices_of(settings.path(place.directory))),
             Some(notices) => {
                 let milliseconds = left.as_millis().clamp(1, 1000) as c_int;

@@ -1,7 +1,7 @@
-//! The ways in which the C library writes to a descriptor, all of which say when something could not be written. A test compares them
-//! with what the C library has (`tests/live/channels/test_preload_writes.py`).
+//! Functions of the C library that write to a descriptor and report errors. A test compares them with the functions of the installed
+//! C library (`tests/live/channels/test_preload_writes.py`).
 //!
-//! Streams write without any of these functions, but remember that they have failed: see `streams`.
+//! Streams write without these functions, but have an error flag; see `streams`.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -10,21 +10,21 @@ use crate::failures::{is_loss, lose, lost, noting, noting_success};
 use crate::next::next;
 use crate::parts;
 
-/// A piece of what is written in one call (`struct iovec`).
+/// A buffer of a vectored write (`struct iovec`).
 #[repr(C)]
 pub(crate) struct Piece {
     bytes: *const c_void,
     n_bytes: usize,
 }
 
-/// How many bytes pieces have, which the kernel has just read.
+/// Returns the total length of buffers that the kernel has just read.
 fn total(pieces: *const Piece, n_pieces: c_int) -> Option<usize> {
     let n_pieces = usize::try_from(n_pieces).ok()?;
-    // SAFETY: the call has succeeded, so that there are as many.
+    // SAFETY: the call has succeeded, so there are `n_pieces` buffers.
     Some((0..n_pieces).map(|i| unsafe { (*pieces.add(i)).n_bytes }).fold(0, usize::saturating_add))
 }
 
-/// Functions that return how many bytes they have written to `$to`. Of `$wanted`, where that is said, fewer are a loss.
+/// Functions that return the number of bytes written to `$to`. Fewer than `$wanted` are a loss, unless it is `None`.
 macro_rules! writes {
     ($($name:ident($($argument:ident: $kind:ty),*) as $next:literal to $to:ident, wanting $wanted:expr;)*) => {$(
         #[unsafe(no_mangle)]
@@ -47,7 +47,7 @@ writes! {
     pwritev2(to: c_int, pieces: *const Piece, n: c_int, at: i64, flags: c_int) as c"pwritev2" to to, wanting total(pieces, n);
     pwritev64v2(to: c_int, pieces: *const Piece, n: c_int, at: i64, flags: c_int) as c"pwritev64v2" to to,
         wanting total(pieces, n);
-    // These write less than they may where what they read has ended.
+    // At the end of their input, these functions write fewer bytes than requested.
     sendfile(to: c_int, from: c_int, at: *mut i64, n: usize) as c"sendfile" to to, wanting None;
     sendfile64(to: c_int, from: c_int, at: *mut i64, n: usize) as c"sendfile64" to to, wanting None;
     copy_file_range(from: c_int, at: *mut i64, to: c_int, to_at: *mut i64, n: usize, flags: c_uint) as c"copy_file_range" to to,
@@ -55,7 +55,7 @@ writes! {
     splice(from: c_int, at: *mut i64, to: c_int, to_at: *mut i64, n: usize, flags: c_uint) as c"splice" to to, wanting None;
 }
 
-/// Functions that return 0 where they have succeeded.
+/// Functions that return 0 on success.
 macro_rules! succeeds {
     ($($name:ident($to:ident: c_int $(, $argument:ident: $kind:ty)*) as $next:literal;)*) => {$(
         #[unsafe(no_mangle)]
@@ -71,14 +71,14 @@ succeeds! {
     ftruncate64(to: c_int, n_bytes: i64) as c"ftruncate64";
     fallocate(to: c_int, mode: c_int, at: i64, n_bytes: i64) as c"fallocate";
     fallocate64(to: c_int, mode: c_int, at: i64, n_bytes: i64) as c"fallocate64";
-    // What was written before and did not reach the disk is told here.
+    // These report errors of earlier writes that did not reach the disk.
     fsync(to: c_int) as c"fsync";
     fdatasync(to: c_int) as c"fdatasync";
     syncfs(to: c_int) as c"syncfs";
     sync_file_range(to: c_int, at: i64, n_bytes: i64, flags: c_uint) as c"sync_file_range";
 }
 
-/// Functions that return an error number, which is not that of the thread.
+/// Functions that return an error number instead of setting that of the thread.
 macro_rules! returns_an_error {
     ($($name:ident as $next:literal),*) => {$(
         #[unsafe(no_mangle)]
@@ -95,7 +95,7 @@ macro_rules! returns_an_error {
 
 returns_an_error!(posix_fallocate as c"posix_fallocate", posix_fallocate64 as c"posix_fallocate64");
 
-/// Memory of any file: where it did not reach the disk, none that is being written is believed.
+/// Synchronizes mapped memory, which can belong to any file: after a failure, no file of this process is published.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn msync(memory: *mut c_void, n_bytes: usize, flags: c_int) -> c_int {
     type Next = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
@@ -106,7 +106,7 @@ unsafe extern "C" fn msync(memory: *mut c_void, n_bytes: usize, flags: c_int) ->
     outcome
 }
 
-/// It tells nobody that it has failed, but leaves the error number.
+/// Writes a backtrace; the function returns nothing, but sets the error number after a failure.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn backtrace_symbols_fd(addresses: *const *mut c_void, n: c_int, to: c_int) {
     type Next = unsafe extern "C" fn(*const *mut c_void, c_int, c_int);

@@ -59,7 +59,7 @@ TRAJECTORIES = (
     Entry("align", "mdreel.cli.trajectory.align", "Superpose all frames on a reference and write them."),
     Entry("split", "mdreel.cli.trajectory.split", "Split a trajectory into several files."),
     Entry("concat", "mdreel.cli.trajectory.concat", "Join several trajectories into one file."),
-    Entry("repack", "mdreel.cli.trajectory.repack", "Store a trajectory in H5MD, with chunks for how it will be read."),
+    Entry("repack", "mdreel.cli.trajectory.repack", "Store a trajectory in H5MD, chunked for the expected access."),
 )
 SIMULATIONS = (
     Entry("channels", "mdreel.cli.live.channels", "List the channels on which simulations publish frames."),

@@ -233,8 +233,8 @@ class Timing:
         slowest = self.observables.t_total / typical if typical else 1.0
         memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""
         topology = f"; topology {digits(self.topology_seconds)} s before" if self.topology_seconds else ""
-        first = f"{self.n_frames:,} frames in {digits(self.run_seconds)} s on {self._who()}: {rate}{topology}"
-        stragglers = f"slowest worker {slowest:.2f}x the median; {self._named()}"
+        first = f"{self.n_frames:,} frames in {digits(self.run_seconds)} s on {self._workers_text()}: {rate}{topology}"
+        stragglers = f"slowest worker {slowest:.2f}x the median; {self._stragglers_text()}"
         shares = "  ".join(shares_in_words(self.shares))
         return f"{first}\n{shares}\nbottleneck: {self.bottleneck.sentence}; {stragglers}{memory}"
 
@@ -293,19 +293,19 @@ class Timing:
     def __repr__(self) -> str:
         return f"<Timing of {self.n_frames:,} frames in {digits(self.run_seconds)} s>"
 
-    def _who(self) -> str:
+    def _workers_text(self) -> str:
         """Return a text about the workers."""
         n_workers = max(len(self.workers), 1)
-        who = {(own.host, own.process) for worker, own in self.crew.items() if worker != COORDINATOR}
+        processes = {(own.host, own.process) for worker, own in self.crew.items() if worker != COORDINATOR}
         caller = self.crew.get(COORDINATOR)
-        alone = not who or (caller is not None and who == {(caller.host, caller.process)})
-        words = f"{n_workers} {'thread' if alone else 'process'}"
+        is_single = not processes or (caller is not None and processes == {(caller.host, caller.process)})
+        words = f"{n_workers} {'thread' if is_single else 'process'}"
         if n_workers > 1:
-            words += "s" if alone else "es"
-        n_hosts = len({host for host, _ in who})
+            words += "s" if is_single else "es"
+        n_hosts = len({host for host, _ in processes})
         return f"{words} of {n_hosts} hosts" if n_hosts > 1 else words
 
-    def _named(self) -> str:
+    def _stragglers_text(self) -> str:
         """Return a text about the stragglers and their causes."""
         if not self.straggling:
             return "no stragglers"

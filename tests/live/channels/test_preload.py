@@ -79,7 +79,7 @@ def test_file_that_must_be_new_takes_nobodys_place(programs: Programs, how: str)
         assert end_of(one)[0] == 0
         status, _, error = end_of(other)
         assert status == errno.EEXIST
-        assert "file: it could not get its name: it is not published" in error
+        assert "file: it could not be renamed to its final name: it is not published" in error
     assert end_of(programs.open(how))[0] == errno.EEXIST
     assert programs.hidden() == []
 
@@ -240,7 +240,7 @@ def test_file_that_did_not_fit_is_not_published_even_if_nobody_looks(programs: P
         status, _, error = end_of(small.open("full"))
         assert status == 0
         assert "full" in error
-        assert "file: it could not be written, or its program has failed: it is not published" in error
+        assert "file: a write has failed, or the program that wrote it: it is not published" in error
         assert (small.names(), small.hidden()) == ([], [])
 
 

@@ -96,8 +96,8 @@ def _page(facts: Facts) -> Iterator[str]:
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     width = max(map(len, facts))
     for name, value in facts.items():
-        said = WORDS[value] if value is None or isinstance(value, bool) else str(value)
-        yield f"  {name:{width}}  {said}"
+        text = WORDS[value] if value is None or isinstance(value, bool) else str(value)
+        yield f"  {name:{width}}  {text}"
 
 
 def _times(facts: Facts) -> str:
@@ -116,13 +116,13 @@ def _times(facts: Facts) -> str:
 
 def _irregular(facts: Facts) -> dict[str, str]:
     """Return irregular times, which distort averages over time: gaps, repeated times and steps back."""
-    said = {}
+    found = {}
     for name, text in (("gaps", "gaps"), ("repeated_times", "same time"), ("backward_times", "back in time")):
         if frames := facts[name]:
             shown = ", ".join(f"{frame:,}" for frame in frames[:FRAMES_SHOWN])
             more = f" and {len(frames) - FRAMES_SHOWN:,} more" if len(frames) > FRAMES_SHOWN else ""
-            said[text] = f"{'before' if name == 'gaps' else 'at'} frame{'s' * (len(frames) > 1)} {shown}{more}"
-    return said
+            found[text] = f"{'before' if name == 'gaps' else 'at'} frame{'s' * (len(frames) > 1)} {shown}{more}"
+    return found
 
 
 def _cell(box: list[float] | None) -> str:

@@ -32,7 +32,7 @@ def environment_table(environment: Mapping[str, Any]) -> Markup:
     """
     if not environment:
         return card("environment", "Environment", note="The record contains no environment.")
-    facts = element("div", table(("what", "value"), _facts(environment), class_="facts"), class_="scroll")
+    facts = element("div", table(("property", "value"), _facts(environment), class_="facts"), class_="scroll")
     parts = [facts]
     if files := _files(environment):
         head = ("file", "size", "file system", "mounted at", "stripes", "in the page cache")
@@ -44,18 +44,18 @@ def _facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     known = [name for name in _LABELS if name in environment]
     for name in (*known, *sorted(set(environment) - {*known, "files"})):
         value = environment[name]
-        yield _LABELS.get(name, name), _size(value) if name == "memory_bytes" else _said(value)
+        yield _LABELS.get(name, name), _size(value) if name == "memory_bytes" else _text(value)
 
 
 def _file(file: Mapping[str, Any]) -> tuple[str, ...]:
     share = file.get("cached_share")
     return (
-        _said(file.get("path")),
+        _text(file.get("path")),
         _size(file.get("n_bytes")),
-        _said(file.get("file_system")),
-        _said(file.get("mount")),
-        "none" if file.get("stripe") is None else _said(file["stripe"]),
-        percent(share) if isinstance(share, int | float) else _said(share),
+        _text(file.get("file_system")),
+        _text(file.get("mount")),
+        "none" if file.get("stripe") is None else _text(file["stripe"]),
+        percent(share) if isinstance(share, int | float) else _text(share),
     )
 
 
@@ -65,17 +65,17 @@ def _files(environment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _size(value: Any) -> str:
-    return amount(value, BYTES) if isinstance(value, int | float) else _said(value)
+    return amount(value, BYTES) if isinstance(value, int | float) else _text(value)
 
 
-def _said(value: Any) -> str:
+def _text(value: Any) -> str:
     match value:
         case None | bool():
             return _WORDS[value]
         case str():
             return value
         case Mapping():
-            return ", ".join(f"{name} {_said(own)}" for name, own in value.items()) or "none"
+            return ", ".join(f"{name} {_text(own)}" for name, own in value.items()) or "none"
         case list() | tuple():
-            return ", ".join(map(_said, value)) or "none"
+            return ", ".join(map(_text, value)) or "none"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,7 +1,7 @@
-//! What a program asks of a file by its path while it is writing it itself: there it is, though nobody else sees it. Libraries look so at
-//! what they have just made (HDF5), or remove it when they have failed.
+//! Calls that take a path (`stat`, `access`, `unlink`, ...). For a file that this process is writing, they get the path of the hidden
+//! file: libraries such as HDF5 query files that they have just created, or remove them after an error.
 //!
-//! Files that are not there are not waited for here: programs ask so whether they are.
+//! These calls do not wait for missing files, because programs use them to find out whether a file exists.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -12,47 +12,47 @@ use crate::parts::{self, Written};
 use crate::place::{Place, settings};
 use crate::text::Text;
 
-/// A file that this process is writing.
+/// Returns the file that this process is writing under a path.
 fn written(base: c_int, path: *const c_char) -> Option<Written> {
     if !parts::any() || path.is_null() {
         return None;
     }
-    // SAFETY: paths of programs end with a zero.
+    // SAFETY: paths from the program end with a zero byte.
     let place = Place::of(base, unsafe { CStr::from_ptr(path) })?;
     parts::named(place.directory, place.name)
 }
 
-/// Where such a file is.
-fn unseen(base: c_int, path: *const c_char) -> Option<Text> {
+/// Returns the path of the hidden file.
+fn hidden_path(base: c_int, path: *const c_char) -> Option<Text> {
     Some(written(base, path)?.path(settings()?))
 }
 
-/// Calls with the path of the program, or with that of the hidden file.
-fn looked<T>(base: c_int, path: *const c_char, call: impl Fn(*const c_char) -> T) -> T {
-    match unseen(base, path) {
+/// Calls a function with the path of the hidden file, or with the path of the program if there is none.
+fn with_hidden_path<T>(base: c_int, path: *const c_char, call: impl Fn(*const c_char) -> T) -> T {
+    match hidden_path(base, path) {
         Some(hidden) => call(hidden.path().as_ptr()),
         None => call(path),
     }
 }
 
-/// Functions of a path from the working directory and of one more argument.
+/// Functions of a path relative to the working directory, and another argument.
 macro_rules! of_a_path {
     ($($name:ident($argument:ty) as $next:literal),*) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(path: *const c_char, argument: $argument) -> c_int {
             type Next = unsafe extern "C" fn(*const c_char, $argument) -> c_int;
-            looked(c::AT_FDCWD, path, |path| next!($next as Next, (path, argument), -1))
+            with_hidden_path(c::AT_FDCWD, path, |path| next!($next as Next, (path, argument), -1))
         }
     )*};
 }
 
-/// Functions that change how long a file is, of which something may be lost.
+/// Functions that change the length of a file and can lose bytes.
 macro_rules! truncates {
     ($($name:ident as $next:literal),*) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(path: *const c_char, n_bytes: i64) -> c_int {
             type Next = unsafe extern "C" fn(*const c_char, i64) -> c_int;
-            let outcome = looked(c::AT_FDCWD, path, |path| next!($next as Next, (path, n_bytes), -1));
+            let outcome = with_hidden_path(c::AT_FDCWD, path, |path| next!($next as Next, (path, n_bytes), -1));
             if outcome != 0 && is_loss(c::errno()) {
                 c::keeping_errno(|| written(c::AT_FDCWD, path).iter().for_each(lose));
             }
@@ -63,24 +63,24 @@ macro_rules! truncates {
 
 truncates!(truncate as c"truncate", truncate64 as c"truncate64");
 
-/// Those of old programs, which say first for which version of the C library they were compiled.
+/// Functions that old programs call, with a version of the C library as first argument.
 macro_rules! of_a_version_and_a_path {
     ($($name:ident as $next:literal),*) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(version: c_int, path: *const c_char, into: *mut c_void) -> c_int {
             type Next = unsafe extern "C" fn(c_int, *const c_char, *mut c_void) -> c_int;
-            looked(c::AT_FDCWD, path, |path| next!($next as Next, (version, path, into), -1))
+            with_hidden_path(c::AT_FDCWD, path, |path| next!($next as Next, (version, path, into), -1))
         }
     )*};
 }
 
-/// Functions of a path from a directory and of two more arguments.
+/// Functions of a path relative to a directory, and two more arguments.
 macro_rules! of_a_path_at {
     ($($name:ident($first:ty, $second:ty) as $next:literal),*) => {$(
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(base: c_int, path: *const c_char, first: $first, second: $second) -> c_int {
             type Next = unsafe extern "C" fn(c_int, *const c_char, $first, $second) -> c_int;
-            looked(base, path, |path| next!($next as Next, (base, path, first, second), -1))
+            with_hidden_path(base, path, |path| next!($next as Next, (base, path, first, second), -1))
         }
     )*};
 }
@@ -97,12 +97,12 @@ of_a_path_at!(utimensat(*const c_void, c_int) as c"utimensat");
 #[unsafe(no_mangle)]
 unsafe extern "C" fn statx(base: c_int, path: *const c_char, flags: c_int, mask: c_uint, into: *mut c_void) -> c_int {
     type Next = unsafe extern "C" fn(c_int, *const c_char, c_int, c_uint, *mut c_void) -> c_int;
-    looked(base, path, |path| next!(c"statx" as Next, (base, path, flags, mask, into), -1))
+    with_hidden_path(base, path, |path| next!(c"statx" as Next, (base, path, flags, mask, into), -1))
 }
 
-/// Removes what is being written, and what has the name now.
+/// Removes both the hidden file and the published file of the same name.
 fn removed(base: c_int, path: *const c_char, call: impl Fn(*const c_char) -> c_int) -> c_int {
-    let Some(hidden) = unseen(base, path) else { return call(path) };
+    let Some(hidden) = hidden_path(base, path) else { return call(path) };
     let outcome = call(hidden.path().as_ptr());
     c::keeping_errno(|| call(path));
     outcome
