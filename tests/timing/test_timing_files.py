@@ -103,20 +103,20 @@ def changed(path: Path, at: int, **changes: object) -> None:
     ("at", "changes", "expected"),
     [
         (1, {"format": "spans of others"}, 'line 1: expected a header with "format": "mdreel spans"'),
-        (1, {"version": 2}, "line 1: written by a newer mdreel: version 2 of the file, 1 is known here"),
-        (1, {"version": True}, "line 1: expected a version"),
-        (1, {"environment": []}, "line 1: the header has no environment"),
+        (1, {"version": 2}, "line 1: version 2 needs a newer mdreel; this one reads versions up to 1"),
+        (1, {"version": True}, "line 1: version: expected a whole number from 1"),
+        (1, {"environment": []}, "line 1: the header needs environment of type dict"),
         (1, {"n_spans": 6}, "line 6: the file has 5 spans, the header says 6"),
-        (1, {"limits": {"memory_bytes_per_s": 1}}, "line 1: expected limits, but it has no page_cache_bytes_per_s"),
+        (1, {"limits": {"memory_bytes_per_s": 1}}, "line 1: limits: page_cache_bytes_per_s"),
         (1, {"crew": [{"worker": 0, "host": 3, "process": 1, "peak_bytes": 0}]}, "line 1: host: expected a text"),
-        (1, {"tasks": [{"first": 0}]}, "line 1: expected a task, but it has no end, worker, start_ns, stop_ns"),
+        (1, {"tasks": [{"first": 0}]}, "line 1: task: end, worker, start_ns, stop_ns missing"),
         (3, {"kind": "dream"}, "line 3: unknown kind 'dream'; known: open, read"),
         (3, {"kind": ["read"]}, "line 3: unknown kind"),
-        (4, {"n_bytes": ...}, "line 4: expected a span, but it has no n_bytes"),
+        (4, {"n_bytes": ...}, "line 4: span: n_bytes missing"),
         (4, {"block": -1}, "line 4: block: expected a whole number from 0"),
         (4, {"worker": 2**32}, "line 4: worker: expected a whole number from 0"),
         (4, {"n_frames": 1.5}, "line 4: n_frames: expected a whole number from 0"),
-        (4, {"start_ns": 10**18, "stop_ns": 0}, "line 4: a span that ends at 0 ns, before it begins"),
+        (4, {"start_ns": 10**18, "stop_ns": 0}, "line 4: the span ends at 0 ns, before its start"),
     ],
 )
 def test_what_is_wrong_with_lines_is_said_with_the_line(
@@ -134,7 +134,7 @@ def test_what_is_wrong_with_lines_is_said_with_the_line(
     ("content", "expected"),
     [
         (b"", "line 1: the file is empty"),
-        (b"frame,time\n0,1\n", "line 1: no JSON"),
+        (b"frame,time\n0,1\n", "line 1: invalid JSON"),
         (b"\xff\xfe\n", "line 1: "),
         (b"[" * 100_000 + b"\n", "line 1: "),
         (b"3\n", "line 1: expected a header"),
@@ -154,16 +154,19 @@ def with_column(table: pyarrow.Table, name: str, values: pyarrow.Array) -> pyarr
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda table: table.drop_columns(["n_bytes"]), "it has no column n_bytes"),
+        (lambda table: table.drop_columns(["n_bytes"]), "missing column n_bytes"),
         (lambda table: table.replace_schema_metadata(None), "expected a header"),
         (lambda table: table.slice(1), "the file has 4 spans, the header says 5"),
         (lambda table: with_column(table, "kind", pyarrow.array(["dream"] * 5)), "row 0: kind: unknown kind"),
         (lambda table: with_column(table, "kind", pyarrow.array([1] * 5)), "row 0: kind: unknown kind"),
-        (lambda table: with_column(table, "n_bytes", pyarrow.array([1, None] * 2 + [3])), "row 1: n_bytes: nothing"),
-        (lambda table: with_column(table, "n_bytes", pyarrow.array([-1] * 5)), "no Parquet file of spans"),
+        (
+            lambda table: with_column(table, "n_bytes", pyarrow.array([1, None] * 2 + [3])),
+            "row 1: n_bytes: missing value",
+        ),
+        (lambda table: with_column(table, "n_bytes", pyarrow.array([-1] * 5)), "not a Parquet file of spans"),
         (lambda table: with_column(table, "n_bytes", pyarrow.array([0.5] * 5)), "n_bytes: expected whole numbers"),
-        (lambda table: with_column(table, "block", pyarrow.array([2**32] * 5)), "row 0: block: expected a number to"),
-        (lambda table: with_column(table, "start_ns", pyarrow.array([2**60] * 5)), "row 0: a span that ends before"),
+        (lambda table: with_column(table, "block", pyarrow.array([2**32] * 5)), "row 0: block: expected at most"),
+        (lambda table: with_column(table, "start_ns", pyarrow.array([2**60] * 5)), "row 0: the span ends before"),
     ],
 )
 def test_what_is_wrong_with_a_parquet_file_is_said(tmp_path: Path, small: Record, change, expected: str) -> None:

@@ -145,7 +145,7 @@ def run(
     if tally.failed:
         n_points = len(tally.failed)
         points = f"{n_points} point{'s' if n_points > 1 else ''}"
-        message = f"{points} failed, the first of them: {tally.failed[0]} (the report says why)"
+        message = f"{points} failed, the first of them: {tally.failed[0]} (the report contains the reason)"
         raise CommandError(message, ExitCode.DEFECT)
 
 

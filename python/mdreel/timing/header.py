@@ -87,13 +87,13 @@ def header_of_json(value: Any) -> Header:
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise ValueError(f'expected a header with "format": "{FORMAT}"')
     if not _is_number(value.get("version")) or value["version"] < 1:
-        raise ValueError(f"expected a version, a whole number from 1, got {value.get('version')!r}")
+        raise ValueError(f"version: expected a whole number from 1, got {value.get('version')!r}")
     if value["version"] > VERSION:
-        raise ValueError(f"written by a newer mdreel: version {value['version']} of the file, {VERSION} is known here")
+        raise ValueError(f"version {value['version']} needs a newer mdreel; this one reads versions up to {VERSION}")
     kinds: dict[str, type] = {"title": str, "n_spans": int, "environment": dict, "crew": list, "tasks": list}
     for name, kind in kinds.items():
         if not isinstance(value.get(name), kind):
-            raise ValueError(f"the header has no {name}, or not as {kind.__name__}")
+            raise ValueError(f"the header needs {name} of type {kind.__name__}")
     return Header(
         value["title"],
         value["n_spans"],
@@ -116,11 +116,11 @@ def worker_of_json(value: Any) -> int:
     return COORDINATOR if value is None else number(value, "worker", COORDINATOR - 1)
 
 
-def check_names(value: Any, what: str, names: Iterable[str]) -> None:
+def check_names(value: Any, kind: str, names: Iterable[str]) -> None:
     """Check that a value of JSON is an object with at least these names."""
     missing = [name for name in names if not isinstance(value, Mapping) or name not in value]
     if missing:
-        raise ValueError(f"expected {what}, but it has no {', '.join(missing)}")
+        raise ValueError(f"{kind}: {', '.join(missing)} missing")
 
 
 def _limits(value: Any) -> Limits | None:
@@ -128,16 +128,16 @@ def _limits(value: Any) -> Limits | None:
         return None
     known = [field.name for field in fields(Limits)]
     check_names(value, "limits", known)
-    memory, page_cache, storage, why = (value[name] for name in known)
+    memory, page_cache, storage, reason = (value[name] for name in known)
     numbers = [memory, *(one for one in (page_cache, storage) if one is not None)]
-    if not all(isinstance(one, int | float) for one in numbers) or not isinstance(why, str):
-        raise ValueError("limits: expected numbers, and a text that says why some are missing")
-    return Limits(memory, page_cache, storage, why)
+    if not all(isinstance(one, int | float) for one in numbers) or not isinstance(reason, str):
+        raise ValueError("limits: expected numbers, and the reason for missing numbers as text")
+    return Limits(memory, page_cache, storage, reason)
 
 
 def _member(value: Any) -> tuple[int, Member]:
     names = [field.name for field in fields(Member)]
-    check_names(value, "one of the crew", ["worker", *names])
+    check_names(value, "member of the crew", ["worker", *names])
     if not isinstance(value["host"], str):
         raise ValueError(f"host: expected a text, got {value['host']!r}")
     process, peak_bytes = (number(value[name], name, 2**63 - 1) for name in names[1:])
@@ -146,7 +146,7 @@ def _member(value: Any) -> tuple[int, Member]:
 
 def _task(value: Any) -> tuple[int, ...]:
     names = TASK.names or ()
-    check_names(value, "a task", names)
+    check_names(value, "task", names)
     return tuple(number(value[name], name, np.iinfo(TASK[name]).max) for name in names)
 
 

@@ -72,16 +72,16 @@ def _json(line: bytes) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        raise ValueError(f"no JSON: {error.msg}, at character {error.pos}") from None
+        raise ValueError(f"invalid JSON: {error.msg}, at character {error.pos}") from None
 
 
 def _row(value: Any) -> tuple[int, ...]:
-    check_names(value, "a span", _NAMES)
+    check_names(value, "span", _NAMES)
     kind, block, worker = value["kind"], value["block"], value["worker"]
     if not isinstance(kind, str) or kind not in _NUMBERS:
         raise ValueError(f"unknown kind {kind!r}; known: {', '.join(KINDS)}")
     rest = tuple(number(value[name], name, 2**64 - 1) for name in _NAMES[3:])
     if rest[1] < rest[0]:
-        raise ValueError(f"a span that ends at {rest[1]} ns, before it begins at {rest[0]} ns")
+        raise ValueError(f"the span ends at {rest[1]} ns, before its start at {rest[0]} ns")
     block = NO_BLOCK if block is None else number(block, "block", NO_BLOCK - 1)
     return _NUMBERS[kind], block, worker_of_json(worker), *rest

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mdreel.timing.record import Record
 
 _HEADER = b"mdreel"
-_NOBODY = {"block": NO_BLOCK, "worker": COORDINATOR}
+_NULL_VALUES = {"block": NO_BLOCK, "worker": COORDINATOR}
 """Values that the file stores as null."""
 
 
@@ -28,7 +28,7 @@ def write(path: Path, record: "Record") -> None:
     columns = {"kind": pyarrow.DictionaryArray.from_arrays(spans["kind"].astype(np.int8), list(KINDS))}
     for name in (SPAN.names or ())[1:]:
         values = np.ascontiguousarray(spans[name])
-        mask = values == _NOBODY[name] if name in _NOBODY else None
+        mask = values == _NULL_VALUES[name] if name in _NULL_VALUES else None
         columns[name] = pyarrow.array(values, mask=mask)
     header = json.dumps(header_in_json(record), ensure_ascii=False, allow_nan=False)
     table = pyarrow.table(columns).replace_schema_metadata({_HEADER: header})
@@ -53,7 +53,7 @@ def read(path: Path) -> tuple[Header, NDArray[np.void]]:
             header = header_of_json(json.loads((table.schema.metadata or {}).get(_HEADER, b"null")))
             spans = _spans(table)
         except (pyarrow.ArrowException, OSError, ValueError, RecursionError) as error:
-            raise FormatError(f"no Parquet file of spans: {' '.join(str(error).split())}", path=path) from error
+            raise FormatError(f"not a Parquet file of spans: {' '.join(str(error).split())}", path=path) from error
     if len(spans) != header.n_spans:
         raise FormatError(f"the file has {len(spans)} spans, the header says {header.n_spans}", path=path)
     return header, spans
@@ -65,18 +65,18 @@ def _spans(table: Any) -> NDArray[np.void]:
 
     missing = [name for name in SPAN.names or () if name not in table.column_names]
     if missing:
-        raise ValueError(f"it has no column {', '.join(missing)}")
+        raise ValueError(f"missing column {', '.join(missing)}")
     kinds = pyarrow.compute.index_in(table["kind"].cast(pyarrow.string()), value_set=pyarrow.array(KINDS))
     spans = np.empty(table.num_rows, SPAN)
     spans["kind"] = _filled("kind", kinds)
     for name in (SPAN.names or ())[1:]:
         column = table[name]
-        if name in _NOBODY:
-            column = pyarrow.compute.fill_null(column, _NOBODY[name])
+        if name in _NULL_VALUES:
+            column = pyarrow.compute.fill_null(column, _NULL_VALUES[name])
         spans[name] = _filled(name, column)
     backwards = np.flatnonzero(spans["stop_ns"] < spans["start_ns"])
     if len(backwards):
-        raise ValueError(f"row {backwards[0]}: a span that ends before it begins")
+        raise ValueError(f"row {backwards[0]}: the span ends before its start")
     return spans
 
 
@@ -89,9 +89,9 @@ def _filled(name: str, column: Any) -> NDArray[np.integer]:
     values = column.cast(pyarrow.uint64())
     if values.null_count:
         row = int(np.flatnonzero(values.is_null().to_numpy())[0])
-        raise ValueError(f"row {row}: {name}: {'unknown kind' if name == 'kind' else 'nothing there'}")
+        raise ValueError(f"row {row}: {name}: {'unknown kind' if name == 'kind' else 'missing value'}")
     array: NDArray[np.integer] = values.to_numpy()
     largest = np.iinfo(SPAN[name]).max
     if len(array) and int(array.max()) > largest:
-        raise ValueError(f"row {int(array.argmax())}: {name}: expected a number to {largest}, got {array.max()}")
+        raise ValueError(f"row {int(array.argmax())}: {name}: expected at most {largest}, got {array.max()}")
     return array

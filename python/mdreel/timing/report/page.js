@@ -1,5 +1,5 @@
 "use strict";
-// What is said of a band of a plot while it is pointed at.
+// Tooltip of the band of a plot under the pointer.
 const tip = document.createElement("div");
 tip.className = "tip";
 tip.hidden = true;
