@@ -1,4 +1,4 @@
-"""Compare mdreel with its peers, number by number, and write the table: ``python lab/validation/agree.py``."""
+"""Compare the results of mdreel with those of its peers and write a table: ``python lab/validation/agree.py``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAMILIES = (structures, superposed, neighbours, surfaces, secondary, profiles, b
 
 
 def table(rows: list[Compared]) -> str:
-    """Return the page."""
+    """Return the page with the table."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("mdreel", "MDAnalysis", "mdtraj", "numpy"))
     lines = [
         "# Agreement",
@@ -45,7 +45,7 @@ def table(rows: list[Compared]) -> str:
 
 
 def main() -> int:
-    """Compare, write the table, and return 1 if something differs by more than is allowed."""
+    """Compare, write the table, and return 1 if a difference is larger than allowed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=HERE / "agreement.md", help="the table")
     output = parser.parse_args().output

@@ -1,4 +1,4 @@
-"""Damage XTC files and count what mdreel notices: ``python lab/validation/damaged_xtc.py``.
+"""Damage XTC files and count how often mdreel detects it: ``python lab/validation/damaged_xtc.py``.
 
 Each file is damaged once, in the compressed coordinates of one frame. A plain decoder shows whether a reader without
 further checks accepts this frame with wrong coordinates. The table counts these files, and those of them whose frame

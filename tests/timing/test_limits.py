@@ -116,15 +116,15 @@ def test_storage_is_not_measured_where_files_stay_in_memory() -> None:
         found = measure_limits(path, seconds=0.05)
     assert found.storage_bytes_per_s is None
     assert found.page_cache_bytes_per_s is not None
-    assert found.not_measured == "the system keeps the file in memory, or does not say whether it does"
+    assert found.not_measured == "the system keeps the file in memory, or does not report whether it does"
 
 
 def test_what_is_not_measured_is_said(tmp_path: Path) -> None:
     (tmp_path / "small").write_bytes(b"x" * 1000)
     expected = {
         "small": "the file is too small: 1,000 bytes",
-        "gone": "there is no such file on this machine",
-        ".": "there is no such file on this machine",
+        "gone": "no such file on this machine",
+        ".": "no such file on this machine",
     }
     for name, why in expected.items():
         found = measure_limits(tmp_path / name, seconds=0.01)

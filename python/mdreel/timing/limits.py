@@ -69,7 +69,7 @@ def measure_limits(path: str | PathLike[str], seconds: float = 0.3) -> Limits:
     memory = memory_bandwidth(seconds)
     try:
         if not Path(path).is_file():
-            return Limits(memory, None, None, "there is no such file on this machine")
+            return Limits(memory, None, None, "no such file on this machine")
         with Path(path).open("rb", buffering=0) as file:
             return _of_file(file.fileno(), memory, seconds)
     except OSError as error:
@@ -118,7 +118,7 @@ def _of_file(file: int, memory: float, seconds: float) -> Limits:
     page_cache, _ = _reading(file, cycle(read), seconds)
     if are_gone:
         return Limits(memory, page_cache, storage)
-    return Limits(memory, page_cache, None, "the system keeps the file in memory, or does not say whether it does")
+    return Limits(memory, page_cache, None, "the system keeps the file in memory, or does not report whether it does")
 
 
 def _reading(file: int, pieces: Iterable[Piece], seconds: float) -> tuple[float, list[Piece]]:

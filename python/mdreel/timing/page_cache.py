@@ -14,10 +14,10 @@ Piece: TypeAlias = tuple[int, int]
 
 PIECE_BYTES = 1 << 22
 
-# Pages of this many bytes are asked for at most: of more, a part stands for the whole.
+# Query at most this many bytes; the share of a larger file is estimated from a part.
 _MOST_BYTES = 1 << 30
 
-# The kernel drops large folios as a whole, so that at the edges of what is dropped a few pages stay.
+# The kernel evicts large folios only as a whole, so a few pages at the edges of a piece stay.
 _DROPPED = 0.1
 
 
