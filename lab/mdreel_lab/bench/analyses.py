@@ -7,14 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mdreel.errors import MdreelError, UnsupportedError
+from mdreel.errors import UnsupportedError
 from mdreel.execution.available_cores import available_processors
 from mdreel_lab.bench.data import System, describe, make
-from mdreel_lab.bench.grid import MOST_WORKERS_PER_CORE, Point, is_too_many
+from mdreel_lab.bench.grid import MOST_WORKERS_PER_CORE, Point
 from mdreel_lab.bench.launch import launch_of
-from mdreel_lab.bench.point_process import write_order
 from mdreel_lab.bench.processes import ProcessError, child_environment, last_line, run_process
-from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, find
+from mdreel_lab.bench.records import DONE, Kept, find
 from mdreel_lab.bench.result import Order
 
 TIME_LIMIT = 4 * 3600.0
@@ -32,31 +31,24 @@ class Analyses:
         self._made: set[tuple[str, int, str]] = set()
 
     def run(self, point: Point) -> Kept[Point]:
-        """Run a point; return its record, which its process has kept if it is done."""
-        launch = launch_of(point)
-        missing = launch.missing
-        if is_too_many(point, self._n_cores):
+        """Run a point; return its record, which its process has kept.
+
+        Raise an `UnsupportedError` if it cannot run here, or a `ProcessError` if its process fails.
+        """
+        if point.n_workers > MOST_WORKERS_PER_CORE * self._n_cores:
             most = f"{MOST_WORKERS_PER_CORE} for each of {self._n_cores} cores"
-            missing = f"{point.n_workers} workers are more than {most}"
-        if missing:
-            return Kept(point, LEFT_OUT, missing)
-        try:
-            order = self._order(point)
-        except UnsupportedError as error:
-            return Kept(point, LEFT_OUT, str(error))
-        except (MdreelError, OSError) as error:
-            return Kept(point, FAILED, str(error))
+            raise UnsupportedError(f"{point.n_workers} workers are more than {most}")
+        launcher, variables = launch_of(point)
+        order = self._order(point)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "order.json")
-            write_order(order, path)
-            command = [*launch.command, "-m", "mdreel_lab.bench.point_process", str(path)]
-            environment = child_environment(self._data / "cache", variables=launch.variables)
-            try:
-                run_process(command, environment, TIME_LIMIT)
-            except ProcessError as error:
-                return Kept(point, FAILED, str(error))
+            path.write_text(order.to_json(), encoding="utf-8")
+            command = [*launcher, "-m", "mdreel_lab.bench.point_process", str(path)]
+            run_process(command, child_environment(self._data / "cache", variables=variables), TIME_LIMIT)
         kept = find(self._folder, point)
-        return Kept(point, FAILED, "it ended without a record") if kept is None or kept.status != DONE else kept
+        if kept is None or kept.status != DONE:
+            raise ProcessError("it ended without a record")
+        return kept
 
     def _order(self, point: Point) -> Order:
         """Make what a point reads."""
@@ -70,7 +62,8 @@ class Analyses:
         paths = self._files(point, system)
         if point.stripes:
             paths, facts["stripes"] = [_striped(paths[0], point.stripes)], point.stripes
-        return Order(point, self._folder, system.topology, system.reference, paths, facts)
+        files = [str(path) for path in (self._folder, system.topology, system.reference)]
+        return Order(point, *files, [str(path) for path in paths], facts)
 
     def _files(self, point: Point, system: System) -> list[Path]:
         """Return the trajectory, cut into as many files as the point wants."""

@@ -44,7 +44,7 @@ def _blocks(order: Order) -> Result:
     from mdreel.trajectory.read import read
 
     point = order.point
-    source = read([str(path) for path in order.paths])
+    source = read(order.paths)
     numbers = np.resize(np.arange(source.n_frames, dtype=np.uint64), point.n_tasks)
     atoms = np.zeros(1, np.uint32)
     reference = np.array(source.read(FrameSet.range(0, 1, 1), atoms).positions[0], np.float64)

@@ -1,14 +1,11 @@
 """Points: what one run of a scenario is, and all points of a scenario at a size."""
 
-import hashlib
-import json
-import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 from mdreel_lab.bench.data import PUBLISHED_FRAMES
+from mdreel_lab.bench.records import key_of
 from mdreel_lab.bench.scenario import DEFAULT, Grid, Scenario, Size
 
 MOST_WORKERS_PER_CORE = 4
@@ -46,17 +43,10 @@ class Point:
     n_workers: int
     repeat: int
 
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> "Point":
-        """Return a point that was written as JSON."""
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
-
     @property
     def key(self) -> str:
-        """The name of its record: what is done differently has another."""
-        spelled = re.sub(r"[^a-z0-9]+", "-", self.series.lower()).strip("-")[:60]
-        mark = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
-        return f"{spelled}-n{self.n_workers}-r{self.repeat}-{mark}"
+        """The name of its record."""
+        return key_of(self, self.series, f"n{self.n_workers}")
 
     @property
     def n_segments(self) -> int:
@@ -78,11 +68,6 @@ def points_of(name: str, scenario: Scenario, size: Size) -> list[Point]:
     single = [point for grid in scenario.grid for point in _points(name, scenario, grid, size)]
     named = _named(single)
     return [replace(point, repeat=repeat) for repeat in range(1, size.repeats + 1) for point in named]
-
-
-def is_too_many(point: Point, n_cores: int) -> bool:
-    """Whether a point has more workers than is worth while on so many cores."""
-    return point.n_workers > MOST_WORKERS_PER_CORE * n_cores
 
 
 _OF_SERIES = (

@@ -4,10 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeAlias
 
+from mdreel.errors import UnsupportedError
 from mdreel_lab.bench.grid import Point
 
 _OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
@@ -29,26 +30,21 @@ _PACKAGES = {
 """What else must be installed for a program and an executor."""
 
 
-@dataclass(frozen=True)
-class Launch:
-    """The command of a point, variables of its environment besides those of this one, and what is missing."""
-
-    command: tuple[str, ...]
-    variables: dict[str, str] = field(default_factory=dict)
-    missing: str = ""
+Launch: TypeAlias = tuple[tuple[str, ...], dict[str, str]]
+"""The command of a Python interpreter, and variables of its environment besides those of this process."""
 
 
 def launch_of(point: Point) -> Launch:
-    """Say how a point is started."""
+    """Return how a point is started; raise an `UnsupportedError` if something is missing for it."""
     package = _PACKAGES.get((point.program, point.executor))
     if package is not None and find_spec(package) is None:
-        return Launch((), missing=f"the package {package} is not installed")
+        raise UnsupportedError(f"the package {package} is not installed")
     if point.program == "gmx" and shutil.which("gmx") is None:
-        return Launch((), missing="the program gmx is not installed")
+        raise UnsupportedError("the program gmx is not installed")
     if point.format == "h5md" and find_spec("h5py") is None:
-        return Launch((), missing="the package h5py is not installed")
+        raise UnsupportedError("the package h5py is not installed")
     if point.executor != "mpi":
-        return Launch((sys.executable,))
+        return (sys.executable,), {}
     return _on_ranks(point)
 
 
@@ -67,25 +63,20 @@ def _on_ranks(point: Point) -> Launch:
         python, what = Path(sys.executable), "Python"
         launchers = (str(beside / "mpiexec"), "mpiexec", "mpirun")
     if not python.exists():
-        return Launch((), missing=f"there is no {python}: {what} was not built (docs/executors.md)")
+        raise UnsupportedError(f"there is no {python}: {what} was not built (docs/executors.md)")
     launcher = next((found for name in launchers if (found := shutil.which(name))), None)
     if launcher is None:
-        return Launch((), missing="there is no MPI launcher (mpiexec, mpirun)")
-    answer = _answer(launcher, "--version").lower()
-    is_open_mpi = any(name in answer for name in ("open mpi", "openrte", "prte"))
-    options = _OPEN_MPI_OPTIONS if is_open_mpi else ()
-    variables = dict(_OPEN_MPI_VARIABLES) if is_open_mpi else {}
-    if is_open_mpi and os.geteuid() == 0:
-        variables |= _AS_ROOT
-    return Launch((launcher, *options, "-n", str(point.n_workers), str(python)), variables)
+        raise UnsupportedError("there is no MPI launcher (mpiexec, mpirun)")
+    ranks = ("-n", str(point.n_workers), str(python))
+    done = subprocess.run([launcher, "--version"], capture_output=True, text=True)
+    answer = (done.stdout + done.stderr).lower()
+    if not any(name in answer for name in ("open mpi", "openrte", "prte")):
+        return (launcher, *ranks), {}
+    variables = _OPEN_MPI_VARIABLES | (_AS_ROOT if os.geteuid() == 0 else {})
+    return (launcher, *_OPEN_MPI_OPTIONS, *ranks), variables
 
 
 def _has_parallel_h5py() -> bool:
     """Whether the h5py of this interpreter was built for MPI, as clusters have it."""
     code = "import h5py, sys; sys.exit(not h5py.get_config().mpi)"
     return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
-
-
-def _answer(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True)
-    return done.stdout + done.stderr

@@ -8,7 +8,7 @@ from mdreel.errors import FormatError
 from mdreel_lab.bench.exchange.points import ExchangePoint, exchange_points_of
 from mdreel_lab.bench.exchange.scenario import KIND, Exchange
 from mdreel_lab.bench.grid import Point, points_of
-from mdreel_lab.bench.records import RECORDS, Kept, of_json, read_json, write_json, write_text
+from mdreel_lab.bench.records import RECORDS, Kept, of_json, point_of, read_json, write_json, write_text
 from mdreel_lab.bench.scenario import Scenario
 
 ScenarioPoint: TypeAlias = Point | ExchangePoint
@@ -56,7 +56,7 @@ def _read(place: Path) -> Kept[Any]:
     content = read_json(place)
     try:
         said = content["point"]
-        point = ExchangePoint.of(said) if said.get("kind") == KIND else Point.of(said)
+        point: ScenarioPoint = point_of(ExchangePoint if said.get("kind") == KIND else Point, said)
     except (TypeError, KeyError, AttributeError) as error:
         raise FormatError(f"{place}: this is no record of a benchmark: {error}") from error
     return of_json(content, place, point)

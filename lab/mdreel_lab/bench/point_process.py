@@ -1,15 +1,13 @@
 """The process of a point: ``python -m mdreel_lab.bench.point_process ORDER``, on each rank where these are MPI's."""
 
-import json
 import sys
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mdreel.errors import MdreelError
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel_lab.bench.cache_state import prepared, refresh
-from mdreel_lab.bench.grid import Point
 from mdreel_lab.bench.records import DONE, Kept, keep, place_of, spans_of
 from mdreel_lab.bench.result import Order, Result
 
@@ -25,7 +23,7 @@ def main() -> None:
             Mpi().serve()
     code = 1
     try:
-        do(order_in(Path(sys.argv[1])))
+        do(Order.of_json(Path(sys.argv[1]).read_text(encoding="utf-8")))
         code = 0
     except (MdreelError, OSError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
@@ -35,39 +33,24 @@ def main() -> None:
     sys.exit(code)
 
 
-def write_order(order: Order, path: Path) -> None:
-    """Write what the process of a point is told."""
-    path.write_text(json.dumps(asdict(order), default=str), encoding="utf-8")
-
-
-def order_in(path: Path) -> Order:
-    """Read what `write_order` has written."""
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    point = Point.of(content.pop("point"))
-    paths = [Path(name) for name in content.pop("paths")]
-    facts = content.pop("facts")
-    return Order(point, paths=paths, facts=facts, **{name: Path(value) for name, value in content.items()})
-
-
 def do(order: Order) -> None:
     """Do a point, and keep its record."""
     from mdreel.timing.environment import environment_of, versions
 
     point = order.point
-    with prepared(order.paths, point.cache) as (paths, state):
+    with prepared([Path(path) for path in order.paths], point.cache) as (paths, state):
         if point.program == "mdreel":
             _locate(paths)
         refresh(paths, point.cache)
         environment = environment_of(paths)
-        result = _measured(Order(point, order.folder, order.topology, order.reference, paths))
+        result = _measured(replace(order, paths=[str(path) for path in paths]))
     environment["versions"] = versions()  # of all that was loaded
     facts = {**order.facts, **result.facts, "cache": state, "check": result.check}
-    place = place_of(order.folder, point)
-    spans = None
+    folder, spans = Path(order.folder), None
     if result.timing is not None:
-        spans = spans_of(place)
+        spans = spans_of(place_of(folder, point))
         _write_spans(result, environment, str(point), spans)
-    keep(order.folder, Kept(point, DONE, "", result.seconds, facts, environment, spans))
+    keep(folder, Kept(point, DONE, "", result.seconds, facts, environment, spans))
 
 
 def _measured(order: Order) -> Result:
@@ -83,12 +66,12 @@ def _measured(order: Order) -> Result:
 
 def _of_peer(order: Order) -> Result:
     """Have another program compute the RMSD."""
-    from mdreel_lab.bench.peers.job import Job, report_of
-    from mdreel_lab.bench.peers.process import PROGRAMS
+    from mdreel_lab.bench.peers.job import Job
+    from mdreel_lab.bench.peers.process import run_job
 
-    point, (path,) = order.point, map(str, order.paths)
-    files = (str(order.topology), str(order.reference), path)
-    report = report_of(PROGRAMS[point.program], Job("rmsd", point.executor, point.n_workers, *files, point.selection))
+    point, (path,) = order.point, order.paths
+    files = (order.topology, order.reference, path)
+    report = run_job(point.program, Job("rmsd", point.executor, point.n_workers, *files, point.selection))
     return Result(report["seconds"], report["mean_rmsd"])
 
 

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 _LAST_WORDS_SECONDS = 10.0
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
@@ -64,13 +65,14 @@ def run_process(
     return output
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
+def end(process: "subprocess.Popen[Any]") -> None:
     """End a process and those that it has started: a launcher passes the signal on."""
-    process.terminate()
+    process.terminate()  # does nothing to one that has ended
     try:
         process.wait(_LAST_WORDS_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
+        process.wait()
 
 
 def last_line(output: str) -> str:

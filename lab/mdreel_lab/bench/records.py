@@ -1,9 +1,11 @@
 """Records of points: one JSON format for scenarios, exchanges and cases."""
 
+import hashlib
 import json
+import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -33,8 +35,22 @@ class AnyPoint(Protocol):
         """The name of its record, which no other point of the scenario has."""
 
 
+T = TypeVar("T")
 PointT = TypeVar("PointT", bound=AnyPoint)
 PointT_co = TypeVar("PointT_co", bound=AnyPoint, covariant=True)
+
+
+def point_of(kind: type[T], values: dict[str, Any]) -> T:
+    """Return a point that was written as JSON."""
+    dataclass_of: Any = kind
+    return kind(**{one.name: values[one.name] for one in fields(dataclass_of)})
+
+
+def key_of(point: Any, series: str, where: str) -> str:
+    """Return the key of a repeat of a series at a place on its axis: what is done differently has another key."""
+    spelled = re.sub(r"[^a-z0-9]+", "-", series.lower()).strip("-")[:60]
+    mark = hashlib.sha256(json.dumps(asdict(point), sort_keys=True).encode()).hexdigest()[:8]
+    return f"{spelled}-{where}-r{point.repeat}-{mark}"
 
 
 @dataclass(frozen=True)

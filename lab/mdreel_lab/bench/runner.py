@@ -1,18 +1,17 @@
 """Running: each point of a scenario, what is done already left as it is."""
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from mdreel.errors import MismatchError
+from mdreel.errors import MdreelError, MismatchError, UnsupportedError
 from mdreel_lab.bench.analyses import Analyses
 from mdreel_lab.bench.exchange.exchanges import Exchanges
-from mdreel_lab.bench.exchange.nodes import Node
+from mdreel_lab.bench.exchange.pairs import Node
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.plans import ScenarioPoint, keep_plan, plan
-from mdreel_lab.bench.records import DONE, LEFT_OUT, Kept, find, keep
+from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, find, keep
 from mdreel_lab.bench.scenario_files import read_scenario
 
 Log = Callable[[str], object]
@@ -68,10 +67,9 @@ class Runner:
         wanted = [point for point in every if not self._is_done(point)]
         counts.n_kept = len(every) - len(wanted)
         analyses = Analyses(self._folder, self._data, self._log)
-        with ExitStack() as stack:
-            exchanges = stack.enter_context(Exchanges(self._folder, self._data, self._shared, self._nodes))
+        with Exchanges(self._folder, self._data, self._shared, self._nodes) as exchanges:
             for i, point in enumerate(wanted, 1):
-                kept = exchanges.run(point) if isinstance(point, ExchangePoint) else analyses.run(point)
+                kept = _attempt(point, analyses, exchanges)
                 self._count(counts, kept)
                 self._log(f"[{i}/{len(wanted)}] {point}: {_said(kept)}{_left(began, i, len(wanted) - i)}")
         return counts
@@ -88,6 +86,16 @@ class Runner:
             counts.n_left_out += 1
         else:
             counts.failed.append(kept.point)
+
+
+def _attempt(point: ScenarioPoint, analyses: Analyses, exchanges: Exchanges) -> Kept[ScenarioPoint]:
+    """Run a point; return its record, also where it failed or cannot run here."""
+    try:
+        return exchanges.run(point) if isinstance(point, ExchangePoint) else analyses.run(point)
+    except UnsupportedError as error:
+        return Kept(point, LEFT_OUT, str(error))
+    except (MdreelError, OSError, RuntimeError) as error:
+        return Kept(point, FAILED, str(error))
 
 
 def _said(kept: Kept[ScenarioPoint]) -> str:

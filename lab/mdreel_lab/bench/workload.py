@@ -35,25 +35,20 @@ def analyse(order: Order) -> Result:
 
     point = order.point
     began = perf_counter()
-    atoms = mda.Universe(str(order.topology)).select_atoms(point.selection)
+    atoms = mda.Universe(order.topology).select_atoms(point.selection)
     topology_seconds = perf_counter() - began
-    trajectory: Trajectory = [str(path) for path in order.paths]
+    trajectory: Trajectory = order.paths
     with executor_of(point) as found:
         executor: Executor = found
         if point.frames == "memory":
             chosen = np.unique(atoms.ix).astype(np.uint32)
-            trajectory = load_frames([str(path) for path in order.paths], chosen)
-            executor = InMemory(found, [str(path) for path in order.paths], chosen)
+            trajectory = load_frames(order.paths, chosen)
+            executor = InMemory(found, order.paths, chosen)
             atoms = mda.Universe.empty(len(chosen)).atoms
             run(analyses_of(point, atoms, trajectory), backend=executor, stop=1)  # each worker makes its frames
         analyses = analyses_of(point, atoms, trajectory)
         began = perf_counter()
-        run(
-            analyses,
-            backend=executor,
-            n_parts=point.n_parts,
-            access=_access_of(point),
-        )
+        run(analyses, backend=executor, n_parts=point.n_parts, access=_access_of(point))
         seconds = perf_counter() - began
     leader = analyses[0]
     return Result(seconds, _check(point, leader), leader.timing, {"topology_seconds": topology_seconds})
@@ -63,7 +58,7 @@ def split(order: Order) -> Result:
     """Cut the trajectory into as many files as there are workers."""
     from mdreel.trajectory.split import split as split_trajectory
 
-    point, (path,) = order.point, order.paths
+    point, path = order.point, Path(*order.paths)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         began = perf_counter()
         written = split_trajectory(

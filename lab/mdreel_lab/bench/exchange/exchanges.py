@@ -5,43 +5,37 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Self
+from typing import Any
 
-from mdreel.errors import MdreelError, UnsupportedError
+from mdreel.errors import UnsupportedError
 from mdreel.execution.available_cores import available_processors
 from mdreel_lab.bench.exchange.catalogue import MOOSEFS
-from mdreel_lab.bench.exchange.nodes import Node, Nodes, folders_on
-from mdreel_lab.bench.exchange.pairs import Entrances, Pairs
+from mdreel_lab.bench.exchange.nodes import Nodes, folders_on
+from mdreel_lab.bench.exchange.pairs import Node, Pairs
 from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.exchange.profile import write_profile
 from mdreel_lab.bench.exchange.solutions.ways import WAYS
 from mdreel_lab.bench.exchange.work import Work, free_port
-from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, place_of
+from mdreel_lab.bench.records import DONE, Kept, place_of
 
 _FAR_PORT = 17_500
 
 
-class Exchanges:
+class Exchanges(ExitStack):
     """Runs points of exchange on launched nodes, or on hosts that it makes and that are gone when ``with`` ends."""
 
     def __init__(self, folder: Path, data: Path, shared: Path | None, launched: Sequence[Node] = ()) -> None:
+        super().__init__()
         self._folder = folder
-        self._stack = ExitStack()
-        self._places = Places(data, shared)
-        self._nodes = Nodes(data, launched)
+        self._places = self.enter_context(Places(data, shared))
+        self._nodes = self.enter_context(Nodes(data, launched))
 
     def run(self, point: ExchangePoint) -> Kept[ExchangePoint]:
-        """Run a point; return its record."""
-        try:
-            with ExitStack() as stack:
-                return self._run(point, stack)
-        except UnsupportedError as error:
-            return Kept(point, LEFT_OUT, str(error))
-        except (MdreelError, OSError, RuntimeError) as error:
-            return Kept(point, FAILED, str(error))
+        """Run a point; return its record.
 
-    def _run(self, point: ExchangePoint, stack: ExitStack) -> Kept[ExchangePoint]:
+        Raise an `UnsupportedError` if it cannot run here, or a `RuntimeError` if a process fails.
+        """
         from mdreel.timing.environment import environment_of, versions
 
         placed = self._nodes.of(point)
@@ -51,7 +45,7 @@ class Exchanges:
             root = self._places.of(point.solution, are_apart=placed.are_apart).resolve()
             file_system = kind_of(root)
         place = root / f"mdreel-exchange-{token_hex(16)}"
-        works, entrances = [], []
+        works, nodes = [], []
         folders: dict[Node, list[Path]] = defaultdict(list)
         for number in range(point.n_pairs):
             producer, consumer = (
@@ -59,16 +53,15 @@ class Exchanges:
             )
             work = _work(point, number, place, producer.address)
             works.append(work)
-            entrances.append(Entrances(producer.entrance, consumer.entrance))
+            nodes.append((producer, consumer))
             folders[producer] += [place, work.folder, Path(work.producer_memory)]
             folders[consumer] += [place, work.folder, Path(work.consumer_memory)]
         if missing := WAYS[point.solution].missing(works[0]):
             raise UnsupportedError(missing)
-        stack.enter_context(folders_on(folders, root))
-        environment = environment_of([])
-        environment["versions"] = versions()
-        with Pairs(works, entrances) as pairs:
-            seconds, found = pairs.run()
+        with folders_on(folders, root):
+            environment = environment_of([]) | {"versions": versions()}
+            with Pairs(works, nodes) as pairs:
+                seconds, found = pairs.run()
         facts: dict[str, Any] = {
             "n_cores": available_processors(),
             "file_system": file_system,
@@ -77,17 +70,8 @@ class Exchanges:
             "period": point.period,
             "pairs": found,
         }
-        kept = Kept(point, DONE, "", seconds, facts, environment)
         write_profile(place_of(self._folder, point).with_suffix(".cali.json"), str(point), found)
-        return kept
-
-    def __enter__(self) -> Self:
-        self._stack.enter_context(self._places)
-        self._stack.enter_context(self._nodes)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        return Kept(point, DONE, "", seconds, facts, environment)
 
 
 def _work(point: ExchangePoint, number: int, place: Path, address: str) -> Work:

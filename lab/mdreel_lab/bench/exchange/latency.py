@@ -4,12 +4,11 @@ import json
 import math
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,11 +18,12 @@ from mdreel_lab.bench.environment import REPOSITORY, versions_of
 from mdreel_lab.bench.exchange import catalogue as names
 from mdreel_lab.bench.exchange.latency_goals import goals_of
 from mdreel_lab.bench.exchange.models import FRAMES
-from mdreel_lab.bench.exchange.pairs import Entrances, Pairs
+from mdreel_lab.bench.exchange.pairs import Node, Pairs
 from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
 from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
 from mdreel_lab.bench.exchange.solutions.ways import WAYS
 from mdreel_lab.bench.exchange.work import ANSWERED, STREAM, Work, free_port
+from mdreel_lab.bench.processes import ProcessError, run_process
 from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, write_json
 from mdreel_lab.bench.rigs.hosts import network_hosts, why_there_are_none
 
@@ -124,87 +124,83 @@ def _model(system: str) -> Any:
 
 
 @dataclass(frozen=True)
-class _Where:
-    """Where a pair is: on one host, or on two, whose first has the producer."""
-
-    entrances: Entrances = field(default_factory=Entrances)
-    address: str = "127.0.0.1"
-    is_far: bool = False
-
-
 class _Bench:
-    """Measures contenders."""
+    """Measures contenders, on one host or between two, the first of which has the producers."""
 
-    def __init__(self, n_frames: dict[str, int], seconds: float, log: Log) -> None:
-        self._n_frames = n_frames
-        self._seconds = seconds
-        self._log = log
+    n_frames: dict[str, int]
+    seconds: float
+    log: Log
+    nodes: tuple[Node, Node] = (Node(), Node())
+
+    @property
+    def is_far(self) -> bool:
+        return self.nodes[0] != self.nodes[1]
 
     def core(self) -> dict[str, Any]:
         """Return what the core takes, by system and measure."""
         if not _PROGRAM.exists():
-            self._log(f"  FAILED: {_PROGRAM.name} was not built")
+            self.log(f"  FAILED: {_PROGRAM.name} was not built")
             return {}
         found: dict[str, Any] = {}
         for system, (n_atoms, n_bytes, n_slots, _) in SYSTEMS.items():
-            self._log(f"channels: core, {_model(system).label}")
-            n_frames = self._n_frames[system]
+            self.log(f"channels: core, {_model(system).label}")
             with _folder() as place:
-                numbers = [str(number) for number in (n_atoms, n_bytes, n_slots, n_frames)]
-                work = replace(self._work(Contender("", "", names.RING), system, Path(place), _Where()), seconds=0.0)
-                words = ["-m", "mdreel_lab.bench.exchange.alone", work.to_json(), str(n_slots)]
+                numbers = [str(number) for number in (n_atoms, n_bytes, n_slots, self.n_frames[system])]
+                work = self._work(Contender("", "", names.RING), system, Path(place))
+                python = [sys.executable, "-m", "mdreel_lab.bench.exchange.alone", work.to_json(), str(n_slots)]
+                commands = ([str(_PROGRAM), *numbers], python)
                 try:
-                    parts = [_output([str(_PROGRAM), *numbers]), _output([sys.executable, *words])]
-                except RuntimeError as error:
-                    self._log(f"  FAILED: {error}")
+                    said = [run_process(command, os.environ, _LIMIT) for command in commands]
+                except ProcessError as error:
+                    self.log(f"  FAILED: {error}")
                     return {}
-            found[system] = {measure: spread(times) for part in parts for measure, times in part.items()}
+            found[system] = {measure: spread(times) for part in said for measure, times in json.loads(part).items()}
         return found
 
     def on_one_node(self, data: Path) -> list[Kept[Contender]]:
         """Return what publishing, and the whole way of a frame, take with a consumer that waits."""
-        records = [self._waiting(one) for one in ON_ONE_NODE]
+        records = [self.waiting(one) for one in ON_ONE_NODE]
         kind = {"ext2/ext3": "ext4"}.get(kind_of(data), kind_of(data))
         for text, folder in (("tmpfs", MEMORY), (kind, data)):
             one = replace(_FILES, key=f"renamed-{text}", label=f"{_FILES.label}: {text}", folder=str(folder))
-            records.append(self._waiting(one))
+            records.append(self.waiting(one))
         xfs = replace(_FILES, key="renamed-xfs", label=f"{_FILES.label}: XFS", solution=names.XFS)
         with Places(data, None) as places:
             try:
                 folder = places.of(names.XFS)
             except UnsupportedError as error:
-                self._log(f"  skipped {xfs.label}: {error}")
+                self.log(f"  skipped {xfs.label}: {error}")
                 return [*records, Kept(xfs, LEFT_OUT, str(error))]
-            return [*records, self._waiting(replace(xfs, folder=str(folder)))]
+            return [*records, self.waiting(replace(xfs, folder=str(folder)))]
 
     def between_nodes(self) -> list[Kept[Contender]]:
         """Return what the way to another host takes, and what comes there in a second, from one pair and several."""
         if problem := why_there_are_none():
-            self._log(f"  skipped two nodes: {problem}")
+            self.log(f"  skipped two nodes: {problem}")
             return [Kept(one, LEFT_OUT, problem) for one in BETWEEN_NODES]
         with tempfile.TemporaryDirectory(prefix="mdreel-bench-") as folder, ExitStack() as stack:
             hosts = stack.enter_context(network_hosts(("producer", "consumer"), Path(folder)))
             shares = _shares(sorted(os.sched_getaffinity(0)), len(hosts))
             entrances = [(*share, *host.entrance) for share, host in zip(shares, hosts, strict=True)]
-            where = _Where(Entrances(*entrances), hosts[0].address, is_far=True)
-            records = [self._waiting(one, where) for one in BETWEEN_NODES]
+            nodes = (Node(hosts[0].address, entrances[0]), Node(hosts[1].address, entrances[1]))
+            bench = replace(self, nodes=nodes)
+            records = [bench.waiting(one) for one in BETWEEN_NODES]
             for number in range(N_ROUNDS):
-                self._log(f"channels: without a pause, round {number + 1} of {N_ROUNDS}")
-                records = [self._streaming(kept, where) for kept in records]
+                self.log(f"channels: without a pause, round {number + 1} of {N_ROUNDS}")
+                records = [bench.streaming(kept) for kept in records]
             return records
 
-    def _waiting(self, one: Contender, where: _Where | None = None) -> Kept[Contender]:
-        where = where or _Where()
+    def waiting(self, one: Contender) -> Kept[Contender]:
         facts: dict[str, Any] = {}
         for system in one.systems:
             try:
                 with _folder(one.folder) as place:
-                    work = replace(self._work(one, system, Path(place), where), pace=ANSWERED, seconds=AT_MOST)
+                    work = replace(self._work(one, system, Path(place)), pace=ANSWERED, seconds=AT_MOST)
                     if problem := WAYS[one.solution].missing(work):
-                        self._log(f"  skipped {one.label}: {problem}")
+                        self.log(f"  skipped {one.label}: {problem}")
                         return Kept(one, LEFT_OUT, problem)
-                    self._log(f"channels: {one.label}, {system}{', between two namespaces' * where.is_far}")
-                    (pair,) = _run([work], where)
+                    self.log(f"channels: {one.label}, {system}{', between two namespaces' * self.is_far}")
+                    (pair,) = self._run([work])
             except (RuntimeError, OSError) as error:
                 return self._failed(one, error)
             began, came = pair[PRODUCE]["when"], pair[CONSUME]["when"]
@@ -213,7 +209,7 @@ class _Bench:
             facts[system] = {"publish": spread(pair[PRODUCE]["put"][first:]), "arrival": spread(arrival[first:])}
         return Kept(one, DONE, facts=facts)
 
-    def _streaming(self, kept: Kept[Contender], where: _Where) -> Kept[Contender]:
+    def streaming(self, kept: Kept[Contender]) -> Kept[Contender]:
         """Add what comes in a second, and to each of several pairs that share the wire."""
         if kept.status != DONE:
             return kept
@@ -221,33 +217,37 @@ class _Bench:
         try:
             for system in one.systems:
                 with _folder() as place:
-                    work = replace(self._work(one, system, Path(place), where), pace=STREAM, seconds=self._seconds)
-                    (pair,) = _run([work], where)
+                    work = replace(self._work(one, system, Path(place)), pace=STREAM, seconds=self.seconds)
+                    (pair,) = self._run([work])
                 found = bandwidth(work.molecule.frame_bytes, pair[CONSUME]["when"])
                 kept.facts[system].setdefault("gigabytes_per_second", []).append(found)
             with ExitStack() as stack:
                 works = []
                 for number in range(N_PAIRS):
                     own = Path(stack.enter_context(_folder()))
-                    work = self._work(one, "jac", own, where)
+                    work = self._work(one, "jac", own)
                     port = _FAR_PORT + 2 * number
-                    works.append(replace(work, port=port, pace=STREAM, seconds=4 * self._seconds))
-                pairs = _run(works, where)
+                    works.append(replace(work, port=port, pace=STREAM, seconds=4 * self.seconds))
+                pairs = self._run(works)
             shares = together(works[0].molecule.frame_bytes, [pair[CONSUME]["when"] for pair in pairs])
             kept.facts.setdefault("at_once", []).append(shares)
         except (RuntimeError, OSError) as error:
             return self._failed(one, error)
         return kept
 
+    def _run(self, works: Sequence[Work]) -> list[dict[str, Any]]:
+        with Pairs(works, [self.nodes] * len(works)) as pairs:
+            return pairs.run()[1]
+
     def _failed(self, one: Contender, error: Exception) -> Kept[Contender]:
-        self._log(f"  FAILED: {error}")
+        self.log(f"  FAILED: {error}")
         return Kept(one, FAILED, str(error))
 
-    def _work(self, one: Contender, system: str, place: Path, where: _Where) -> Work:
+    def _work(self, one: Contender, system: str, place: Path) -> Work:
         cores = sorted(os.sched_getaffinity(0))
-        there = place / "here" if where.is_far else place
+        there = place / "here" if self.is_far else place
         there.mkdir(mode=0o700, exist_ok=True)
-        n_frames = self._n_frames[system]
+        n_frames = self.n_frames[system]
         return Work(
             solution=one.solution,
             synchronisation=one.synchronisation,
@@ -258,24 +258,11 @@ class _Bench:
             place=str(place),
             producer_memory=str(place),
             consumer_memory=str(there),
-            address=where.address,
-            port=_FAR_PORT if where.is_far else free_port(),
-            far=where.is_far,
-            cores=(cores[0], cores[1]) if len(cores) > 1 and not where.is_far else None,
+            address=self.nodes[0].address,
+            port=_FAR_PORT if self.is_far else free_port(),
+            far=self.is_far,
+            cores=(cores[0], cores[1]) if len(cores) > 1 and not self.is_far else None,
         )
-
-
-def _run(works: Sequence[Work], where: _Where) -> list[dict[str, Any]]:
-    with Pairs(works, [where.entrances] * len(works)) as pairs:
-        return pairs.run()[1]
-
-
-def _output(command: Sequence[str]) -> dict[str, list[int]]:
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_LIMIT)
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip()[-500:])
-    times: dict[str, list[int]] = json.loads(done.stdout)
-    return times
 
 
 def _folder(parent: str = str(MEMORY)) -> "tempfile.TemporaryDirectory[str]":

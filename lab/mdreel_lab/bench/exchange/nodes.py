@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.available_cores import available_processors
 from mdreel_lab.bench.exchange.catalogue import MOOSEFS
+from mdreel_lab.bench.exchange.pairs import Node
 from mdreel_lab.bench.exchange.places import kind_of
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
@@ -31,14 +32,6 @@ _PATIENCE = 120.0
 
 
 @dataclass(frozen=True)
-class Node:
-    """A place of processes, with the command that runs another one there: this machine by default."""
-
-    address: str = "127.0.0.1"
-    entrance: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Placed:
     """Nodes for a point; they are apart where each has files and a clock of its own."""
 
@@ -48,13 +41,13 @@ class Placed:
     are_apart: bool = False
 
 
-class Nodes:
+class Nodes(ExitStack):
     """Has nodes for points, launched ones or hosts that it makes and that are gone when ``with`` ends."""
 
     def __init__(self, data: Path, launched: Sequence[Node]) -> None:
+        super().__init__()
         self._data = data
         self._launched = launched
-        self._stack = ExitStack()
         self._hosts: list[Host] = []
         self._mounted, self._kept = Path(), Path()
         self._moosefs: str | UnsupportedError = ""
@@ -107,7 +100,7 @@ class Nodes:
         if len(self._hosts) <= wanted:
             if problem := why_there_are_none():
                 raise UnsupportedError(problem)
-            self._stack.close()
+            self.close()
             self._hosts, self._moosefs = [], ""
             self._data.mkdir(parents=True, exist_ok=True)
             # What servers have written is removed when they have ended.
@@ -115,17 +108,11 @@ class Nodes:
             self._mounted = self._temporary_folder("mdreel-moosefs-", None)
             names = [f"node{number}" for number in range(wanted)]
             hosts = network_hosts([*names, _SERVERS], self._temporary_folder("mdreel-hosts-", None))
-            self._hosts = self._stack.enter_context(hosts)
+            self._hosts = self.enter_context(hosts)
         return self._hosts[:-1]
 
     def _temporary_folder(self, prefix: str, place: Path | None) -> Path:
-        return Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=place))).resolve()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        return Path(self.enter_context(tempfile.TemporaryDirectory(prefix=prefix, dir=place))).resolve()
 
 
 def launched_nodes(hosts: Sequence[str], launcher: str) -> tuple[Node, ...]:

@@ -14,17 +14,18 @@ from typing import IO, Any, Self
 from mdreel_lab.bench.exchange.process import PROBLEM, READY
 from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
 from mdreel_lab.bench.exchange.work import PATIENCE, Work
+from mdreel_lab.bench.processes import end
 
 _LOOK_SECONDS = 0.02
 _ONE_THREAD = ("OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "RAYON_NUM_THREADS=1")
 
 
 @dataclass(frozen=True)
-class Entrances:
-    """Commands that run a command on the hosts of a pair; nothing for this one."""
+class Node:
+    """A place of processes, with the command that runs another one there: this machine by default."""
 
-    producer: tuple[str, ...] = ()
-    consumer: tuple[str, ...] = ()
+    address: str = "127.0.0.1"
+    entrance: tuple[str, ...] = ()
 
 
 class _Member:
@@ -78,13 +79,7 @@ class _Member:
         return f"{self._name}: {last[0]}"
 
     def end(self) -> None:
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(5.0)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-        self._process.wait()
+        end(self._process)
 
     def close(self) -> None:
         self.end()
@@ -96,9 +91,9 @@ class _Member:
 class Pairs:
     """Several pairs that do their work at the same time."""
 
-    def __init__(self, works: Sequence[Work], entrances: Sequence[Entrances]) -> None:
+    def __init__(self, works: Sequence[Work], nodes: Sequence[tuple[Node, Node]]) -> None:
         self._works = works
-        self._entrances = entrances
+        self._nodes = nodes
         self._members: list[tuple[_Member, _Member]] = []
 
     def run(self) -> tuple[float, list[dict[str, Any]]]:
@@ -120,8 +115,8 @@ class Pairs:
         return monotonic() - began, found
 
     def __enter__(self) -> Self:
-        for work, where in zip(self._works, self._entrances, strict=True):
-            pair = (_Member(PRODUCE, work, where.producer), _Member(CONSUME, work, where.consumer))
+        for work, (producer, consumer) in zip(self._works, self._nodes, strict=True):
+            pair = (_Member(PRODUCE, work, producer.entrance), _Member(CONSUME, work, consumer.entrance))
             self._members.append(pair)
         return self
 

@@ -5,7 +5,6 @@ import subprocess
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
 
 from mdreel.errors import UnsupportedError
 from mdreel.foundation.file_system import mount_of
@@ -20,13 +19,13 @@ _XFS_BYTES = 16 << 30
 """What the file of an XFS may grow to; it takes what is written."""
 
 
-class Places:
+class Places(ExitStack):
     """The folders of a run, each on its file system; file systems that were made are gone when ``with`` ends."""
 
     def __init__(self, local: Path, shared: Path | None) -> None:
+        super().__init__()
         self._local = local
         self._shared = shared
-        self._stack = ExitStack()
         self._xfs: Path | None = None
 
     def of(self, solution: str, *, are_apart: bool = False) -> Path:
@@ -52,7 +51,7 @@ class Places:
         """Mount an XFS that lies in a file."""
         if os.geteuid() != 0:
             raise UnsupportedError("the data are on no XFS, and only root can make one")
-        place = Path(self._stack.enter_context(tempfile.TemporaryDirectory(dir=self._local)))
+        place = Path(self.enter_context(tempfile.TemporaryDirectory(dir=self._local)))
         image, folder = place / "image", place / "xfs"
         folder.mkdir()
         with image.open("wb") as file:
@@ -65,14 +64,8 @@ class Places:
                 raise UnsupportedError(message) from None
             if done.returncode:
                 raise UnsupportedError(f"{command[0]}: {done.stderr.strip()[-200:]}")
-        self._stack.callback(subprocess.run, ["umount", str(folder)], check=True)
+        self.callback(subprocess.run, ["umount", str(folder)], check=True)
         return folder
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
 
 def kind_of(folder: Path) -> str:

@@ -1,14 +1,11 @@
 """Points of exchange: what one run of a scenario is, and all points of a scenario at a size."""
 
-import hashlib
-import json
-import re
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from mdreel_lab.bench.exchange.catalogue import OWN, synchronisations_of
 from mdreel_lab.bench.exchange.models import MODELS
-from mdreel_lab.bench.exchange.scenario import ALL, KIND, Exchange, Size
+from mdreel_lab.bench.exchange.scenario import ALL, KIND, Exchange, Size, Way
+from mdreel_lab.bench.records import key_of
 
 _SPOKEN = {
     "channel-ring": "channel, ring",
@@ -41,11 +38,6 @@ class ExchangePoint:
     repeat: int
     kind: str = KIND
 
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> "ExchangePoint":
-        """Return a point that was written as JSON."""
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
-
     @property
     def series(self) -> str:
         """What points are called that differ from this in nothing but what is on the axis, and the repeat."""
@@ -69,10 +61,8 @@ class ExchangePoint:
 
     @property
     def key(self) -> str:
-        """The name of its record: what is done differently has another."""
-        spelled = re.sub(r"[^a-z0-9]+", "-", self.series.lower()).strip("-")
-        mark = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
-        return f"{spelled}-{self.model}-p{self.n_pairs}-s{self.stride}-r{self.repeat}-{mark}"
+        """The name of its record."""
+        return key_of(self, self.series, f"{self.model}-p{self.n_pairs}-s{self.stride}")
 
     def __str__(self) -> str:
         pairs = f"{self.n_pairs} pair{'s' if self.n_pairs > 1 else ''}"
@@ -106,5 +96,5 @@ def exchange_points_of(name: str, scenario: Exchange, size: Size) -> list[Exchan
     ]
 
 
-def _chosen(solution: str, way: Any) -> tuple[str, ...]:
+def _chosen(solution: str, way: Way) -> tuple[str, ...]:
     return synchronisations_of(solution) if ALL in way.synchronisation else way.synchronisation

@@ -1,15 +1,15 @@
 """Orders of the processes of a pair."""
 
-import json
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mdreel_lab.bench.exchange.models import FRAMES, MODELS, Model
+from mdreel_lab.bench.json_line import JsonLine
 
 T = TypeVar("T")
 
@@ -21,15 +21,14 @@ PERIOD, ANSWERED, STREAM = "period", "answered", "stream"
 
 
 @dataclass(frozen=True)
-class Work:
+class Work(JsonLine):
     """The order of a pair of processes.
 
     Attributes
     ----------
     period, analysis, seconds : float
         How long the simulation computes a frame, and how long its analysis takes, s; where frames are not periodic,
-    how
-        long they come at most.
+        how long they come at most.
     place : str
         A folder that both see.
     producer_memory, consumer_memory : str
@@ -63,22 +62,12 @@ class Work:
     @property
     def molecule(self) -> Model:
         """The model."""
-        return MODELS[self.model] if self.model in MODELS else FRAMES[self.model]
+        return (MODELS | FRAMES)[self.model]
 
     @property
     def folder(self) -> Path:
         """The folder that both see."""
         return Path(self.place)
-
-    def to_json(self) -> str:
-        """Return it as a line."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def of_json(cls, text: str) -> "Work":
-        """Return what `to_json` has made a line of."""
-        values: Mapping[str, Any] = json.loads(text)
-        return cls(**values)
 
 
 def free_port() -> int:

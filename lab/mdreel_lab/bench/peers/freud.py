@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import freud
+import MDAnalysis as mda
 import numpy as np
 
 from mdreel_lab.bench.peers import questions as ask
@@ -12,9 +14,6 @@ from mdreel_lab.bench.peers.job import RELATIVE, Found, Job, Work
 
 def prepare(job: Job) -> Work:
     """Make the Universe without a trajectory."""
-    import freud
-    import MDAnalysis as mda
-
     freud.parallel.set_num_threads(job.n_workers)
     universe = mda.Universe(job.topology)
 
@@ -28,8 +27,6 @@ def prepare(job: Job) -> Work:
 
 
 def _rdf(universe: Any, job: Job) -> tuple[int, float]:
-    import freud
-
     oxygen, n_frames = universe.select_atoms(ask.OXYGEN), 0
     rdf = freud.density.RDF(ask.N_BINS, ask.FARTHEST)
     for step in universe.trajectory[:: job.step]:
@@ -40,8 +37,6 @@ def _rdf(universe: Any, job: Job) -> tuple[int, float]:
 
 
 def _msd(universe: Any, job: Job) -> tuple[int, float]:
-    import freud
-
     atoms = universe.atoms[job.indices()] if job.what == "msd-protein" else universe.select_atoms(ask.OXYGEN)
     positions = np.array([atoms.positions for _ in universe.trajectory[:: job.step]])
     return len(positions), freud.msd.MSD(mode="window").compute(positions).msd.mean()

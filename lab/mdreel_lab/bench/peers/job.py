@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mdreel_lab.bench.json_line import JsonLine
 
 ANGSTROM_PER_NM = 10.0
 
@@ -24,7 +25,7 @@ Indices: TypeAlias = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(JsonLine):
     """One job.
 
     Attributes
@@ -51,15 +52,6 @@ class Job:
     selection: str
     n_times: int = 1
     step: int = 1
-
-    def to_json(self) -> str:
-        """Return the job as one argument of a command line."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def of_json(cls, text: str) -> Job:
-        """Return the job of an argument."""
-        return cls(**json.loads(text))
 
     def indices(self) -> Indices:
         """Return the selected atoms, 0-based."""

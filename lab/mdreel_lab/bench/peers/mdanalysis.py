@@ -180,17 +180,9 @@ def _made(universe: Any, job: Job) -> Any:
 
 
 VALUES: dict[str, Callable[[Any], Any]] = {
+    **ask.VALUES,
     "rg": lambda found: found.timeseries.mean(),
-    "dihedrals": lambda found: np.abs(found.angles).mean(),
     "dssp": lambda found: (found.dssp != "-").mean(),
-    "rdf": lambda found: found.rdf.mean(),
-    "contacts": lambda found: found.timeseries[:, 1].mean(),
-    "linear-density": lambda found: ask.mean_height(found.z),
-    "pca": lambda found: found.variance[:10].sum(),
-    "msd": lambda found: found.timeseries.mean(),
-    "msd-protein": lambda found: found.timeseries.mean(),
-    "hbonds": lambda found: len(found.hbonds),
-    "hbonds-protein": lambda found: len(found.hbonds),
 }
 """The number to which every part of a result contributes, by analysis."""
 

@@ -41,19 +41,7 @@ def analysis_of(job: Job) -> Any:
     """Return the analysis of a job; it opens its trajectory when it is run."""
     import MDAnalysis as mda
 
-    from mdreel.analysis.contacts import Contacts
-    from mdreel.analysis.dihedrals import Ramachandran
-    from mdreel.analysis.distances import DistanceArray
-    from mdreel.analysis.dssp import DSSP
-    from mdreel.analysis.hydrogen_bonds import HydrogenBondAnalysis
-    from mdreel.analysis.linear_density import LinearDensity
-    from mdreel.analysis.msd import EinsteinMSD
-    from mdreel.analysis.pca import PCA
-    from mdreel.analysis.rdf import InterRDF
-    from mdreel.analysis.rg import Rg
-    from mdreel.analysis.rmsd import RMSD
-    from mdreel.analysis.rmsf import RMSF
-    from mdreel.analysis.sasa import SASA
+    import mdreel
 
     universe = mda.Universe(job.topology)
     selected = universe.atoms[job.indices()]
@@ -61,44 +49,34 @@ def analysis_of(job: Job) -> Any:
     of: dict[str, Any] = {"trajectory": job.trajectory if job.n_times == 1 else [job.trajectory] * job.n_times}
     bins = (ask.N_BINS, (0.0, ask.FARTHEST))
     makers: dict[str, Callable[[], Any]] = {
-        "rmsd": lambda: RMSD(selected, **of),
-        "rmsf": lambda: RMSF(selected, **of),
-        "rmsf-superposed": lambda: RMSF(selected, superposition=True, **of),
-        "rg": lambda: Rg(protein, **of),
-        "dihedrals": lambda: Ramachandran(protein, **of),
-        "distances": lambda: DistanceArray(selected, cutoff=ask.CONTACT, **of),
-        "dssp": lambda: DSSP(universe, **of),
-        "dssp8": lambda: DSSP(universe, method="kabsch-sander", **of),
-        "rdf": lambda: InterRDF(oxygen, oxygen, *bins, exclusion_block=(1, 1), **of),
-        "sasa": lambda: SASA(protein, ask.PROBE, ask.N_SPHERE_POINTS, "total", **of),
-        "contacts": lambda: Contacts(universe, ask.SALT_BRIDGES, 0, radius=ask.SALT_BRIDGE, **of),
-        "linear-density": lambda: LinearDensity(ask.charge(universe), binsize=ask.SLAB, **of),
-        "pca": lambda: PCA(selected, **of),
-        "msd": lambda: EinsteinMSD(oxygen, **of),
-        "msd-protein": lambda: EinsteinMSD(selected, **of),
-        "hbonds": lambda: HydrogenBondAnalysis(universe, ask.OXYGEN, ask.HYDROGEN, ask.OXYGEN, **of),
-        "hbonds-protein": lambda: HydrogenBondAnalysis(universe, **ask.OF_PROTEIN, **of),
+        "rmsd": lambda: mdreel.RMSD(selected, **of),
+        "rmsf": lambda: mdreel.RMSF(selected, **of),
+        "rmsf-superposed": lambda: mdreel.RMSF(selected, superposition=True, **of),
+        "rg": lambda: mdreel.Rg(protein, **of),
+        "dihedrals": lambda: mdreel.Ramachandran(protein, **of),
+        "distances": lambda: mdreel.DistanceArray(selected, cutoff=ask.CONTACT, **of),
+        "dssp": lambda: mdreel.DSSP(universe, **of),
+        "dssp8": lambda: mdreel.DSSP(universe, method="kabsch-sander", **of),
+        "rdf": lambda: mdreel.InterRDF(oxygen, oxygen, *bins, exclusion_block=(1, 1), **of),
+        "sasa": lambda: mdreel.SASA(protein, ask.PROBE, ask.N_SPHERE_POINTS, "total", **of),
+        "contacts": lambda: mdreel.Contacts(universe, ask.SALT_BRIDGES, 0, radius=ask.SALT_BRIDGE, **of),
+        "linear-density": lambda: mdreel.LinearDensity(ask.charge(universe), binsize=ask.SLAB, **of),
+        "pca": lambda: mdreel.PCA(selected, **of),
+        "msd": lambda: mdreel.EinsteinMSD(oxygen, **of),
+        "msd-protein": lambda: mdreel.EinsteinMSD(selected, **of),
+        "hbonds": lambda: mdreel.HydrogenBondAnalysis(universe, ask.OXYGEN, ask.HYDROGEN, ask.OXYGEN, **of),
+        "hbonds-protein": lambda: mdreel.HydrogenBondAnalysis(universe, **ask.OF_PROTEIN, **of),
     }
     return makers[job.what]()
 
 
 VALUES: dict[str, Callable[[Any], Any]] = {
-    "rmsf": lambda found: found.rmsf.mean(),
-    "rmsf-superposed": lambda found: found.rmsf.mean(),
+    **ask.VALUES,
     "rg": lambda found: found.rgyr[:, 2].mean(),
-    "dihedrals": lambda found: np.abs(found.angles).mean(),
     "distances": lambda found: found.mean.mean(),
     "dssp": lambda found: 1 - found.fraction[:, 0].mean(),
     "dssp8": lambda found: 1 - found.fraction[:, 0].mean(),
-    "rdf": lambda found: found.rdf.mean(),
     "sasa": lambda found: found.total_area.mean(),
-    "contacts": lambda found: found.timeseries[:, 1].mean(),
-    "linear-density": lambda found: ask.mean_height(found.z),
-    "pca": lambda found: found.variance[:10].sum(),
-    "msd": lambda found: found.timeseries.mean(),
-    "msd-protein": lambda found: found.timeseries.mean(),
-    "hbonds": lambda found: len(found.hbonds),
-    "hbonds-protein": lambda found: len(found.hbonds),
 }
 """The number to which every part of a result contributes, by analysis."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from multiprocessing import get_context
 from typing import Any
 
+import mdtraj
 import numpy as np
 
 from mdreel_lab.bench.peers import questions as ask
@@ -21,8 +22,6 @@ BATCH = 100
 
 def prepare(job: Job) -> Work:
     """Read the topology."""
-    import mdtraj
-
     topology = mdtraj.load_topology(job.reference)
     if job.what.startswith("read"):
         return _reading(job)
@@ -31,7 +30,7 @@ def prepare(job: Job) -> Work:
         return lambda: {"load": _load, "pool": _pool}.get(job.way, _iterload)(topology, job, indices)
 
     def analyse() -> Found:
-        n_frames, value = ANALYSES[job.what](topology, job)
+        n_frames, value = (_chunked if job.what in CHUNKED else ANALYSES[job.what])(topology, job)
         # The length that it allows a hydrogen bond depends on the angle: it finds 1.7 times as many.
         return Found(n_frames, float(value), within=1.0 if job.what == "hbonds-protein" else RELATIVE)
 
@@ -39,8 +38,6 @@ def prepare(job: Job) -> Work:
 
 
 def _reading(job: Job) -> Work:
-    import mdtraj
-
     chosen = None if job.what == "read" else job.indices()
 
     def read() -> Read:
@@ -56,15 +53,11 @@ def _reading(job: Job) -> Work:
 
 
 def _load(topology: Any, job: Job, indices: Indices) -> Series:
-    import mdtraj
-
     trajectory = mdtraj.load(job.trajectory, top=topology, atom_indices=indices)
     return np.asarray(mdtraj.rmsd(trajectory, trajectory, 0), dtype=np.float64) * ANGSTROM_PER_NM
 
 
 def _iterload(topology: Any, job: Job, indices: Indices) -> Series:
-    import mdtraj
-
     parts, first = [], None
     for chunk in _chunks(topology, job, indices):
         first = chunk[0] if first is None else first
@@ -74,8 +67,6 @@ def _iterload(topology: Any, job: Job, indices: Indices) -> Series:
 
 def _pool(topology: Any, job: Job, indices: Indices) -> Series:
     """Have each process of a pool go through its share of the frames with ``iterload``."""
-    import mdtraj
-
     reference = mdtraj.load_frame(job.trajectory, 0, top=topology, atom_indices=indices)
     with mdtraj.open(job.trajectory) as file:
         n_frames = len(file)
@@ -86,8 +77,6 @@ def _pool(topology: Any, job: Job, indices: Indices) -> Series:
 
 
 def _share(job: Job, topology: Any, indices: Indices, reference: Any, first: int, end: int) -> Series:
-    import mdtraj
-
     parts: list[Series] = []
     left = end - first
     for chunk in mdtraj.iterload(job.trajectory, chunk=CHUNK, skip=first, top=topology, atom_indices=indices):
@@ -98,43 +87,35 @@ def _share(job: Job, topology: Any, indices: Indices, reference: Any, first: int
     return np.concatenate(parts)
 
 
-def _chunks(topology: Any, job: Job, atoms: Any, chunk: int = CHUNK) -> Iterator[Any]:
-    import mdtraj
+def _chunks(topology: Any, job: Job, atoms: Any, chunk: int = CHUNK) -> Any:
+    return mdtraj.iterload(job.trajectory, chunk=chunk, stride=job.step, top=topology, atom_indices=atoms)
 
-    yield from mdtraj.iterload(job.trajectory, chunk=chunk, stride=job.step, top=topology, atom_indices=atoms)
+
+def _chunked(topology: Any, job: Job) -> tuple[int, float]:
+    selection, result_of, value_of = CHUNKED[job.what]
+    found = np.concatenate([result_of(chunk) for chunk in _chunks(topology, job, topology.select(selection))])
+    return len(found), value_of(found)
 
 
 def _rmsf_superposed(topology: Any, job: Job) -> tuple[int, float]:
-    import mdtraj
-
     loaded = mdtraj.load(job.trajectory, top=topology, stride=job.step, atom_indices=job.indices())
     return loaded.n_frames, ANGSTROM_PER_NM * mdtraj.rmsf(loaded.superpose(loaded), None).mean(dtype=float)
 
 
 def _rg(topology: Any, job: Job) -> tuple[int, float]:
-    import mdtraj
-
     atoms = topology.select("protein")
     masses = np.array([topology.atom(i).element.mass for i in atoms])
     found = np.concatenate([mdtraj.compute_rg(chunk, masses) for chunk in _chunks(topology, job, atoms)])
     return len(found), ANGSTROM_PER_NM * found.mean()
 
 
-def _dihedrals(topology: Any, job: Job) -> tuple[int, float]:
-    import mdtraj
-
-    parts = []
-    for chunk in _chunks(topology, job, topology.select("protein and backbone")):
-        # Each angle of the residues that have both, as MDAnalysis's Ramachandran.
-        phi, psi = mdtraj.compute_phi(chunk)[1], mdtraj.compute_psi(chunk)[1]
-        parts.append(np.degrees(np.stack([phi[:, :-1], psi[:, 1:]], axis=2)))
-    found = np.concatenate(parts)
-    return len(found), np.abs(found).mean()
+def _angles(chunk: Any) -> Any:
+    """Return each angle of the residues that have both, as MDAnalysis's Ramachandran does."""
+    phi, psi = mdtraj.compute_phi(chunk)[1], mdtraj.compute_psi(chunk)[1]
+    return np.degrees(np.stack([phi[:, :-1], psi[:, 1:]], axis=2))
 
 
 def _distances(topology: Any, job: Job) -> tuple[int, float]:
-    import mdtraj
-
     atoms = job.indices()
     pairs = np.stack(np.triu_indices(len(atoms), 1), axis=1)
     total, squares, contacts, n_frames = np.zeros(len(pairs)), np.zeros(len(pairs)), np.zeros(len(pairs), int), 0
@@ -147,17 +128,7 @@ def _distances(topology: Any, job: Job) -> tuple[int, float]:
     return n_frames, ANGSTROM_PER_NM * 2 * total.sum() / n_frames / len(atoms) ** 2
 
 
-def _dssp8(topology: Any, job: Job) -> tuple[int, float]:
-    import mdtraj
-
-    chunks = _chunks(topology, job, topology.select("protein and backbone"))
-    found = np.concatenate([mdtraj.compute_dssp(chunk, simplified=False) for chunk in chunks])
-    return len(found), (found != " ").mean()
-
-
 def _rdf(topology: Any, job: Job) -> tuple[int, float]:
-    import mdtraj
-
     oxygen = topology.select("name O and water")
     pairs = np.stack(np.triu_indices(len(oxygen), 1), axis=1).astype(np.int32)
     counts, n_frames = np.zeros(ask.N_BINS), 0
@@ -172,8 +143,6 @@ def _rdf(topology: Any, job: Job) -> tuple[int, float]:
 
 
 def _hbonds_protein(topology: Any, job: Job) -> tuple[int, float]:
-    import mdtraj
-
     n_frames, n_bonds = 0, 0
     # It keeps a distance and an angle of each donor and acceptor in each frame: 1,000 frames would take gigabytes.
     for chunk in _chunks(topology, job, None, CHUNK // 10):
@@ -182,25 +151,27 @@ def _hbonds_protein(topology: Any, job: Job) -> tuple[int, float]:
     return n_frames, n_bonds
 
 
-def _sasa(topology: Any, job: Job) -> tuple[int, float]:
-    import mdtraj
+def _surface(chunk: Any) -> Any:
+    areas = mdtraj.shrake_rupley(chunk, ask.PROBE / ANGSTROM_PER_NM, ask.N_SPHERE_POINTS)
+    return areas.sum(axis=1, dtype=float)
 
-    areas = [
-        mdtraj.shrake_rupley(chunk, ask.PROBE / ANGSTROM_PER_NM, ask.N_SPHERE_POINTS).sum(axis=1, dtype=float)
-        for chunk in _chunks(topology, job, topology.select("protein"))
-    ]
-    found = np.concatenate(areas)
-    return len(found), ANGSTROM_PER_NM**2 * found.mean()
 
+CHUNKED: dict[str, tuple[str, Callable[[Any], Any], Callable[[Any], float]]] = {
+    "dihedrals": ("protein and backbone", _angles, lambda found: np.abs(found).mean()),
+    "dssp8": (
+        "protein and backbone",
+        lambda chunk: mdtraj.compute_dssp(chunk, simplified=False),
+        lambda found: (found != " ").mean(),
+    ),
+    "sasa": ("protein", _surface, lambda found: ANGSTROM_PER_NM**2 * found.mean()),
+}
+"""Analyses of chunks alone: the selection, the result of a chunk, and the number made of the results of all frames."""
 
 ANALYSES: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "rmsf-superposed": _rmsf_superposed,
     "rg": _rg,
-    "dihedrals": _dihedrals,
     "distances": _distances,
-    "dssp8": _dssp8,
     "rdf": _rdf,
-    "sasa": _sasa,
     "hbonds-protein": _hbonds_protein,
 }
-"""Each returns the number of frames, and the number to which every part of its result contributes."""
+"""Each other analysis returns the number of frames, and the number to which every part of its result contributes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,3 +46,19 @@ def charge(universe: Any) -> Any:
 def mean_height(profile: Any) -> float:
     """Return the mean height of the mass along z, Å: libraries do not agree on the volume of a triclinic cell."""
     return float(np.average(profile.hist_bin_edges[1:], weights=profile.mass_density))
+
+
+VALUES: dict[str, Callable[[Any], Any]] = {
+    "rmsf": lambda found: found.rmsf.mean(),
+    "rmsf-superposed": lambda found: found.rmsf.mean(),
+    "dihedrals": lambda found: np.abs(found.angles).mean(),
+    "rdf": lambda found: found.rdf.mean(),
+    "contacts": lambda found: found.timeseries[:, 1].mean(),
+    "linear-density": lambda found: mean_height(found.z),
+    "pca": lambda found: found.variance[:10].sum(),
+    "msd": lambda found: found.timeseries.mean(),
+    "msd-protein": lambda found: found.timeseries.mean(),
+    "hbonds": lambda found: len(found.hbonds),
+    "hbonds-protein": lambda found: len(found.hbonds),
+}
+"""The number to which every part of a result contributes, by analysis, where mdreel and MDAnalysis name it alike."""

@@ -1,6 +1,5 @@
 """A channel of mdreel: a ring in shared memory, with or without staging; a server and a relay between hosts."""
 
-import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -19,9 +18,9 @@ from mdreel_lab.bench.exchange.models import HEADER_BYTES, SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side
 from mdreel_lab.bench.exchange.work import PATIENCE, PERIOD, Work
+from mdreel_lab.bench.processes import end
 
 _LOOK_AGAIN_SECONDS = 1e-4
-_LAST_WORDS_SECONDS = 10.0
 
 
 def missing(work: Work) -> str:
@@ -45,7 +44,7 @@ class Sender(Side):
         self._producer = self.stack.enter_context(producer)
         if work.far:
             words = ("--listen", _endpoint(work), "--without-authentication")
-            self.stack.callback(_stop, _started("serve", str(self._producer.path), *words))
+            self.stack.callback(end, _started("serve", str(self._producer.path), *words))
         # A server may start more slowly than the first frames follow one another, and a pace without periods
         # gives the consumer no pause in which to join: both would miss frames.
         if work.far or work.pace != PERIOD:
@@ -78,7 +77,7 @@ class Receiver(Side):
         place = Path(self.work.consumer_memory, "channel")
         if self.work.far:
             words = (_endpoint(self.work), "channel", "--as", str(place), "--wait", f"{PATIENCE:g}")
-            self.stack.callback(_stop, _started("relay", *words))
+            self.stack.callback(end, _started("relay", *words))
         self._consumer = self.stack.enter_context(Consumer(place, timeout=PATIENCE, wait=PATIENCE))
         self._shown: SerialisedFrame | None = None
 
@@ -108,12 +107,3 @@ def _endpoint(work: Work) -> str:
 def _started(*words: str) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "mdreel.cli", *words, "--quiet"]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-
-
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(_LAST_WORDS_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -17,6 +17,7 @@ from mdreel_lab.bench.exchange.models import SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side, needs
 from mdreel_lab.bench.exchange.work import PATIENCE, Work, when_there
+from mdreel_lab.bench.processes import end
 
 _FRAMES, _TAKEN = "frames", "taken"
 _PIECE = 8 << 20
@@ -66,8 +67,7 @@ class Sender(_Client):
         limits = f"max_payload: {_PIECE}\nmax_pending: {_PENDING_BYTES}\n"
         settings.write_text(f'listen: "{self.work.address}:{self.work.port}"\n{limits}', encoding="utf-8")
         server = subprocess.Popen(["nats-server", "-c", settings], stderr=subprocess.DEVNULL)
-        self.stack.callback(server.wait)
-        self.stack.callback(server.terminate)
+        self.stack.callback(end, server)
         super().open()
 
     async def _begin(self) -> None:

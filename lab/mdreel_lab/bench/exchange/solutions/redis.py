@@ -10,6 +10,7 @@ from mdreel_lab.bench.exchange.models import SerialisedFrame
 from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side, needs
 from mdreel_lab.bench.exchange.work import Work, when_there
+from mdreel_lab.bench.processes import end
 
 _STREAM = "frames"
 _N_KEPT = 4
@@ -43,8 +44,7 @@ class Sender(_Client):
         place, socket = self.work.place, str(self.work.folder / "redis")
         settings = ("--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", place)
         server = subprocess.Popen([program, *settings], stdout=subprocess.DEVNULL)
-        self.stack.callback(server.wait)
-        self.stack.callback(server.terminate)
+        self.stack.callback(end, server)
         super().open()
 
     def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
