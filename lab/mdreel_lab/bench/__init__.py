@@ -1,1 +1,1 @@
-"""Benchmarks driven by scenarios: what is run, what it took, and tables and figures of it beside published values."""
+"""Benchmarks driven by scenarios, with tables and figures of the results beside published values."""

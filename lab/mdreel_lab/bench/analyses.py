@@ -1,27 +1,47 @@
-"""Points of analyses, each run in a fresh process, on data that are made when they are first needed."""
+"""Runner of points of analyses, each in a fresh process, on data made on demand."""
 
+import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from mdreel.errors import UnsupportedError
 from mdreel.execution.available_cores import available_processors
-from mdreel_lab.bench.data import System, describe, make
+from mdreel_lab.bench.data import System, make
 from mdreel_lab.bench.grid import MOST_WORKERS_PER_CORE, Point
-from mdreel_lab.bench.launch import launch_of
 from mdreel_lab.bench.processes import ProcessError, child_environment, last_line, run_process
 from mdreel_lab.bench.records import DONE, Kept, find
-from mdreel_lab.bench.result import Order
+from mdreel_lab.bench.workload import Order
 
 TIME_LIMIT = 4 * 3600.0
 """Seconds that one point may take."""
 
+_OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
+"""There may be more ranks than cores; those bound to cores would wait for each other."""
+
+_OPEN_MPI_VARIABLES = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_osc": "^ucx"}
+_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+_PACKAGES = {
+    ("mdreel", "dask"): "distributed",
+    ("mdreel", "mpi"): "mpi4py",
+    ("mdanalysis", "dask"): "dask",
+    ("mdtraj", "serial"): "mdtraj",
+    ("dask", "threads"): "dask",
+    ("dask", "processes"): "dask",
+    ("dask", "distributed"): "distributed",
+    ("dask", "distributed-threads"): "distributed",
+}
+"""The package that a program and an executor need."""
+
 
 class Analyses:
-    """Runs points of analyses on data in one folder, and keeps their records in another."""
+    """Runner of points of analyses on data in one folder, with records in another."""
 
     def __init__(self, folder: Path, data: Path, log: Callable[[str], object]) -> None:
         self._folder = folder
@@ -38,22 +58,19 @@ class Analyses:
         if point.n_workers > MOST_WORKERS_PER_CORE * self._n_cores:
             most = f"{MOST_WORKERS_PER_CORE} for each of {self._n_cores} cores"
             raise UnsupportedError(f"{point.n_workers} workers are more than {most}")
-        launcher, variables = launch_of(point)
+        launcher, variables = _launch_of(point)
         order = self._order(point)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "order.json")
-            path.write_text(order.to_json(), encoding="utf-8")
-            command = [*launcher, "-m", "mdreel_lab.bench.point_process", str(path)]
-            run_process(command, child_environment(self._data / "cache", variables=variables), TIME_LIMIT)
+        command = [*launcher, "-m", "mdreel_lab.bench.point_process", order.to_json()]
+        run_process(command, child_environment(self._data / "cache", variables=variables), TIME_LIMIT)
         kept = find(self._folder, point)
         if kept is None or kept.status != DONE:
             raise ProcessError("it ended without a record")
         return kept
 
     def _order(self, point: Point) -> Order:
-        """Make what a point reads."""
+        """Make the data of a point, and return its order."""
         facts: dict[str, Any] = {"oversubscribed": point.n_workers > self._n_cores, "n_cores": self._n_cores}
-        system = describe(point.system, point.n_frames, self._data)
+        system = System(point.system, point.n_frames, self._data)
         if not system.trajectory(point.format).exists():
             self._log(f"making {system.trajectory(point.format)}: {point.n_frames:,} frames")
         if (what := (point.system, point.n_frames, point.format)) not in self._made:
@@ -62,11 +79,11 @@ class Analyses:
         paths = self._files(point, system)
         if point.stripes:
             paths, facts["stripes"] = [_striped(paths[0], point.stripes)], point.stripes
-        files = [str(path) for path in (self._folder, system.topology, system.reference)]
-        return Order(point, *files, [str(path) for path in paths], facts)
+        names = [str(path) for path in paths]
+        return Order(point, str(self._folder), str(system.topology), str(system.reference), names, facts)
 
     def _files(self, point: Point, system: System) -> list[Path]:
-        """Return the trajectory, cut into as many files as the point wants."""
+        """Return the trajectory, split into the number of files of the point."""
         path = system.trajectory(point.format)
         if point.n_segments == 1:
             return [path]
@@ -103,3 +120,54 @@ def _striped(path: Path, n_stripes: int) -> Path:
         shutil.copyfileobj(source, target, 1 << 24)
     part.replace(copy)
     return copy
+
+
+def _launch_of(point: Point) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the command of the interpreter for a point, and variables that its environment has as well.
+
+    Raise an `UnsupportedError` if something is missing for the point.
+    """
+    package = _PACKAGES.get((point.program, point.executor))
+    if package is not None and find_spec(package) is None:
+        raise UnsupportedError(f"the package {package} is not installed")
+    if point.program == "gmx" and shutil.which("gmx") is None:
+        raise UnsupportedError("the program gmx is not installed")
+    if point.format == "h5md" and find_spec("h5py") is None:
+        raise UnsupportedError("the package h5py is not installed")
+    if point.executor != "mpi":
+        return (sys.executable,), {}
+    return _on_ranks(point)
+
+
+def _on_ranks(point: Point) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Start ranks of the MPI that the interpreter is made for."""
+    beside = Path(sys.executable).parent
+    if point.communication == "global-arrays":
+        python, what = beside / "python-global-arrays", "an interpreter with Global Arrays"
+        launchers = ("mpirun.openmpi", "mpirun", "mpiexec")
+    elif point.access.startswith("hdf5"):
+        python, what = beside.parent / "parallel-hdf5" / "bin" / "python", "an h5py for parallel HDF5"
+        launchers = ("mpirun.openmpi", "mpirun", "mpiexec")
+        if _has_parallel_h5py():
+            python = Path(sys.executable)
+    else:
+        python, what = Path(sys.executable), "Python"
+        launchers = (str(beside / "mpiexec"), "mpiexec", "mpirun")
+    if not python.exists():
+        raise UnsupportedError(f"there is no {python}: {what} was not built (docs/executors.md)")
+    launcher = next((found for name in launchers if (found := shutil.which(name))), None)
+    if launcher is None:
+        raise UnsupportedError("there is no MPI launcher (mpiexec, mpirun)")
+    ranks = ("-n", str(point.n_workers), str(python))
+    done = subprocess.run([launcher, "--version"], capture_output=True, text=True)
+    answer = (done.stdout + done.stderr).lower()
+    if not any(name in answer for name in ("open mpi", "openrte", "prte")):
+        return (launcher, *ranks), {}
+    variables = _OPEN_MPI_VARIABLES | (_AS_ROOT if os.geteuid() == 0 else {})
+    return (launcher, *_OPEN_MPI_OPTIONS, *ranks), variables
+
+
+def _has_parallel_h5py() -> bool:
+    """Return whether the h5py of this interpreter was built for MPI, as on clusters."""
+    code = "import h5py, sys; sys.exit(not h5py.get_config().mpi)"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0

@@ -19,12 +19,12 @@ def prepared(paths: Sequence[Path], state: str) -> Iterator[tuple[list[Path], st
     paths : sequence of Path
         The files.
     state : {"warm", "cold", "copy"}
-        Read once, in order; given up by the system; or a copy that nobody has read, given up as well.
+        Read once, in order; dropped from the cache; or a fresh copy, which is dropped as well.
 
     Yields
     ------
     list of Path, str
-        The files to be read, and in words what was done. Copies are removed at the end.
+        The files to be read, and a description of the state. The function removes copies at the end.
     """
     copies: list[Path] = []
     try:
@@ -40,17 +40,18 @@ def prepared(paths: Sequence[Path], state: str) -> Iterator[tuple[list[Path], st
 
 
 def refresh(paths: Sequence[Path], state: str) -> None:
-    """Bring files into the state once more, after something has looked into them."""
+    """Restore the state of the page cache after the harness has read parts of the files."""
     for path in paths:
         (_read if state == "warm" else _drop)(path)
 
 
 @contextmanager
 def held_in_memory(path: Path) -> Iterator[None]:
-    """Keep a file in the page cache, in the state in which reading it in order leaves it.
+    """Hold a file in the page cache in the state after reading it in order.
 
-    It is read anew, since pages differ by how they came there (written, read in order, read here and there): large
-    ones cost less to map. A map holds them, since the system may give up what nobody uses at the moment.
+    The function reads the file again, since the size of its pages depends on the way they entered the cache (written,
+    read in order, or read in random order), and large pages cost less to map. A memory map keeps the system from
+    dropping the pages.
     """
     _drop(path)
     _read(path)
@@ -69,7 +70,7 @@ def _said(paths: Sequence[Path], state: str) -> str:
 
 
 def _drop(path: Path) -> None:
-    """Have the system write the pages of a file, and give them up."""
+    """Write the pages of a file to the disk and drop them from the cache."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         if hasattr(os, "posix_fadvise"):

@@ -7,18 +7,18 @@ frame costs what one of a real simulation costs. The noise is seeded: the same c
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.atomic_files import replacing, replacing_by_ending
+from mdreel_lab.bench.records import write_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,17 +29,13 @@ NOISE = 0.05
 SEED = 20160709
 """Seed of the noise."""
 
-FORMS: Mapping[str, str] = MappingProxyType(
-    {"xtc": ".xtc", "trr": ".trr", "dcd": ".dcd", "ncdf": ".nc", "h5md": ".h5md"}
-)
+FORMS: Mapping[str, str] = {"xtc": ".xtc", "trr": ".trr", "dcd": ".dcd", "ncdf": ".nc", "h5md": ".h5md"}
 """The trajectory formats and their endings."""
 
 SELECTION = "protein and name CA"
 """The atoms whose RMSD is computed."""
 
-SYSTEMS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {"adk": ("PSF", "DCD", "adk.psf"), "water": ("GRO", "XTC", "water.gro")}
-)
+SYSTEMS: Mapping[str, tuple[str, str, str]] = {"adk": ("PSF", "DCD", "adk.psf"), "water": ("GRO", "XTC", "water.gro")}
 """The systems: topology and trajectory by their names in MDAnalysisTests, and what the topology is called here."""
 
 PUBLISHED_FRAMES = 4_187
@@ -48,55 +44,36 @@ PUBLISHED_FRAMES = 4_187
 
 @dataclass(frozen=True)
 class System:
-    """One benchmark system on disk.
-
-    Attributes
-    ----------
-    reference
-        The first frame, as a PDB file: topology for mdtraj, reference for GROMACS.
-    stem
-        The trajectories without their endings.
-    start, end
-        Files of 0-based atom indices, one a line: the Cα atoms, and as many atoms at the end of the frame.
-    """
+    """One benchmark system, whose files lie in a folder, whether they exist or not."""
 
     name: str
     n_frames: int
-    topology: Path
-    reference: Path
-    stem: Path
-    start: Path
-    end: Path
+    folder: Path
+
+    @property
+    def topology(self) -> Path:
+        """The topology."""
+        return self.folder / SYSTEMS[self.name][2]
+
+    @property
+    def reference(self) -> Path:
+        """The first frame, as a PDB file: topology for mdtraj, reference for GROMACS."""
+        return self.folder / f"{self.name}.pdb"
+
+    def selection(self, place: str) -> Path:
+        """Return a file of 0-based atom indices, one a line: the Cα atoms, or as many atoms at the end of the frame."""
+        return self.folder / f"{self.name}-{place}.txt"
 
     def trajectory(self, form: str) -> Path:
         """Return the trajectory of one format, one of ``FORMS``."""
-        return self.stem.with_suffix(FORMS[form])
-
-
-def describe(name: str, n_frames: int, folder: Path) -> System:
-    """Say where the files of a system lie, whether they exist or not."""
-    return System(
-        name=name,
-        n_frames=n_frames,
-        topology=folder / SYSTEMS[name][2],
-        reference=folder / f"{name}.pdb",
-        stem=folder / f"{name}-{n_frames}",
-        start=folder / f"{name}-start.txt",
-        end=folder / f"{name}-end.txt",
-    )
+        return self.folder / f"{self.name}-{self.n_frames}{FORMS[form]}"
 
 
 def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", "dcd")) -> System:
     """Make the files of a system that are not there yet, and return it.
 
-    Every file is written under a temporary name and renamed when it is whole.
-
-    Raises
-    ------
-    UnsupportedError
-        If MDAnalysisTests is not installed.
-    OSError
-        If the files cannot be written.
+    Every file is written under a temporary name and renamed when it is whole. Raise an `UnsupportedError` if
+    MDAnalysisTests is not installed, or an `OSError` if the files cannot be written.
     """
     import MDAnalysis as mda
 
@@ -109,11 +86,12 @@ def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         folder.mkdir(parents=True, exist_ok=True)
-        system = describe(name, n_frames, folder)
+        system = System(name, n_frames, folder)
         topology, trajectory = (getattr(datafiles, of_package) for of_package in SYSTEMS[name][:2])
         source = mda.Universe(topology, trajectory)
         if not system.topology.exists():
-            _write(system.topology, Path(topology).read_bytes())
+            with replacing(system.topology) as temporary:
+                temporary.write_bytes(Path(topology).read_bytes())
         _write_structure(source, system)
         missing = [system.trajectory(form) for form in forms if not system.trajectory(form).exists()]
         if missing:
@@ -124,28 +102,20 @@ def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", 
     return system
 
 
-def _write(path: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    part = Path(file.name)
-    part.chmod(0o644)
-    part.replace(path)
-
-
 def _write_structure(source: Any, system: System) -> None:
     """Write the reference structure and the two selections."""
     chosen = source.select_atoms(SELECTION).indices
     n_atoms = source.atoms.n_atoms
     last = np.arange(n_atoms - len(chosen), n_atoms)
-    for path, indices in ((system.start, chosen), (system.end, last)):
+    for place, indices in (("start", chosen), ("end", last)):
+        path = system.selection(place)
         if not path.exists():
-            _write(path, "".join(f"{index}\n" for index in indices).encode())
+            write_text(path, "".join(f"{index}\n" for index in indices))
     if not system.reference.exists():
         source.trajectory[0]
         source.atoms.positions = next(noisy(source.atoms.positions[np.newaxis], 1))
-        temporary = system.reference.with_suffix(".part.pdb")
-        source.atoms.write(str(temporary))
-        temporary.replace(system.reference)
+        with replacing_by_ending(system.reference) as temporary:
+            source.atoms.write(str(temporary))
 
 
 def _write_trajectories(source: Any, n_frames: int, paths: Sequence[Path]) -> None:
@@ -159,22 +129,15 @@ def _write_trajectories(source: Any, n_frames: int, paths: Sequence[Path]) -> No
     # H5MD's writer asks for the units, which a trajectory in memory does not have.
     made.trajectory.units = {"time": "ps", "length": "Angstrom"}
     step = made.trajectory.ts
-    temporary = [path.with_suffix(f".part{path.suffix}") for path in paths]
     # Only H5MD's writer asks what there is to write.
     positions_alone = {"positions": True, "velocities": False, "forces": False}
     with ExitStack() as open_files:
-        writers = [
-            open_files.enter_context(
-                mda.Writer(
-                    str(path),
-                    source.atoms.n_atoms,
-                    dt=dt,
-                    n_frames=n_frames,
-                    **(positions_alone if path.suffix == FORMS["h5md"] else {}),
-                )
-            )
-            for path in temporary
-        ]
+        writers = []
+        for path in paths:
+            temporary = open_files.enter_context(replacing_by_ending(path))
+            contents = positions_alone if path.suffix == FORMS["h5md"] else {}
+            writer = mda.Writer(str(temporary), source.atoms.n_atoms, dt=dt, n_frames=n_frames, **contents)
+            writers.append(open_files.enter_context(writer))
         for number, positions in enumerate(noisy(real, n_frames)):
             made.atoms.positions = positions
             step.dimensions = cells[number % len(cells)]
@@ -182,8 +145,6 @@ def _write_trajectories(source: Any, n_frames: int, paths: Sequence[Path]) -> No
             step.time = number * dt
             for writer in writers:
                 writer.write(made.atoms)
-    for part, path in zip(temporary, paths, strict=True):
-        part.replace(path)
 
 
 def noisy(real: NDArray[np.float32], n_frames: int) -> Iterator[NDArray[np.float32]]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdreel_lab.bench.result import Order, Result
-from mdreel_lab.bench.workload import executor_of
+from mdreel_lab.bench.workload import Order, Result, executor_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from mdreel_lab.bench.grid import Point
 
 _N_POINTS = 200
-"""As many points has the curve of tasks done over time."""
+"""Largest number of points of the curve of tasks done over time."""
 
 
 def hand_out(order: Order) -> Result:
-    """Have tasks done that do nothing."""
+    """Time empty tasks."""
     return _blocks(order) if order.point.program == "mdreel" else _of_dask(order.point)
 
 
@@ -36,7 +35,7 @@ def nothing(number: int = 0) -> None:
 
 
 def _blocks(order: Order) -> Result:
-    """Have one of our executors do blocks of one frame."""
+    """Run blocks of one frame with an executor of mdreel."""
     from mdreel._core import FrameSet, Pass, rmsd
     from mdreel.execution.job import Job
     from mdreel.execution.pipeline import run
@@ -58,7 +57,7 @@ def _blocks(order: Order) -> Result:
 
 
 def _of_dask(point: Point) -> Result:
-    """Have one of Dask's schedulers do tasks."""
+    """Run tasks with one of Dask's schedulers."""
     scheduled = _locally if point.executor in ("threads", "processes") else _on_cluster
     with scheduled(point) as (submit, done_ns):
         began_ns = perf_counter_ns()
@@ -69,12 +68,12 @@ def _of_dask(point: Point) -> Result:
 
 
 Submitted = tuple[Callable[[], int], list[int]]
-"""What submits the tasks and waits for them, and where it is noted when each was done."""
+"""A function that submits the tasks and waits for them, and the list of the times when each was done."""
 
 
 @contextmanager
 def _locally(point: Point) -> Iterator[Submitted]:
-    """Give Dask's schedulers of threads and processes, with the tasks made beforehand."""
+    """Yield Dask's scheduler of threads or processes, with the tasks made beforehand."""
     dask: Any = import_module("dask")
     callbacks: Any = import_module("dask.callbacks")
 
@@ -89,7 +88,7 @@ def _locally(point: Point) -> Iterator[Submitted]:
 
 @contextmanager
 def _on_cluster(point: Point) -> Iterator[Submitted]:
-    """Give a cluster: a process for each worker, or one with a thread for each."""
+    """Yield a cluster with a process for each worker, or a process with a thread for each worker."""
     from distributed import Client, SchedulerPlugin
 
     from mdreel.execution.executors.dask.cluster import local_cluster
@@ -97,10 +96,10 @@ def _on_cluster(point: Point) -> Iterator[Submitted]:
     done_ns: list[int] = []
 
     class Watching(SchedulerPlugin):
-        """Notes when tasks are done."""
+        """A plug-in that records when tasks are done."""
 
         def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-            """Be told that a task goes from one state to another."""
+            """Record the time when a task is done."""
             if finish == "memory":
                 done_ns.append(perf_counter_ns())
 
@@ -117,7 +116,7 @@ def _on_cluster(point: Point) -> Iterator[Submitted]:
 
 
 def _curve(seconds: NDArray[np.float64] | Sequence[float]) -> dict[str, list[float]]:
-    """Return how many tasks were done at some times: so many points of the curve as a picture can show."""
+    """Return the number of completed tasks over time, with at most `_N_POINTS` points."""
     ordered = np.sort(np.asarray(seconds, np.float64))
     if not len(ordered):
         return {"seconds": [], "tasks": []}

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ _CRATES = ("molly", "xdrfile")
 
 
 def environment_with_peers(packages: Iterable[str] = _PACKAGES) -> dict[str, Any]:
-    """Describe the machine, with ``load`` (of the last minute), ``rustc``, and the versions of what is installed.
+    """Describe the machine, with ``load`` (of the last minute), ``rustc``, and the versions of installed packages.
 
     ``commit`` ends with ``-dirty`` where files other than results differ from it.
     """
@@ -41,10 +42,8 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of those packages that are installed."""
     found = {}
     for name in packages:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 

@@ -1,21 +1,20 @@
 """Figures of a scenario: quantities over numbers of workers, published ones as hollow markers beside ours."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from mdreel.results.canvas import canvas, figure_of
-from mdreel.results.style import COLOURS, INK
-from mdreel_lab.bench.measures import Series
+from mdreel.results.style import COLOURS, INK, STYLE
+from mdreel.timing.spans import COORDINATOR, KINDS
+from mdreel_lab.bench.measures import Measured, Series
 from mdreel_lab.bench.scenario import QUANTITIES, Published
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
@@ -53,14 +52,10 @@ def over_workers(title: str, quantity: str, series: Sequence[Series], published:
 
 def stream(title: str, series: Sequence[Series]) -> Figure:
     """Draw what each worker did when: the first repeat of each series with most workers; bars are blocks."""
-    from mdreel.timing.spans import COORDINATOR, KINDS
-
-    shown = [one for one in series if one.cells[-1].repeats[0].kept.timing is not None][: len(COLOURS)]
-    figure, all_axes = _rows(title, len(shown), 2.4)
+    figure, shown = _rows(title, [one for one in series if _shown(one).kept.timing is not None], 2.4)
     drawn = ("open", "read", "decompress", "compute", "write")
-    for axes, one in zip(all_axes, shown, strict=True):
-        repeat = one.cells[-1].repeats[0]
-        timing = repeat.kept.timing
+    for axes, one in shown:
+        timing = _shown(one).kept.timing
         assert timing is not None
         spans = timing.spans[timing.spans["worker"] != COORDINATOR]
         workers = np.unique(spans["worker"])
@@ -75,18 +70,16 @@ def stream(title: str, series: Sequence[Series]) -> Figure:
                     axes.broken_barh(bars_of, (row - 0.4, 0.8), color=colour, label="" if row else kind)
         axes.set_yticks(range(len(workers)), [str(worker) for worker in workers])
         axes.set_ylabel("Worker")
-        axes.set_title(f"{one.name}, N = {one.cells[-1].n_workers}", loc="left", fontsize=14)
-    _share_legend(figure, all_axes, "Time (s)")
+    _share_legend(figure, "Time (s)")
     return figure
 
 
 def ranks(title: str, series: Sequence[Series]) -> Figure:
     """Draw how the time of each rank is made up: the first repeat of each series with most workers."""
-    shown = [one for one in series if one.cells[-1].repeats[0].observables is not None][: len(COLOURS)]
-    figure, all_axes = _rows(title, len(shown), 2.6)
+    figure, shown = _rows(title, [one for one in series if _shown(one).observables is not None], 2.6)
     parts = ("t_comp", "t_io", "t_comm", "t_open", "t_end_loop", "overhead1", "overhead2")
-    for axes, one in zip(all_axes, shown, strict=True):
-        found = one.cells[-1].repeats[0].observables
+    for axes, one in shown:
+        found = _shown(one).observables
         assert found is not None
         at = np.arange(len(found.ranks))
         below = np.zeros(len(at))
@@ -96,20 +89,17 @@ def ranks(title: str, series: Sequence[Series]) -> Figure:
             below += times
         axes.set_xticks(at if len(at) <= 32 else at[:: len(at) // 16])
         axes.set_ylabel("Time (s)")
-        axes.set_title(f"{one.name}, N = {one.cells[-1].n_workers}", loc="left", fontsize=14)
-    _share_legend(figure, all_axes, "Rank")
+    _share_legend(figure, "Rank")
     return figure
 
 
 def violin(title: str, series: Sequence[Series]) -> Figure:
     """Draw how the communication times of all ranks and repeats are distributed, over numbers of workers."""
-    shown = [one for one in series if any(cell.n_workers > 1 for cell in one.cells)][: len(COLOURS)]
-    figure, all_axes = _rows(title, len(shown), 2.8)
-    for i, (axes, one) in enumerate(zip(all_axes, shown, strict=True)):
-        times = {
-            cell.n_workers: [found.t_comm for found in cell.observables] for cell in one.cells if cell.n_workers > 1
-        }
-        joined = [1e3 * np.concatenate(several) for several in times.values() if several]
+    wanted = [one for one in series if any(cell.n_workers > 1 for cell in one.cells)]
+    figure, shown = _rows(title, wanted, 2.8, with_workers=False)
+    for i, (axes, one) in enumerate(shown):
+        cells = [cell for cell in one.cells if cell.n_workers > 1 and cell.observables]
+        joined = [1e3 * np.concatenate([found.t_comm for found in cell.observables]) for cell in cells]
         if joined:
             parts = axes.violinplot(joined, showmedians=True, widths=0.6)
             bodies: Any = parts["bodies"]
@@ -117,13 +107,11 @@ def violin(title: str, series: Sequence[Series]) -> Figure:
                 body.set_facecolor(COLOURS[i])
             for place, values in enumerate(joined, 1):
                 axes.plot(np.full(len(values), place), values, ".", color=INK, markersize=4)
-        names = [str(n_workers) for n_workers, several in times.items() if several]
-        axes.set_xticks(range(1, len(names) + 1), names)
-        axes.set_xlim(0.3, max(len(names), 1) + 0.7)
+        axes.set_xticks(range(1, len(cells) + 1), [str(cell.n_workers) for cell in cells])
+        axes.set_xlim(0.3, max(len(cells), 1) + 0.7)
         axes.set_ylabel("t_comm (ms)")
         axes.set_ylim(bottom=0.0)
-        axes.set_title(one.name, loc="left", fontsize=14)
-    all_axes[-1].set_xlabel("Number of workers")
+    figure.axes[-1].set_xlabel("Number of workers")
     return figure
 
 
@@ -131,7 +119,7 @@ def progress(title: str, series: Sequence[Series]) -> Figure:
     """Draw tasks done over time: the first repeat of each series with most workers."""
     with canvas(None, title, _SIZE, "both") as axes:
         for i, one in enumerate(series):
-            curve = one.cells[-1].repeats[0].kept.facts.get("progress", {})
+            curve = _shown(one).kept.facts.get("progress", {})
             if curve.get("seconds"):
                 label = f"{one.name}, N = {one.cells[-1].n_workers}"
                 axes.plot(curve["seconds"], curve["tasks"], label=label, **{**_look(i), "marker": ""})
@@ -144,14 +132,11 @@ def progress(title: str, series: Sequence[Series]) -> Figure:
 
 def bars(title: str, series: Sequence[Series]) -> Figure:
     """Draw how long the whole call of each series takes, with each number of workers."""
-    labels, means, deviations, colours = [], [], [], []
-    for one in series:
-        for cell in one.cells:
-            wall = cell.spread("wall")
-            labels.append(f"{one.name}, N = {cell.n_workers}")
-            means.append(wall.mean)
-            deviations.append(wall.deviation)
-            colours.append(COLOURS[1] if one.is_of_peer else COLOURS[0])
+    cells = [(one, cell) for one in series for cell in one.cells]
+    labels = [f"{one.name}, N = {cell.n_workers}" for one, cell in cells]
+    walls = [cell.spread("wall") for _, cell in cells]
+    means, deviations = [wall.mean for wall in walls], [wall.deviation for wall in walls]
+    colours = [COLOURS[1] if one.is_of_peer else COLOURS[0] for one, _ in cells]
     with canvas(None, title, (12.0, 1.6 + 0.55 * max(len(labels), 1)), "x") as axes:
         axes.barh(range(len(labels)), means, xerr=deviations, color=colours)
         axes.set_yticks(range(len(labels)), labels)
@@ -174,16 +159,11 @@ OF_SERIES: dict[str, Callable[[str, Sequence[Series]], Figure]] = {
 
 def _curve(series: Series, quantity: str) -> tuple[list[float], list[float], list[float]]:
     """Return where a series has values, these, and their deviations."""
-    at, means, deviations = [], [], []
-    for cell in series.cells:
-        spread = series.spread(quantity, cell)
-        if quantity == "ratio" and cell.n_workers > 1:
-            continue
-        if not math.isnan(spread.mean):
-            at.append(float(series.load if quantity == "ratio" else cell.n_workers))
-            means.append(spread.mean)
-            deviations.append(spread.deviation)
-    return at, means, deviations
+    is_ratio = quantity == "ratio"
+    spreads = [(cell.n_workers, series.spread(quantity, cell)) for cell in series.cells]
+    kept = [(n, one) for n, one in spreads if not math.isnan(one.mean) and not (is_ratio and n > 1)]
+    at = [float(series.load if is_ratio else n_workers) for n_workers, _ in kept]
+    return at, [one.mean for _, one in kept], [one.deviation for _, one in kept]
 
 
 def _look(i: int) -> dict[str, Any]:
@@ -198,8 +178,6 @@ def _look(i: int) -> dict[str, Any]:
 
 def _finish_axes(axes: Axes, quantity: str, reached: Sequence[float]) -> None:
     """Name the axes, and draw what would be ideal."""
-    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
-
     most = max(reached)
     ticks = sorted({int(x) for x in reached if x >= 1})
     if quantity == "speed-up":
@@ -253,25 +231,32 @@ def _legend(axes: Axes) -> None:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
 
 
-def _rows(title: str, n_rows: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Make a figure of axes below each other; one, if there is nothing to be shown."""
-    import matplotlib
-    from matplotlib.figure import Figure as NewFigure
+def _shown(series: Series) -> Measured:
+    """Return what figures of single runs show of a series: the first repeat with most workers."""
+    return series.cells[-1].repeats[0]
 
-    from mdreel.results.style import STYLE
 
-    n_rows = max(n_rows, 1)
+def _rows(
+    title: str, series: Sequence[Series], height: float, *, with_workers: bool = True
+) -> tuple[Figure, list[tuple[Axes, Series]]]:
+    """Make a figure of axes below each other, one for each series; one, if there is nothing to be shown."""
+    shown = series[: len(COLOURS)]
+    n_rows = max(len(shown), 1)
     with matplotlib.rc_context(STYLE):
-        figure = NewFigure(figsize=(12.0, 1.4 + height * n_rows), layout="constrained")
+        figure = Figure(figsize=(12.0, 1.4 + height * n_rows), layout="constrained")
         all_axes: list[Axes] = list(figure.subplots(n_rows, 1, squeeze=False)[:, 0])
     figure.suptitle(title, x=0.01, ha="left", fontsize=17)
     for axes in all_axes:
         axes.spines[["top", "right"]].set_visible(False)
-    return figure, all_axes
+    rows = list(zip(all_axes, shown, strict=False))
+    for axes, one in rows:
+        workers = f", N = {one.cells[-1].n_workers}" if with_workers else ""
+        axes.set_title(f"{one.name}{workers}", loc="left", fontsize=14)
+    return figure, rows
 
 
-def _share_legend(figure: Figure, all_axes: Sequence[Axes], label: str) -> None:
-    handles, names = all_axes[0].get_legend_handles_labels()
+def _share_legend(figure: Figure, label: str) -> None:
+    handles, names = figure.axes[0].get_legend_handles_labels()
     if handles:
         figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=13)
-    all_axes[-1].set_xlabel(label)
+    figure.axes[-1].set_xlabel(label)

@@ -1,7 +1,7 @@
-"""Points: what one run of a scenario is, and all points of a scenario at a size."""
+"""Points: the runs of a scenario at a size."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 
 from mdreel_lab.bench.data import PUBLISHED_FRAMES
@@ -9,7 +9,7 @@ from mdreel_lab.bench.records import key_of
 from mdreel_lab.bench.scenario import DEFAULT, Grid, Scenario, Size
 
 MOST_WORKERS_PER_CORE = 4
-"""More workers for each core say nothing about anything; points with so many are left out, and that is said."""
+"""Points with more workers for each core are left out, with a message."""
 
 _WORDS = {"load": "W = {}", "stripes": "{} stripes", "parts_per_worker": "{} blocks a worker", "frames": "from {}"}
 _SPOKEN_FORMATS = {"xtc": "XTC", "trr": "TRR", "dcd": "DCD", "ncdf": "NetCDF", "h5md": "H5MD"}
@@ -70,19 +70,8 @@ def points_of(name: str, scenario: Scenario, size: Size) -> list[Point]:
     return [replace(point, repeat=repeat) for repeat in range(1, size.repeats + 1) for point in named]
 
 
-_OF_SERIES = (
-    "program",
-    "executor",
-    "format",
-    "access",
-    "communication",
-    "schedule",
-    "parts_per_worker",
-    "load",
-    "frames",
-    "stripes",
-)
-"""What a series is made of; points of one series share it."""
+_OF_SERIES = tuple(one.name for one in fields(Grid) if one.name not in ("label", "workers"))
+"""The settings that points of one series share."""
 
 
 def _points(name: str, scenario: Scenario, grid: Grid, size: Size) -> Iterator[Point]:
@@ -108,7 +97,7 @@ def _points(name: str, scenario: Scenario, grid: Grid, size: Size) -> Iterator[P
 
 
 def _named(points: list[Point]) -> list[Point]:
-    """Call series what differs between them: those of a label that is said, and all that have none."""
+    """Name each series after the settings that differ between the series of its label."""
     named = []
     for point in points:
         alike = [other for other in points if other.series == point.series]
@@ -121,7 +110,7 @@ def _named(points: list[Point]) -> list[Point]:
 
 
 def _word(field: str, value: str | int) -> str:
-    """Say a setting; nothing for what is as everywhere."""
+    """Spell out a setting; default settings have no words."""
     if value in (DEFAULT, 0):
         return ""
     if field == "format":

@@ -6,16 +6,15 @@ it for the next: in a run that is not timed, as the ranks of Khoshlessan et al. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source
-from mdreel.execution.choices import Schedule
 from mdreel.execution.job import Job, Outcome
 from mdreel.trajectory.read import read
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from mdreel._core import Pass
     from mdreel.execution.executors.executor import Executor
     from mdreel.execution.work import Work
-
-T = TypeVar("T")
 
 
 def load_frames(paths: Sequence[str], atoms: NDArray[np.uint32]) -> Source:
@@ -46,31 +43,15 @@ class JobInMemory(Job):
 
 
 class InMemory:
-    """Has an executor run jobs over frames in memory, which are the chosen atoms of files."""
+    """An executor that runs jobs over frames in memory, which are the chosen atoms of files; else as the given one."""
 
     def __init__(self, executor: Executor, paths: Sequence[str], chosen: NDArray[np.uint32]) -> None:
         self._executor = executor
         self._paths = tuple(paths)
         self._chosen = chosen
 
-    @property
-    def name(self) -> str:
-        """The name of the executor."""
-        return self._executor.name
-
-    @property
-    def n_workers(self) -> int:
-        """Its workers."""
-        return self._executor.n_workers
-
-    @property
-    def schedule(self) -> Schedule:
-        """Its schedule."""
-        return self._executor.schedule
-
-    def share(self, compute: Callable[[], T]) -> T:
-        """Compute as it does; see `Executor.share`."""
-        return self._executor.share(compute)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._executor, name)
 
     def run(self, work: Work) -> Outcome | None:
         """Run all blocks; see `Executor.run`."""

@@ -1,16 +1,33 @@
-"""Measures: numbers of a scenario made of its records, and nothing else."""
+"""Measures of a scenario, computed from its records."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+
+import numpy as np
 
 from mdreel.timing.observables import Observables
 from mdreel.timing.stragglers import stragglers_of
 from mdreel_lab.bench.grid import Point
 from mdreel_lab.bench.records import DONE, Kept
 from mdreel_lab.bench.scenario import PEERS
-from mdreel_lab.bench.spread import Spread
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A mean and its standard deviation (of a sample; 0 of a single value), in the unit of the values."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> "Spread":
+        """Return those of values."""
+        several = np.array(list(values), np.float64)
+        if not len(several):
+            return cls(math.nan, math.nan)
+        return cls(float(several.mean()), float(several.std(ddof=1)) if len(several) > 1 else 0.0)
 
 
 @dataclass(frozen=True)
@@ -21,30 +38,30 @@ class Measured:
 
     @cached_property
     def observables(self) -> Observables | None:
-        """What each rank took; None where there are no spans."""
+        """The observables of each rank; None without spans."""
         timing = self.kept.timing
         return None if timing is None else timing.observables
 
     @property
     def seconds(self) -> float:
-        """The time of the slowest rank, s; of what has no ranks, or writes files, the time that its caller saw."""
+        """The time of the slowest rank, s; without ranks, and of splitting, the time that the caller saw."""
         if self.observables is None or self.kept.point.workload == "split":
             return self.kept.seconds
         return self.observables.t_total
 
     @property
     def wall(self) -> float:
-        """The time that its caller saw, s."""
+        """The time that the caller saw, s."""
         return self.kept.seconds
 
     @property
     def io(self) -> float:
-        """Time to bring a frame into memory, mean over frames, ms; NaN where nobody recorded it."""
+        """Time to bring a frame into memory, mean over frames, ms; NaN without a recording."""
         return math.nan if self.observables is None else 1e3 * self._a_frame(float(self.observables.t_io.sum()))
 
     @property
     def compute(self) -> float:
-        """Time to compute a frame, mean over frames, ms; NaN where nobody recorded it."""
+        """Time to compute a frame, mean over frames, ms; NaN without a recording."""
         return math.nan if self.observables is None else 1e3 * self._a_frame(float(self.observables.t_comp.sum()))
 
     @property
@@ -55,12 +72,12 @@ class Measured:
 
     @property
     def ratio(self) -> float:
-        """R_comp/io, meant of a serial run."""
+        """R_comp/io, which is defined for serial runs."""
         return math.nan if self.observables is None else self.observables.ratio_comp_io
 
     @property
     def throughput(self) -> float:
-        """Empty tasks a second; NaN where these were none."""
+        """Empty tasks a second; NaN for other workloads."""
         return self.kept.point.n_tasks / self.kept.seconds if self.kept.point.n_tasks else math.nan
 
     @property
@@ -81,12 +98,12 @@ class Cell:
 
     @property
     def observables(self) -> list[Observables]:
-        """Those of the repeats that have any."""
+        """The observables of the repeats that have spans."""
         return [one.observables for one in self.repeats if one.observables is not None]
 
     @property
     def is_oversubscribed(self) -> bool:
-        """Whether there were more workers than cores."""
+        """Whether the run had more workers than cores."""
         return any(one.kept.facts.get("oversubscribed") for one in self.repeats)
 
     def spread(self, quantity: str) -> Spread:
@@ -103,12 +120,12 @@ class Series:
 
     @property
     def is_of_peer(self) -> bool:
-        """Whether another program did it."""
+        """Whether another program than mdreel was run."""
         return self.cells[0].repeats[0].kept.point.program in PEERS
 
     @property
     def load(self) -> int:
-        """How often a frame's RMSD was computed."""
+        """Number of RMSDs computed for each frame."""
         return self.cells[0].repeats[0].kept.point.load
 
     def cell(self, n_workers: int) -> Cell | None:
@@ -131,7 +148,7 @@ class Series:
 
 
 def series_of(records: Sequence[Kept[Point]]) -> list[Series]:
-    """Put the records of what was done into series, in the order in which these first occur."""
+    """Group the records of completed points into series, in order of first occurrence."""
     found: dict[str, dict[int, Cell]] = {}
     for kept in records:
         if kept.status == DONE:

@@ -1,4 +1,4 @@
-"""Plans: all points of a scenario, kept with it in the folder of their records."""
+"""Plans: the points of scenarios, in the folder of their records."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +40,7 @@ def planned(folder: Path) -> list[str]:
 def plan_of(folder: Path, name: str) -> tuple[Path, str, list[Kept[Any]]]:
     """Return the file of a scenario, its size, and the records there are of its points, in their order.
 
-    Raise a `FormatError` if something is not what it should be.
+    Raise a `FormatError` if the plan or a record is invalid.
     """
     place = folder / PLANS / f"{name}.json"
     try:
@@ -56,7 +56,8 @@ def _read(place: Path) -> Kept[Any]:
     content = read_json(place)
     try:
         said = content["point"]
-        point: ScenarioPoint = point_of(ExchangePoint if said.get("kind") == KIND else Point, said)
+        kind: type[ScenarioPoint] = ExchangePoint if said.get("kind") == KIND else Point
+        point = point_of(kind, said)
     except (TypeError, KeyError, AttributeError) as error:
         raise FormatError(f"{place}: this is no record of a benchmark: {error}") from error
     return of_json(content, place, point)

@@ -1,19 +1,23 @@
-"""The process of a point: ``python -m mdreel_lab.bench.point_process ORDER``, on each rank where these are MPI's."""
+"""Process of a point: ``python -m mdreel_lab.bench.point_process ORDER``, on each rank where these are MPI's."""
 
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from mdreel.errors import MdreelError
 from mdreel.execution.executors.mpi.launcher import launched
+from mdreel.timing.environment import environment_of, versions
+from mdreel.timing.files import write_record
+from mdreel.timing.record import Record
+from mdreel.trajectory.read import read
+from mdreel_lab.bench import empty_tasks, workload
 from mdreel_lab.bench.cache_state import prepared, refresh
 from mdreel_lab.bench.records import DONE, Kept, keep, place_of, spans_of
-from mdreel_lab.bench.result import Order, Result
+from mdreel_lab.bench.workload import Order, Result
 
 
 def main() -> None:
-    """Do what the file says that is named on the command line; of several ranks, all but the first help."""
+    """Run the order on the command line; of several ranks, the first one schedules the others."""
     ranks = launched()
     is_alone = ranks is None or ranks.size == 1
     if not is_alone:
@@ -23,7 +27,7 @@ def main() -> None:
             Mpi().serve()
     code = 1
     try:
-        do(Order.of_json(Path(sys.argv[1]).read_text(encoding="utf-8")))
+        do(Order.of_json(sys.argv[1]))
         code = 0
     except (MdreelError, OSError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
@@ -34,13 +38,12 @@ def main() -> None:
 
 
 def do(order: Order) -> None:
-    """Do a point, and keep its record."""
-    from mdreel.timing.environment import environment_of, versions
-
+    """Run a point and keep its record."""
     point = order.point
     with prepared([Path(path) for path in order.paths], point.cache) as (paths, state):
         if point.program == "mdreel":
-            _locate(paths)
+            for path in paths:
+                read(str(path))  # makes the index of the frames, whose time is not measured
         refresh(paths, point.cache)
         environment = environment_of(paths)
         result = _measured(replace(order, paths=[str(path) for path in paths]))
@@ -49,13 +52,13 @@ def do(order: Order) -> None:
     folder, spans = Path(order.folder), None
     if result.timing is not None:
         spans = spans_of(place_of(folder, point))
-        _write_spans(result, environment, str(point), spans)
+        spans.parent.mkdir(parents=True, exist_ok=True)
+        # There is one already where a run was killed before its record was written.
+        write_record(Record(result.timing, environment, None, str(point)), spans, force=True)
     keep(folder, Kept(point, DONE, "", result.seconds, facts, environment, spans))
 
 
 def _measured(order: Order) -> Result:
-    from mdreel_lab.bench import empty_tasks, workload
-
     point = order.point
     if point.workload == "empty-tasks":
         return empty_tasks.hand_out(order)
@@ -65,7 +68,7 @@ def _measured(order: Order) -> Result:
 
 
 def _of_peer(order: Order) -> Result:
-    """Have another program compute the RMSD."""
+    """Compute the RMSD with another program."""
     from mdreel_lab.bench.peers.job import Job
     from mdreel_lab.bench.peers.process import run_job
 
@@ -73,24 +76,6 @@ def _of_peer(order: Order) -> Result:
     files = (order.topology, order.reference, path)
     report = run_job(point.program, Job("rmsd", point.executor, point.n_workers, *files, point.selection))
     return Result(report["seconds"], report["mean_rmsd"])
-
-
-def _locate(paths: list[Path]) -> None:
-    """Have the index of the frames made, which is kept: it is not part of what is measured."""
-    from mdreel.trajectory.read import read
-
-    for path in paths:
-        assert read(str(path)).n_frames > 0
-
-
-def _write_spans(result: Result, environment: dict[str, Any], title: str, path: Path) -> None:
-    from mdreel.timing.files import write_record
-    from mdreel.timing.record import Record
-
-    assert result.timing is not None
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # There is one already where a run was killed before its record was written.
-    write_record(Record(result.timing, environment, None, title), path, force=True)
 
 
 if __name__ == "__main__":

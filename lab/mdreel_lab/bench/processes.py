@@ -4,7 +4,9 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ def run_process(
     *,
     cores: Sequence[int] | None = None,
 ) -> str:
-    """Run a process, which ends with this one when that is interrupted, and return what it printed.
+    """Run a process and return its standard output; end the process if this one is interrupted.
 
     It may take ``limit`` seconds, and is held to ``cores``. Raise a `ProcessError` if it fails, or takes too long.
     """
@@ -80,3 +82,33 @@ def last_line(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if any(map(str.isalpha, line))]
     errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
     return (errors or lines or ["it said nothing"])[-1]
+
+
+@contextmanager
+def repeated(action: Callable[[], object], interval: float) -> Iterator[None]:
+    """Repeat an action on a thread, with an interval between two, s."""
+    done = threading.Event()
+
+    def repeat() -> None:
+        while True:
+            action()
+            if done.wait(interval):
+                return
+
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def processes_by_parent() -> dict[str, list[str]]:
+    """Return the identifiers of all processes, by that of their parent."""
+    found: dict[str, list[str]] = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it may have ended
+            parent = (path / "stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1]
+            found.setdefault(parent, []).append(path.name)
+    return found

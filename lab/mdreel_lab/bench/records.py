@@ -3,12 +3,10 @@
 import hashlib
 import json
 import re
-import statistics
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from mdreel.errors import FormatError
 from mdreel.foundation.atomic_files import replacing
@@ -21,6 +19,20 @@ DONE, FAILED, LEFT_OUT = "done", "failed", "left out"
 
 RECORDS = "records"
 """The folder of records within that of a benchmark."""
+
+
+class JsonLine:
+    """A dataclass that one process writes as a line of JSON for another."""
+
+    def to_json(self) -> str:
+        """Return the line."""
+        values: Any = self
+        return json.dumps(asdict(values))
+
+    @classmethod
+    def of_json(cls, text: str) -> Self:
+        """Return what `to_json` has made a line of."""
+        return cls(**json.loads(text))
 
 
 class AnyPoint(Protocol):
@@ -47,7 +59,7 @@ def point_of(kind: type[T], values: dict[str, Any]) -> T:
 
 
 def key_of(point: Any, series: str, where: str) -> str:
-    """Return the key of a repeat of a series at a place on its axis: what is done differently has another key."""
+    """Return the key of a repeat of a series at a place on its axis; other settings give other keys."""
     spelled = re.sub(r"[^a-z0-9]+", "-", series.lower()).strip("-")[:60]
     mark = hashlib.sha256(json.dumps(asdict(point), sort_keys=True).encode()).hexdigest()[:8]
     return f"{spelled}-{where}-r{point.repeat}-{mark}"
@@ -94,11 +106,6 @@ class Kept(Generic[PointT_co]):
         return list(self.facts.get("rounds", [self.seconds])) if self.status == DONE else []
 
 
-def of_rounds(seconds: Sequence[float]) -> dict[str, Any]:
-    """Return the median, the lowest and the highest of several times or ratios."""
-    return {"median": statistics.median(seconds), "low": min(seconds), "high": max(seconds)}
-
-
 def place_of(folder: Path, point: AnyPoint) -> Path:
     """Return where the record of a point is, or will be."""
     return folder / RECORDS / point.scenario / f"{point.key}.json"
@@ -109,14 +116,10 @@ def spans_of(place: Path) -> Path:
     return place.with_suffix(".spans.jsonl")
 
 
-def as_json(kept: Kept[AnyPoint]) -> dict[str, Any]:
-    """Return a record as JSON."""
-    return asdict(kept) | {"spans": None if kept.spans is None else kept.spans.name}
-
-
 def keep(folder: Path, kept: Kept[AnyPoint]) -> None:
-    """Write a record; it is whole afterwards, or as it was before."""
-    write_json(place_of(folder, kept.point), as_json(kept))
+    """Write a record atomically."""
+    spans = None if kept.spans is None else kept.spans.name
+    write_json(place_of(folder, kept.point), asdict(kept) | {"spans": spans})
 
 
 def find(folder: Path, point: PointT) -> Kept[PointT] | None:
@@ -144,12 +147,12 @@ def read_json(place: Path) -> Any:
 
 
 def write_json(place: Path, content: Any) -> None:
-    """Write JSON that is whole when it has its name."""
+    """Write JSON atomically."""
     write_text(place, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def write_text(place: Path, text: str) -> None:
-    """Write a text that is whole when it has its name."""
+    """Write a text atomically."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with replacing(place, force=True) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -1,8 +1,11 @@
-"""Reports: tables and figures of everything that a folder has records of, made of these alone."""
+"""Reports: tables and figures made from the records of a folder."""
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from mdreel.errors import MismatchError
 from mdreel.results.figure import save
@@ -10,7 +13,7 @@ from mdreel_lab.bench import figures
 from mdreel_lab.bench.exchange import page as exchange
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.exchange.scenario import Exchange
-from mdreel_lab.bench.measures import Series, series_of
+from mdreel_lab.bench.measures import series_of
 from mdreel_lab.bench.plans import plan_of, planned
 from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, write_text
 from mdreel_lab.bench.scenario import QUANTITIES, Scenario
@@ -18,21 +21,14 @@ from mdreel_lab.bench.scenario_files import read_scenario
 from mdreel_lab.bench.table import Table
 from mdreel_lab.bench.tables import TABLES, beside
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _ENDINGS = (".png", ".svg")
 
 
 def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None) -> Path:
     """Write a page for each scenario, its tables and figures, and a page that leads to them; return the latter.
 
-    Raises
-    ------
-    MismatchError
-        If there are no records.
-    FormatError, OSError
-        If one cannot be read, or something not be written.
+    Raise a `MismatchError` if there are no records, and a `FormatError` or `OSError` if a record cannot be read or a
+    page cannot be written.
     """
     known = planned(folder)
     if not known:
@@ -67,11 +63,10 @@ def _write_page(
     lines += [f"After {scenario.paper.rstrip('.')}.", ""] if scenario.paper else []
     lines += [scenario.about.strip(), ""] if scenario.about else []
     lines += [_facts(size, records), ""]
-    lines += (
-        _of_exchange(folder, scenario, records)
-        if isinstance(scenario, Exchange)
-        else _of_analysis(folder, scenario, records)
-    )
+    if isinstance(scenario, Exchange):
+        lines += _of_exchange(folder, scenario, records)
+    else:
+        lines += _of_analysis(folder, scenario, records)
     for status, heading in ((LEFT_OUT, "Left out"), (FAILED, "Failed")):
         lines += _not_done(records, status, heading)
     write_text(output / f"{name}.md", "\n".join(lines).rstrip() + "\n")
@@ -84,16 +79,19 @@ def _of_analysis(folder: Path, scenario: Scenario, records: Sequence[Kept[Any]])
     tables = [TABLES[which](series, scenario.published) for which in scenario.tables]
     tables += [beside(series, scenario.published)] if scenario.published else []
     lines = [line for table in tables for line in _table(folder, table)]
-    return lines + [
-        line for which in scenario.figures for line in _drawn(folder, which, _figure(which, scenario, series))
-    ]
+    for which in scenario.figures:
+        if which in QUANTITIES:
+            figure = figures.over_workers(scenario.title, which, series, scenario.published)
+        else:
+            figure = figures.OF_SERIES[which](scenario.title, series)
+        lines += _drawn(folder, which, figure)
+    return lines
 
 
 def _of_exchange(folder: Path, scenario: Exchange, records: Sequence[Kept[Any]]) -> list[str]:
-    lines = exchange.findings(scenario, records)
-    for which, figure in exchange.figures_of(scenario, records).items():
-        lines += _drawn(folder, which, figure)
-    return lines + [line for table in exchange.tables_of(scenario, records) for line in _table(folder, table)]
+    drawn = [_drawn(folder, which, figure) for which, figure in exchange.figures_of(scenario, records).items()]
+    tables = [_table(folder, table) for table in exchange.tables_of(scenario, records)]
+    return list(chain(exchange.findings(scenario, records), *drawn, *tables))
 
 
 def _table(folder: Path, table: Table) -> list[str]:
@@ -101,20 +99,14 @@ def _table(folder: Path, table: Table) -> list[str]:
     return [f"## {table.title}", "", table.markdown, f"[CSV]({folder.name}/{table.name}.csv)", ""]
 
 
-def _drawn(folder: Path, name: str, figure: "Figure") -> list[str]:
+def _drawn(folder: Path, name: str, figure: Figure) -> list[str]:
     for ending in _ENDINGS:
         save(figure, folder / f"{name}{ending}", force=True)
     return [f"![{name}]({folder.name}/{name}.png)", ""]
 
 
-def _figure(which: str, scenario: Scenario, series: Sequence[Series]) -> "Figure":
-    if which in QUANTITIES:
-        return figures.over_workers(scenario.title, which, series, scenario.published)
-    return figures.OF_SERIES[which](scenario.title, series)
-
-
 def _facts(size: str, records: Sequence[Kept[Any]]) -> str:
-    """Say on what it was measured: no number without commit, machine and state of the cache."""
+    """List the commit, machine and state of the cache with which the numbers were measured."""
     done = [kept for kept in records if kept.status == DONE]
     if not done:
         return f"Size: {size}. Nothing was measured."
@@ -142,7 +134,7 @@ def _facts_of_analyses(done: Sequence[Kept[Any]]) -> dict[str, str]:
 
 
 def _file(kept: Kept[Any]) -> str:
-    """Say on what the first file lies."""
+    """Describe the format and the file system of the first file."""
     found: dict[str, Any] = next(iter(kept.environment.get("files", [])), {})
     stripe = found.get("stripe")
     striped = f", {stripe.get('count')} stripes" if stripe else ", no stripes"
@@ -150,13 +142,11 @@ def _file(kept: Kept[Any]) -> str:
 
 
 def _not_done(records: Sequence[Kept[Any]], status: str, heading: str) -> list[str]:
-    """List points that were not done, those alike in one line."""
-    reasons: dict[tuple[str, str], list[int]] = {}
+    """List points with a status, one line for each series and message."""
+    reasons: dict[tuple[str, str], set[int]] = {}
     for kept in records:
         if kept.status == status:
-            workers = reasons.setdefault((kept.point.series, kept.message), [])
-            if kept.point.n_workers not in workers:
-                workers.append(kept.point.n_workers)
+            reasons.setdefault((kept.point.series, kept.message), set()).add(kept.point.n_workers)
     if not reasons:
         return []
     lines = [

@@ -1,4 +1,4 @@
-"""Running: each point of a scenario, what is done already left as it is."""
+"""Runner of the points of scenarios, which skips completed points."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Log = Callable[[str], object]
 
 @dataclass
 class Counts:
-    """How many points were run now, were run before, cannot run here, or failed."""
+    """Numbers of points that were run now, were run before, or cannot run here, and the points that failed."""
 
     n_done: int = 0
     n_kept: int = 0
@@ -30,8 +30,8 @@ class Counts:
 class Runner:
     """Runs scenarios into a folder, with data in another, on this machine or on launched nodes.
 
-    A point is done when its record is there, which is written when it is whole: after Ctrl-C, a kill or a crash the
-    same call goes on where it was. What failed, or was not possible, is tried again.
+    A point is complete when its record exists, and records are written atomically. After Ctrl-C, a kill or a crash,
+    the same call continues with the missing points. It also repeats points that failed or could not run.
     """
 
     def __init__(
@@ -64,28 +64,20 @@ class Runner:
             keep_plan(self._folder, path.stem, path, size, points)
         counts, began = Counts(), monotonic()
         every = [point for _, points in planned for point in points]
-        wanted = [point for point in every if not self._is_done(point)]
+        before = [find(self._folder, point) for point in every]
+        wanted = [point for point, kept in zip(every, before, strict=True) if kept is None or kept.status != DONE]
         counts.n_kept = len(every) - len(wanted)
         analyses = Analyses(self._folder, self._data, self._log)
         with Exchanges(self._folder, self._data, self._shared, self._nodes) as exchanges:
             for i, point in enumerate(wanted, 1):
                 kept = _attempt(point, analyses, exchanges)
-                self._count(counts, kept)
-                self._log(f"[{i}/{len(wanted)}] {point}: {_said(kept)}{_left(began, i, len(wanted) - i)}")
+                keep(self._folder, kept)
+                counts.n_done += kept.status == DONE
+                counts.n_left_out += kept.status == LEFT_OUT
+                counts.failed += [point] if kept.status == FAILED else []
+                said = f"{kept.seconds:.3g} s" if kept.status == DONE else f"{kept.status}: {kept.message}"
+                self._log(f"[{i}/{len(wanted)}] {point}: {said}{_left(began, i, len(wanted) - i)}")
         return counts
-
-    def _is_done(self, point: ScenarioPoint) -> bool:
-        before = find(self._folder, point)
-        return before is not None and before.status == DONE
-
-    def _count(self, counts: Counts, kept: Kept[ScenarioPoint]) -> None:
-        keep(self._folder, kept)
-        if kept.status == DONE:
-            counts.n_done += 1
-        elif kept.status == LEFT_OUT:
-            counts.n_left_out += 1
-        else:
-            counts.failed.append(kept.point)
 
 
 def _attempt(point: ScenarioPoint, analyses: Analyses, exchanges: Exchanges) -> Kept[ScenarioPoint]:
@@ -98,12 +90,8 @@ def _attempt(point: ScenarioPoint, analyses: Analyses, exchanges: Exchanges) -> 
         return Kept(point, FAILED, str(error))
 
 
-def _said(kept: Kept[ScenarioPoint]) -> str:
-    return f"{kept.seconds:.3g} s" if kept.status == DONE else f"{kept.status}: {kept.message}"
-
-
 def _left(began: float, n_done: int, n_left: int) -> str:
-    """Say how long the rest takes if it takes as long as what was done."""
+    """Estimate the remaining time from the mean time of the completed points."""
     if not n_left or not n_done:
         return ""
     minutes, seconds = divmod(round((monotonic() - began) / n_done * n_left), 60)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from mdreel.errors import MismatchError
 from mdreel.foundation.toml_schema import entry
@@ -11,35 +10,31 @@ from mdreel_lab.bench.data import FORMS, SELECTION, SYSTEMS
 WORKLOADS = ("rmsd", "distance-array", "dihedrals", "empty-tasks", "split")
 SIZES = ("small", "full")
 DEFAULT = "default"
-"""What stands for whatever mdreel does where nobody says."""
+"""Value of settings that leaves the choice to mdreel."""
 
-EXECUTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "mdreel": ("serial", "threads", "processes", "dask", "mpi"),
-        "mdanalysis": ("serial", "multiprocessing", "dask"),
-        "mdtraj": ("serial",),
-        "gmx": ("serial",),
-        "dask": ("threads", "processes", "distributed", "distributed-threads"),
-    }
-)
-"""Who can run what, by program: for ``dask``, its schedulers, with nothing to do."""
+EXECUTORS: Mapping[str, tuple[str, ...]] = {
+    "mdreel": ("serial", "threads", "processes", "dask", "mpi"),
+    "mdanalysis": ("serial", "multiprocessing", "dask"),
+    "mdtraj": ("serial",),
+    "gmx": ("serial",),
+    "dask": ("threads", "processes", "distributed", "distributed-threads"),
+}
+"""The executors of each program; those of ``dask`` are its schedulers, for empty tasks."""
 
 PEERS = ("mdanalysis", "mdtraj", "gmx")
 """Programs of others."""
 
-QUANTITIES: Mapping[str, str] = MappingProxyType(
-    {
-        "seconds": "t_total (s)",
-        "speed-up": "S(N)",
-        "efficiency": "E(N)",
-        "io": "t_io a frame (ms)",
-        "compute": "t_comp a frame (ms)",
-        "overhead": "overhead (s)",
-        "ratio": "R_comp/io",
-        "throughput": "tasks a second",
-    }
-)
-"""What is drawn, tabulated and compared with what was published, and what it is called there."""
+QUANTITIES: Mapping[str, str] = {
+    "seconds": "t_total (s)",
+    "speed-up": "S(N)",
+    "efficiency": "E(N)",
+    "io": "t_io a frame (ms)",
+    "compute": "t_comp a frame (ms)",
+    "overhead": "overhead (s)",
+    "ratio": "R_comp/io",
+    "throughput": "tasks a second",
+}
+"""Quantities of figures, tables and published values, with their headings."""
 
 FIGURES = (*QUANTITIES, "stream", "ranks", "violin", "progress", "bars")
 TABLES = ("scaling", "observables", "ratios", "tasks-per-worker", "splitting", "throughput", "peers")
@@ -62,7 +57,7 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How large a scenario is run."""
+    """The size of the runs of a scenario."""
 
     factor: float = entry("Length of the trajectory, in those of the published one: 4,187 frames.", 1.0)
     workers: tuple[int, ...] = entry("Numbers of workers.", (1, 2), least=1)
@@ -72,7 +67,7 @@ class Size:
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Ways of running: each combination of what is said is a series of points over numbers of workers."""
+    """Ways of running: each combination of the settings is a series of points over numbers of workers."""
 
     label: str | None = entry("What the series is called.  [default: what differs from other series]", None)
     program: tuple[str, ...] = entry("Who does it.", ("mdreel",), choices=tuple(EXECUTORS))
@@ -98,7 +93,7 @@ class Grid:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """What somebody has published."""
+    """Published values."""
 
     source: str = entry("Paper, and the figure, table or section.")
     quantity: str = entry("What it is.", choices=tuple(QUANTITIES))
@@ -131,7 +126,7 @@ class Scenario:
 
 
 def check(where: str, scenario: Scenario) -> None:
-    """Refuse settings that do not go together with a `MismatchError`."""
+    """Raise a `MismatchError` if settings contradict each other."""
     for name in SIZES:
         if not scenario.size(name).factor > 0:
             raise MismatchError(f"{where}: {name}: factor must be more than 0, not {scenario.size(name).factor:g}")
@@ -141,7 +136,7 @@ def check(where: str, scenario: Scenario) -> None:
 
 
 def _problems(workload: str, grid: Grid) -> list[str]:
-    """Say what of a grid does not go together."""
+    """Return messages about settings of a grid that contradict each other."""
     found = [problem for program in grid.program for problem in _problems_of(program, workload, grid)]
     is_mpi = set(grid.executor) == {"mpi"}
     if grid.communication != (DEFAULT,) and not is_mpi:
@@ -161,7 +156,7 @@ def _problems(workload: str, grid: Grid) -> list[str]:
 
 
 def _problems_of(program: str, workload: str, grid: Grid) -> list[str]:
-    """Say what a program cannot do."""
+    """Return messages about settings that a program does not support."""
     found = []
     unknown = [name for name in grid.executor if name not in EXECUTORS[program]]
     if unknown:

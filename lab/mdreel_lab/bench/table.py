@@ -14,7 +14,7 @@ Value: TypeAlias = str | int | float
 WRITTEN = "Written by `python -m mdreel_lab.bench.contests`; how it measures: [README](../README.md)."
 
 DEVIATION = "±"
-"""What the heading of a column ends with that has the standard deviations of the one before it."""
+"""End of the heading of a column with the standard deviations of the previous column."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Table:
 
 
 def is_nothing(value: Value) -> bool:
-    """Whether a value stands for nothing."""
+    """Return whether a value is NaN, which tables leave empty."""
     return isinstance(value, float) and math.isnan(value)
 
 
@@ -78,8 +78,17 @@ def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], align: str)
     return Table("", "", tuple(headings), [tuple(row) for row in rows], align).markdown
 
 
+VERDICTS = {None: "", True: "met", False: "**missed**"}
+"""Texts in tables for goals that are met or missed; None stands for not measured."""
+
+
+def aim_of(goal: Mapping[str, Any]) -> str:
+    """Write the bound of a goal, which is an upper one unless it says ``at_least``."""
+    return f"{'≥' if goal.get('at_least') else '≤'} {goal['bound']:g} {goal.get('unit', '')}".strip()
+
+
 def machine(environment: Mapping[str, Any]) -> str:
-    """Say what was measured, where."""
+    """Describe the commit, the machine and the versions of a measurement."""
     versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
     return (
         f"Commit {environment['commit']}; {environment['cpu']}, {environment['n_cores']} cores, "

@@ -2,8 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,67 +13,59 @@ from mdreel_lab.bench.scenario import QUANTITIES, Published
 from mdreel_lab.bench.table import Table, Value, short
 
 
-def scaling(series: Sequence[Series], published: Sequence[Published]) -> Table:
+def scaling(series: Sequence[Series], _: Sequence[Published]) -> Table:
     """Times, speed-ups and efficiencies over numbers of workers."""
-    del published
     quantities = ("seconds", "speed-up", "efficiency", "io", "compute", "overhead")
     headings = [f"{QUANTITIES[quantity]}{sign}" for quantity in quantities for sign in ("", " ±")]
-    rows: list[tuple[Value, ...]] = []
-    for one in series:
-        for cell in one.cells:
-            spreads = [one.spread(quantity, cell) for quantity in quantities]
-            numbers = [number for spread in spreads for number in (spread.mean, spread.deviation)]
-            wall = np.mean([repeat.kept.seconds for repeat in cell.repeats]).item()
-            stragglers = sum(repeat.n_stragglers for repeat in cell.repeats)
-            rows.append((one.name, _workers(cell), len(cell.repeats), *numbers, wall, stragglers))
-    title = "Times over numbers of workers"
+
+    def values_of(one: Series, cell: Cell) -> Iterable[Value]:
+        spreads = [one.spread(quantity, cell) for quantity in quantities]
+        numbers = [number for spread in spreads for number in (spread.mean, spread.deviation)]
+        wall = np.mean([repeat.kept.seconds for repeat in cell.repeats]).item()
+        return len(cell.repeats), *numbers, wall, sum(repeat.n_stragglers for repeat in cell.repeats)
+
     head = ("Series", "N", "Repeats", *headings, "whole call (s)", "Stragglers")
-    return Table("scaling", title, head, rows)
+    return Table("scaling", "Times over numbers of workers", head, _rows(series, values_of))
 
 
-def observables(series: Sequence[Series], published: Sequence[Published]) -> Table:
+def observables(series: Sequence[Series], _: Sequence[Published]) -> Table:
     """Every observable, mean over ranks and repeats, and that of the slowest rank."""
-    del published
-    rows: list[tuple[Value, ...]] = []
-    for one in series:
-        for cell in one.cells:
-            found = cell.observables
-            if found:
-                means = [np.mean([getattr(each, name).mean() for each in found]).item() for name in NAMES]
-                slowest = np.mean([each.t_total for each in found]).item()
-                rows.append((one.name, _workers(cell), *means, slowest))
+
+    def values_of(_: Series, cell: Cell) -> Iterable[Value]:
+        if found := cell.observables:
+            yield from (np.mean([getattr(each, name).mean() for each in found]).item() for name in NAMES)
+            yield np.mean([each.t_total for each in found]).item()
+
     title = "Observables: means over ranks and repeats, s; t_total is the slowest rank's"
-    return Table("observables", title, ("Series", "N", *NAMES, "t_total"), rows)
+    return Table("observables", title, ("Series", "N", *NAMES, "t_total"), _rows(series, values_of))
 
 
 def ratios(series: Sequence[Series], published: Sequence[Published]) -> Table:
     """R_comp/io of one worker, and R_comp/comm of several."""
     # Of several that say something of the same, the first counts.
     said = {x: value for one in reversed(published) if one.quantity == "ratio" for x, value in one.points}
-    rows: list[tuple[Value, ...]] = []
-    for one in series:
-        for cell in one.cells:
-            found = cell.observables
-            if found:
-                t_comp, t_io = (np.mean([getattr(each, name).sum() for each in found]) for name in ("t_comp", "t_io"))
-                times = [t_comp.item(), t_io.item(), cell.spread("ratio").mean]
-                to_messages = [each.ratio_comp_comm for each in found] if cell.n_workers > 1 else [math.nan]
-                there = said.get(one.load, math.nan) if cell.n_workers == 1 else math.nan
-                rows.append((one.name, _workers(cell), *times, there, np.mean(to_messages).item()))
+
+    def values_of(one: Series, cell: Cell) -> Iterable[Value]:
+        if found := cell.observables:
+            for name in ("t_comp", "t_io"):
+                yield np.mean([getattr(each, name).sum() for each in found]).item()
+            yield cell.spread("ratio").mean
+            yield said.get(one.load, math.nan) if cell.n_workers == 1 else math.nan
+            yield np.mean([each.ratio_comp_comm for each in found]).item() if cell.n_workers > 1 else math.nan
+
     title = "Compute against reading (R_comp/io is meant of one worker) and communication"
     head = ("Series", "N", "t_comp (s)", "t_io (s)", "R_comp/io", "R_comp/io, published", "R_comp/comm")
-    return Table("ratios", title, head, rows)
+    return Table("ratios", title, head, _rows(series, values_of))
 
 
-def tasks_per_worker(series: Sequence[Series], published: Sequence[Published]) -> Table:
-    """How many workers did 1, 2, 3 ... blocks in each repeat."""
-    del published
-    counted: list[tuple[str, str, int, Counter[int]]] = []
-    for one in series:
-        for cell in one.cells:
-            for repeat in cell.repeats:
-                counts = Counter(_blocks_of_workers(repeat))
-                counted.append((one.name, _workers(cell), repeat.kept.point.repeat, counts))
+def tasks_per_worker(series: Sequence[Series], _: Sequence[Published]) -> Table:
+    """Number of workers that did 1, 2, 3 ... blocks in each repeat."""
+    counted = [
+        (one.name, _workers(cell), repeat.kept.point.repeat, Counter(_blocks_of_workers(repeat)))
+        for one in series
+        for cell in one.cells
+        for repeat in cell.repeats
+    ]
     most = max((max(counts, default=0) for *_, counts in counted), default=0)
     columns = range(min(most, 8) + 1)
     rows: list[tuple[Value, ...]] = [
@@ -86,13 +77,14 @@ def tasks_per_worker(series: Sequence[Series], published: Sequence[Published]) -
 
 
 def splitting(series: Sequence[Series], published: Sequence[Published]) -> Table:
-    """How long it takes to cut a trajectory into a file for each worker."""
-    rows: list[tuple[Value, ...]] = []
-    for one in series:
-        for cell in one.cells:
-            seconds = cell.spread("seconds")
-            values = [one.spread(quantity, cell).mean for quantity in ("speed-up", "efficiency")]
-            rows.append((one.name, _workers(cell), seconds.mean, seconds.deviation, *values))
+    """Time to cut a trajectory into a file for each worker."""
+
+    def values_of(one: Series, cell: Cell) -> Iterable[Value]:
+        seconds = cell.spread("seconds")
+        relative = (one.spread(quantity, cell).mean for quantity in ("speed-up", "efficiency"))
+        return seconds.mean, seconds.deviation, *relative
+
+    rows = _rows(series, values_of)
     for paper in published:
         if paper.quantity == "seconds":
             first_n, first = paper.points[0]
@@ -105,44 +97,42 @@ def splitting(series: Sequence[Series], published: Sequence[Published]) -> Table
 
 def throughput(series: Sequence[Series], published: Sequence[Published]) -> Table:
     """Empty tasks a second."""
-    rows: list[tuple[Value, ...]] = []
-    for one in series:
-        for cell in one.cells:
-            wall, rate = cell.spread("wall"), cell.spread("throughput")
-            n_tasks = cell.repeats[0].kept.point.n_tasks
-            rows.append((one.name, _workers(cell), n_tasks, wall.mean, rate.mean, rate.deviation))
+
+    def values_of(_: Series, cell: Cell) -> Iterable[Value]:
+        rate = cell.spread("throughput")
+        return cell.repeats[0].kept.point.n_tasks, cell.spread("wall").mean, rate.mean, rate.deviation
+
+    rows = _rows(series, values_of)
     for paper in published:
         if paper.quantity == "throughput":
             rows += [(_name_of(paper), int(n), math.nan, math.nan, rate, math.nan) for n, rate in paper.points]
     return Table("throughput", "Empty tasks", ("Series", "N", "Tasks", "seconds", "tasks a second", "±"), rows)
 
 
-def peers(series: Sequence[Series], published: Sequence[Published]) -> Table:
-    """Who takes how long for the same, and how many times as long as the fastest of ours."""
-    del published
+def peers(series: Sequence[Series], _: Sequence[Published]) -> Table:
+    """Time of each program for the same job, also divided by the fastest time of mdreel."""
     ours = [cell.spread("wall").mean for one in series if not one.is_of_peer for cell in one.cells]
     fastest = min(ours, default=math.nan)
-    rows: list[tuple[Value, ...]] = []
-    for one in series:
-        for cell in one.cells:
-            wall = cell.spread("wall")
-            check = cell.repeats[0].kept.facts.get("check")
-            rows.append((one.name, _workers(cell), wall.mean, wall.deviation, wall.mean / fastest, check or math.nan))
+
+    def values_of(_: Series, cell: Cell) -> Iterable[Value]:
+        wall = cell.spread("wall")
+        check = cell.repeats[0].kept.facts.get("check")
+        return wall.mean, wall.deviation, wall.mean / fastest, check or math.nan
+
     title = "The whole call, of each program; times as long as our fastest; the mean of what was found"
-    return Table("peers", title, ("Program", "N", "seconds", "±", "× ours", "mean RMSD (Å)"), rows)
+    head = ("Program", "N", "seconds", "±", "× ours", "mean RMSD (Å)")
+    return Table("peers", title, head, _rows(series, values_of))
 
 
-TABLES: Mapping[str, Callable[[Sequence[Series], Sequence[Published]], Table]] = MappingProxyType(
-    {
-        "scaling": scaling,
-        "observables": observables,
-        "ratios": ratios,
-        "tasks-per-worker": tasks_per_worker,
-        "splitting": splitting,
-        "throughput": throughput,
-        "peers": peers,
-    }
-)
+TABLES: Mapping[str, Callable[[Sequence[Series], Sequence[Published]], Table]] = {
+    "scaling": scaling,
+    "observables": observables,
+    "ratios": ratios,
+    "tasks-per-worker": tasks_per_worker,
+    "splitting": splitting,
+    "throughput": throughput,
+    "peers": peers,
+}
 """The tables by name."""
 
 
@@ -156,6 +146,13 @@ def beside(series: Sequence[Series], published: Sequence[Published]) -> Table:
             rows.append((paper.source, paper.label, QUANTITIES[paper.quantity], short(x), value, ours))
     head = ("Published in", "Of", "Quantity", "N (of ratios: W)", "Published", "Ours")
     return Table("published", "Published values, and ours at the same number of workers", head, rows)
+
+
+def _rows(series: Sequence[Series], values_of: Callable[[Series, Cell], Iterable[Value]]) -> list[tuple[Value, ...]]:
+    """Return a row for each cell that has values."""
+    cells = [(one, cell) for one in series for cell in one.cells]
+    rows = [(one.name, _workers(cell), *values_of(one, cell)) for one, cell in cells]
+    return [row for row in rows if len(row) > len(("Series", "N"))]
 
 
 def _ours(series: Series, paper: Published, x: float) -> float:

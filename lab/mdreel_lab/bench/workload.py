@@ -1,18 +1,21 @@
-"""Workloads: what mdreel computes at a point."""
+"""Workloads that mdreel computes at a point."""
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from mdreel_lab.bench.grid import Point
 from mdreel_lab.bench.in_memory import InMemory, load_frames
-from mdreel_lab.bench.result import Order, Result
+from mdreel_lab.bench.records import JsonLine, point_of
 from mdreel_lab.bench.scenario import DEFAULT
 
 if TYPE_CHECKING:
@@ -20,11 +23,39 @@ if TYPE_CHECKING:
 
     from mdreel.analysis.base.analysis import Analysis
     from mdreel.execution.executors.executor import Executor
+    from mdreel.timing.timing import Timing
     from mdreel.trajectory.opener import Trajectory
-    from mdreel_lab.bench.grid import Point
 
 CONTACT_CUTOFF = 8.0
 """Below this two atoms are in contact, Å. With a cutoff sums are kept: all distances of a frame take 366 KB."""
+
+
+@dataclass(frozen=True)
+class Order(JsonLine):
+    """The order of the process of a point; ``facts`` are known before and go into the record."""
+
+    point: Point
+    folder: str
+    topology: str
+    reference: str
+    paths: list[str]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of_json(cls, text: str) -> Self:
+        """Return what `to_json` has made a line of."""
+        values = json.loads(text)
+        return cls(point_of(Point, values.pop("point")), **values)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The time of a point, s, a number to which all of the result contributes, its spans, and facts."""
+
+    seconds: float
+    check: float | None = None
+    timing: Timing | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 def analyse(order: Order) -> Result:
@@ -39,7 +70,7 @@ def analyse(order: Order) -> Result:
     topology_seconds = perf_counter() - began
     trajectory: Trajectory = order.paths
     with executor_of(point) as found:
-        executor: Executor = found
+        executor: Any = found
         if point.frames == "memory":
             chosen = np.unique(atoms.ix).astype(np.uint32)
             trajectory = load_frames(order.paths, chosen)
@@ -47,8 +78,10 @@ def analyse(order: Order) -> Result:
             atoms = mda.Universe.empty(len(chosen)).atoms
             run(analyses_of(point, atoms, trajectory), backend=executor, stop=1)  # each worker makes its frames
         analyses = analyses_of(point, atoms, trajectory)
+        is_default = point.access == DEFAULT or (point.access == "chain" and point.n_segments == 1)
+        access: Any = None if is_default else point.access  # one file alone is no chain
         began = perf_counter()
-        run(analyses, backend=executor, n_parts=point.n_parts, access=_access_of(point))
+        run(analyses, backend=executor, n_parts=point.n_parts, access=access)
         seconds = perf_counter() - began
     leader = analyses[0]
     return Result(seconds, _check(point, leader), leader.timing, {"topology_seconds": topology_seconds})
@@ -69,7 +102,7 @@ def split(order: Order) -> Result:
 
 
 def analyses_of(point: Point, atoms: AtomGroup, trajectory: Trajectory) -> Sequence[Analysis]:
-    """Return what is computed in one pass."""
+    """Return the analyses of one pass."""
     from mdreel.analysis.dihedrals import Dihedrals
     from mdreel.analysis.distances import DistanceArray
     from mdreel.analysis.rmsd import RMSD
@@ -83,7 +116,7 @@ def analyses_of(point: Point, atoms: AtomGroup, trajectory: Trajectory) -> Seque
 
 @contextmanager
 def executor_of(point: Point) -> Iterator[Executor]:
-    """Give the executor of a point; a cluster of Dask is there before the clock starts, as in the papers."""
+    """Yield the executor of a point; a cluster of Dask starts before the clock, as in the papers."""
     from mdreel.execution.executors.dask.cluster import connected
     from mdreel.execution.executors.resolve_executor import executor_class
 
@@ -100,13 +133,8 @@ def executor_of(point: Point) -> Iterator[Executor]:
         yield make(point.n_workers, schedule)
 
 
-def _access_of(point: Point) -> Any:
-    """Return how workers come to the bytes; one file alone is no chain."""
-    return None if point.access == DEFAULT or (point.access == "chain" and point.n_segments == 1) else point.access
-
-
 def _check(point: Point, analysis: Analysis) -> float:
-    """Return the mean of what was found."""
+    """Return the mean of the results."""
     results = analysis.results
     if point.workload == "rmsd":
         return float(results.rmsd[:, 2].mean())

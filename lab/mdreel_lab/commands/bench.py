@@ -125,7 +125,6 @@ def run(
         raise CommandError("--hosts and --launcher go together", ExitCode.USAGE)
 
     from mdreel_lab.bench.exchange.nodes import launched_nodes
-    from mdreel_lab.bench.report import write_reports
     from mdreel_lab.bench.runner import Runner
 
     with failing_with(ExitCode.INPUT):
@@ -138,6 +137,8 @@ def run(
         nodes = () if hosts is None or launcher is None else launched_nodes(hosts.split(","), launcher)
         tally = Runner(folder, data, log, shared, nodes).run(paths, size)
         if with_report:
+            from mdreel_lab.bench.report import write_reports
+
             echo(str(write_reports(folder, folder / "report", [path.stem for path in paths])))
     if not quiet:
         counts = f"{tally.n_done} done, {tally.n_kept} done before, {tally.n_left_out} left out"

@@ -7,16 +7,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from mdreel_lab.bench.cache_state import held_in_memory
 from mdreel_lab.bench.contests import advice, memory, pages, recording, startup
 from mdreel_lab.bench.contests.cases import PAGES, Cases, read_cases
 from mdreel_lab.bench.contests.contenders import build, entrant_of, entrants_of, job_of
-from mdreel_lab.bench.contests.rounds import in_turn, launch
-from mdreel_lab.bench.contests.settings import LONG_FRAMES, Settings
+from mdreel_lab.bench.contests.rounds import LONG_FRAMES, Settings, in_turn, launch
 from mdreel_lab.bench.data import System, make
 from mdreel_lab.bench.environment import BENCHMARKS, REPOSITORY, environment_with_peers
 from mdreel_lab.bench.exchange import latency, latency_page
@@ -26,17 +25,15 @@ from mdreel_lab.bench.records import write_json, write_text
 RESULTS = BENCHMARKS / "results"
 
 SERIAL_SECONDS = 35.0
-"""How long one worker should take where an efficiency is measured: long against start-up."""
+"""Time of one worker for which efficiencies are measured, long compared with start-up."""
 
-FIGURES: Mapping[str, Callable[[Settings], dict[str, Any]]] = MappingProxyType(
-    {
-        "memory": memory.measure,
-        "budget": memory.measure_budget,
-        "startup": startup.measure,
-        "recording": recording.measure,
-        "advice": advice.measure,
-    }
-)
+FIGURES: Mapping[str, Callable[[Settings], dict[str, Any]]] = {
+    "memory": memory.measure,
+    "budget": memory.measure_budget,
+    "startup": startup.measure,
+    "recording": recording.measure,
+    "advice": advice.measure,
+}
 """Measures of mdreel alone."""
 
 CHANNELS = "channels"
@@ -91,12 +88,9 @@ def _settings(cases: Cases) -> tuple[Settings, argparse.Namespace]:
         parser.error("frames and rounds must be at least 1")
     chosen.only = (chosen.only or []) + (["memory"] if chosen.memory else [])
     lengths = {"adk": chosen.frames, "water": chosen.water_frames}
-    settings = Settings(chosen.data, chosen.results, lengths, chosen.rounds, chosen.long, chosen.quick, _log)
+    log = partial(print, file=sys.stderr, flush=True)
+    settings = Settings(chosen.data, chosen.results, lengths, chosen.rounds, chosen.long, chosen.quick, log)
     return settings, chosen
-
-
-def _log(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _measure(name: str, cases: Cases, settings: Settings, environment: dict[str, Any]) -> bool:

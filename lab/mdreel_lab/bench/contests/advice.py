@@ -14,8 +14,7 @@ from mdreel_lab.bench.cache_state import held_in_memory
 from mdreel_lab.bench.contests.cases import Case, Contender
 from mdreel_lab.bench.contests.contenders import Entrant, job_of
 from mdreel_lab.bench.contests.pages import bounded
-from mdreel_lab.bench.contests.rounds import launch
-from mdreel_lab.bench.contests.settings import Settings
+from mdreel_lab.bench.contests.rounds import Settings, launch
 from mdreel_lab.bench.peers.job import Job
 from mdreel_lab.bench.peers.mdreel import analysis_of
 

@@ -1,4 +1,4 @@
-"""Cases: contenders that do the same job on the same file, in turn, and the goals that mdreel has set itself."""
+"""Cases: contenders with the same job on the same file, and the goals of mdreel."""
 
 import tomllib
 from dataclasses import dataclass, replace

@@ -41,7 +41,7 @@ class Entrant:
     command: tuple[str, ...]
 
     def missing(self) -> str | None:
-        """Say what is missing; None if it can run."""
+        """Return a message about a missing package, program or file; None if the contender can run."""
         sort, _, name = self.contender.needs.partition(":")
         if sort == "python" and find_spec(name) is None:
             return f"the Python package {name} is not installed"
@@ -83,14 +83,14 @@ def job_of(case: Case, contender: Contender, system: System, times: int) -> Job:
         topology=str(system.topology),
         reference=str(system.reference),
         trajectory=str(system.trajectory(case.format)),
-        selection=str(system.start if case.place == "start" else system.end),
+        selection=str(system.selection(case.place)),
         n_times=times // contender.share,
         step=case.step,
     )
 
 
 def entrants_of(case: Case, contenders: list[Contender], system: System, times: int) -> list[Entrant]:
-    """Return all who take part in a case, floors last but the control pass, which is the last."""
+    """Return all entrants of a case: contenders, then floors, then the control pass."""
     own = [entrant_of(contender, job_of(case, contender, system, times)) for contender in contenders]
     floors = _floors(case, system) if case.floors else []
     control = [one for one in own if one.contender.program == "control"]
@@ -134,19 +134,16 @@ def _floors(case: Case, system: System) -> list[Entrant]:
     layouts = {"dcd": _dcd_layout, "ncdf": _netcdf_layout}
     if case.format in layouts:
         layout = map(str, layouts[case.format](system))
-        words = (str(path), str(system.start), *layout)
+        words = (str(path), str(system.selection("start")), *layout)
         made += [floor(way, text, "gather", way, *words) for way, text in _GATHERING.items()]
     return made
 
 
 def _dcd_layout(system: System) -> tuple[int, ...]:
-    """Say where the frames of a DCD file made by `mdreel_lab.bench.data` lie.
+    """Return the layout of the frames of a DCD file made by `mdreel_lab.bench.data`.
 
-    Returns
-    -------
-    tuple of int
-        First frame and distance from one to the next, bytes; values of an atom that lie together; x, y and z within a
-        frame, bytes.
+    Return the first frame and the distance from one to the next, bytes; the number of values of an atom that lie
+    together; and x, y and z within a frame, bytes.
     """
     cell, axis = 4 + 48 + 4, 4 + 4 * _n_atoms(system) + 4
     stride = cell + 3 * axis
@@ -155,7 +152,7 @@ def _dcd_layout(system: System) -> tuple[int, ...]:
 
 
 def _netcdf_layout(system: System) -> tuple[int, ...]:
-    """Say where the frames of a NetCDF file made by `mdreel_lab.bench.data` lie; see `_dcd_layout`."""
+    """Return the layout of the frames of a NetCDF file; see `_dcd_layout`."""
     size, stride = system.trajectory("ncdf").stat().st_size, 4 + 12 * _n_atoms(system)  # the atoms, and the time
     if size >= system.n_frames * (stride + 48):
         stride += 48  # a cell

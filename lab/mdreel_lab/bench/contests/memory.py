@@ -9,20 +9,19 @@ import os
 import re
 import sys
 import tempfile
-import threading
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from mdreel_lab.bench.contests.cases import Case, Contender, read_cases
 from mdreel_lab.bench.contests.contenders import Entrant, entrant_of, job_of
 from mdreel_lab.bench.contests.pages import bounded
-from mdreel_lab.bench.contests.rounds import launch
-from mdreel_lab.bench.contests.settings import Settings
+from mdreel_lab.bench.contests.rounds import Settings, launch
 from mdreel_lab.bench.peers.job import Job
+from mdreel_lab.bench.processes import processes_by_parent, repeated
 
 MIB = 2**20
 BOUND_MIB = 150.0
@@ -80,33 +79,6 @@ def measure_budget(settings: Settings) -> dict[str, Any]:
     return {"title": f"Peak anonymous memory of all processes, {what}", "figures": figures}
 
 
-class Peak:
-    """The largest value of a measure, which a thread samples while the context is open."""
-
-    def __init__(self, sample: Callable[[], int], interval: float) -> None:
-        self._sample = sample
-        self._interval = interval
-        self.bytes = 0
-        self.n_samples = 0
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while True:
-            self.bytes = max(self.bytes, self._sample())
-            self.n_samples += 1
-            if self._done.wait(self._interval):
-                return
-
-
 def anonymous(process: str = "self") -> int:
     """Return the resident anonymous memory of a process, bytes: the kernel's RssAnon."""
     status = Path("/proc", process, "status")
@@ -119,22 +91,17 @@ def anonymous(process: str = "self") -> int:
 def family() -> int:
     """Return the resident anonymous memory of this process and its descendants, bytes; of ranks, of the launcher's."""
     root = os.getppid() if "PMI_RANK" in os.environ else os.getpid()
-    parents: dict[str, list[str]] = {}
-    for path in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            parent = (path / "stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1]
-            parents.setdefault(parent, []).append(path.name)
-    total, there = 0, [str(root)]
+    children, total, there = processes_by_parent(), 0, [str(root)]
     while there:
         process = there.pop()
-        there += parents.get(process, [])
+        there += children.get(process, [])
         with suppress(OSError, RuntimeError):  # it may have ended
             total += anonymous(process)
     return total
 
 
 def main() -> None:
-    """Do the job and print the memory that it held."""
+    """Run the job and print its memory."""
     warnings.simplefilter("ignore")
     job = Job.of_json(sys.argv[1])
     report = _within(job, sys.argv[2]) if len(sys.argv) > 2 else _alone(job)
@@ -146,10 +113,10 @@ def _within(job: Job, budget: str) -> dict[str, Any]:
     from mdreel_lab.bench.peers.mdreel import analysis_of
 
     analysis = analysis_of(job)
-    with Peak(family, _FAMILY_INTERVAL) as peak:
-        analysis.run(backend=job.way, n_workers=job.n_workers, memory=budget)
-    report = {"peak_bytes": peak.bytes, "said_bytes": analysis.timing.peak_bytes}
-    return report | {"n_frames": analysis.n_frames, "n_samples": peak.n_samples, "seconds": 0.0}
+    peak = _peak(
+        lambda: analysis.run(backend=job.way, n_workers=job.n_workers, memory=budget), family, _FAMILY_INTERVAL
+    )
+    return peak | {"said_bytes": analysis.timing.peak_bytes, "n_frames": analysis.n_frames, "seconds": 0.0}
 
 
 def _alone(job: Job) -> dict[str, Any]:
@@ -158,9 +125,20 @@ def _alone(job: Job) -> dict[str, Any]:
 
     work = prepare(job)
     ready = anonymous()
-    with Peak(anonymous, _INTERVAL) as peak:
+    return {"imported_bytes": imported, "ready_bytes": ready, **_peak(work, anonymous, _INTERVAL)}
+
+
+def _peak(work: Callable[[], object], measure: Callable[[], int], interval: float) -> dict[str, Any]:
+    """Do some work; return the largest value of a measure meanwhile, and the number of its samples."""
+    found = {"peak_bytes": 0, "n_samples": 0}
+
+    def sample() -> None:
+        found["peak_bytes"] = max(found["peak_bytes"], measure())
+        found["n_samples"] += 1
+
+    with repeated(sample, interval):
         work()
-    return {"imported_bytes": imported, "ready_bytes": ready, "peak_bytes": peak.bytes, "n_samples": peak.n_samples}
+    return found
 
 
 if __name__ == "__main__":

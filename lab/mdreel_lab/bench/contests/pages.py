@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from mdreel_lab.bench.contests.cases import Case, Goal
 from mdreel_lab.bench.contests.rounds import ContestPoint, fastest, point_json, ratio
 from mdreel_lab.bench.data import System
 from mdreel_lab.bench.records import DONE, Kept, of_json, read_json, write_json, write_text
-from mdreel_lab.bench.table import WRITTEN, Table, machine, markdown, number
+from mdreel_lab.bench.table import VERDICTS, WRITTEN, Table, aim_of, machine, markdown, number
 
 Record = Kept[ContestPoint]
 Page = dict[str, Any]
@@ -18,19 +17,17 @@ Page = dict[str, Any]
 BEGIN = "<!-- speed-table:begin -->"
 END = "<!-- speed-table:end -->"
 
-_FAMILIES: Mapping[str, str] = MappingProxyType(
-    {
-        "mdreel-1": "mdreel",
-        "mdreel-2": "mdreel, 2 threads",
-        "mdanalysis": "MDAnalysis",
-        "mdanalysis-2": "MDAnalysis, 2 processes",
-        "mdtraj": "mdtraj",
-        "molly": "molly¹",
-        "xdrfile": "xdrfile¹",
-        "gmx": "gmx rms",
-        "cpptraj": "cpptraj",
-    }
-)
+_FAMILIES: Mapping[str, str] = {
+    "mdreel-1": "mdreel",
+    "mdreel-2": "mdreel, 2 threads",
+    "mdanalysis": "MDAnalysis",
+    "mdanalysis-2": "MDAnalysis, 2 processes",
+    "mdtraj": "mdtraj",
+    "molly": "molly¹",
+    "xdrfile": "xdrfile¹",
+    "gmx": "gmx rms",
+    "cpptraj": "cpptraj",
+}
 """Columns of the README's table."""
 
 _READERS = ("mdreel", "MDAnalysis", "mdtraj", "chemfiles", "molly")
@@ -41,7 +38,7 @@ _FLOORS = {"floor-pread": "reading the file", "floor-memcpy": "copying as many b
 def keep_case(
     place: Path, case: Case, system: System, n_frames: int, records: Sequence[Record], environment: dict[str, Any]
 ) -> None:
-    """Keep the records of a case, with its goals and what was made of them."""
+    """Keep the records of a case and the results of its goals."""
     path = system.trajectory(case.format)
     write_json(
         place,
@@ -87,11 +84,14 @@ def full(pages: Sequence[Page]) -> str:
     for page in pages:
         parts.append(f"## {page['title']}\n")
         if "records" in page:
-            parts += [_context(page), _contenders(page)]
-            if page["goals"]:
-                parts.append(_goals(page["goals"]))
+            data = page["data"]
+            size = f"{data['file']}, {data['n_frames']:,} frames, {data['n_bytes'] / 1e9:.2f} GB"
+            parts += [f"{size}; medians of {_n_rounds(page)}.\n", _contenders(page)]
+            found = [_spread(goal["ratio"]) if goal["ratio"] else "not measured" for goal in page["goals"]]
+            parts += [_goals("Goal", page["goals"], found)] if found else []
         else:
-            parts.append(_figures(page["figures"]))
+            found = [f"{figure['value']:.3g} {figure['unit']}" for figure in page["figures"]]
+            parts.append(_goals("", page["figures"], found))
         where = machine(page["environment"])
         parts.append("Run as above.\n" if where == said else f"{where}\n")
         said = where
@@ -113,12 +113,6 @@ def csv_of(pages: Sequence[Page]) -> str:
 
 def _n_rounds(page: Page) -> int:
     return max((len(kept.rounds) for kept in page["records"]), default=0)
-
-
-def _context(page: Page) -> str:
-    data = page["data"]
-    size = f"{data['file']}, {data['n_frames']:,} frames, {data['n_bytes'] / 1e9:.2f} GB"
-    return f"{size}; medians of {_n_rounds(page)}.\n"
 
 
 def _mine(page: Page) -> Record | None:
@@ -148,27 +142,11 @@ def _contenders(page: Page) -> str:
     return markdown(("", "cores", "µs a frame", f"time / time of {ours} (lowest to highest)"), rows, "lrrr")
 
 
-def _goals(goals: Sequence[dict[str, Any]]) -> str:
-    rows = []
-    for goal in goals:
-        found, verdict = "not measured", ""
-        if goal["ratio"]:
-            found, verdict = _spread(goal["ratio"]), "met" if goal["met"] else "**missed**"
-        rows.append((goal["text"], f"{'≥' if goal['at_least'] else '≤'} {goal['bound']:g}", found, verdict))
-    return markdown(("Goal", "aimed at", "measured", ""), rows, "lrrl")
-
-
-def _figures(figures: Sequence[dict[str, Any]]) -> str:
+def _goals(heading: str, goals: Sequence[dict[str, Any]], found: Sequence[str]) -> str:
     rows = [
-        (
-            one["text"],
-            f"≤ {one['bound']:g} {one['unit']}",
-            f"{one['value']:.3g} {one['unit']}",
-            "met" if one["met"] else "**missed**",
-        )
-        for one in figures
+        (goal["text"], aim_of(goal), text, VERDICTS[goal.get("met")]) for goal, text in zip(goals, found, strict=True)
     ]
-    return markdown(("", "aimed at", "measured", ""), rows, "lrrl")
+    return markdown((heading, "aimed at", "measured", ""), rows, "lrrl")
 
 
 def of_readme(pages: Sequence[Page]) -> str:
@@ -209,7 +187,7 @@ def of_formats(pages: Sequence[Page]) -> str:
 
 
 def _commits(pages: Sequence[Page]) -> str:
-    """Say of which commits a table is, where not all of it is of the first case's."""
+    """List the commits of cases that were measured at another commit than the first case."""
     first = pages[0]["environment"]["commit"]
     others = {page["title"]: page["environment"]["commit"] for page in pages[1:]}
     said = [f"{title}: {commit}" for title, commit in others.items() if commit != first]
@@ -241,7 +219,7 @@ def _spread(found: Mapping[str, float]) -> str:
 
 
 def insert(readme: Path, text: str) -> bool:
-    """Put a table between the markers of a README; return whether it has them."""
+    """Insert a table between the markers of a README; return whether it has the markers."""
     before, begin, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):

@@ -7,14 +7,13 @@ from typing import Any
 from mdreel_lab.bench.contests.cases import Contender
 from mdreel_lab.bench.contests.contenders import Entrant, program_of
 from mdreel_lab.bench.contests.pages import bounded
-from mdreel_lab.bench.contests.rounds import launch
-from mdreel_lab.bench.contests.settings import Settings
+from mdreel_lab.bench.contests.rounds import Settings, launch
 from mdreel_lab.bench.data import SELECTION, System
 from mdreel_lab.bench.processes import ProcessError
 
 REPEATS = 5
 BOUND = 1.0
-"""Of the time of a run, %."""
+"""Largest share of the time of a run, %."""
 
 
 def measure(settings: Settings) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Rounds: contenders in turn, each time in a fresh process, and ratios of the times of one round."""
+"""Rounds of contenders in turn, each in a fresh process, and ratios of the times of a round."""
 
 import json
 import os
+import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from mdreel_lab.bench.contests.contenders import Entrant
+from mdreel_lab.bench.data import System, make
 from mdreel_lab.bench.processes import ProcessError, child_environment, run_process
-from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, of_rounds
+from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept
 
 TIME_LIMIT = 3600.0
 """Seconds that one measurement may take."""
@@ -19,6 +21,34 @@ TOLERANCE = {"mean_rmsd": 2e-3, "last_rmsd": 2e-3, "last": 2e-2, "last_selected"
 """Largest deviation of results, Å: a PDB reference is rounded to 0.001 Å, an XTC position to 0.01 Å."""
 
 Log = Callable[[str], object]
+
+LONG_FRAMES = 500_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a run: folders, frames of each system, and rounds; if quick, everything is small."""
+
+    data: Path
+    results: Path
+    lengths: dict[str, int]
+    rounds: int
+    is_long: bool
+    is_quick: bool
+    log: Log
+
+    @property
+    def cache(self) -> Path:
+        """The folder of mdreel's index of frames."""
+        return self.data / "cache"
+
+    def long_frames(self, system: str) -> int:
+        """Return the frames of a long trajectory."""
+        return self.lengths[system] if self.is_quick else LONG_FRAMES
+
+    def make(self, system: str, form: str, n_frames: int = 0) -> System:
+        """Return a system with a trajectory of so many frames, or of those of its length."""
+        return make(system, n_frames or self.lengths[system], self.data, (form,))
 
 
 @dataclass(frozen=True)
@@ -51,11 +81,11 @@ class Run:
 
     @property
     def kind(self) -> str:
-        """Whose it is."""
+        """The kind of the contender, one of `cases.KINDS`."""
         return self.entrant.contender.kind
 
     def fail(self, problem: str, log: Log) -> None:
-        """Take it out."""
+        """Mark the contender as failed and discard its times."""
         self.status, self.problem = FAILED, problem
         self.seconds.clear()
         log(f"  FAILED {self.label}: {problem}")
@@ -67,7 +97,7 @@ class Run:
         if not self.seconds:
             return Kept(point, self.status, str(self.problem))
         found = {name: self.result[name] for name in TOLERANCE if name in self.result}
-        return Kept(point, DONE, "", of_rounds(self.seconds)["median"], {"rounds": self.seconds, **found})
+        return Kept(point, DONE, "", statistics.median(self.seconds), {"rounds": self.seconds, **found})
 
 
 def launch(entrant: Entrant, cache: Path) -> dict[str, Any]:
@@ -125,7 +155,7 @@ def _attempt(run: Run, cache: Path, log: Log) -> None:
 
 
 def _check(runs: Sequence[Run], n_frames: int, log: Log) -> None:
-    """Take out who did not do the same job: a fast wrong answer must not win."""
+    """Disqualify contenders with a different result: a fast wrong answer must not win."""
     done = [run for run in runs if run.seconds and run.kind != "floor"]
     problems: dict[int, str] = {}
     for name, tolerance in TOLERANCE.items():
@@ -160,7 +190,8 @@ def _distance(one: float | list[float], other: float | list[float]) -> float:
 
 def ratio(over: Kept[Any], under: Kept[Any]) -> dict[str, float]:
     """Divide the times of two contenders round by round; return the median ratio, the lowest and the highest."""
-    return of_rounds([a / b for a, b in zip(over.rounds, under.rounds, strict=True)])
+    ratios = [a / b for a, b in zip(over.rounds, under.rounds, strict=True)]
+    return {"median": statistics.median(ratios), "low": min(ratios), "high": max(ratios)}
 
 
 def fastest(records: Iterable[Kept[ContestPoint]]) -> Kept[ContestPoint] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mdreel_lab.bench.contests.pages import bounded
-from mdreel_lab.bench.contests.settings import Settings
+from mdreel_lab.bench.contests.rounds import Settings
 from mdreel_lab.bench.processes import ProcessError, run_process
 
 REPEATS = 20
@@ -27,25 +27,19 @@ print(time.perf_counter() - begin)
 def measure(settings: Settings) -> dict[str, Any]:
     """Measure how long mdreel takes to start, in fresh processes."""
     repeats = 2 if settings.is_quick else REPEATS
+    program = Path(sys.executable).with_name("mdreel")
+    if not program.exists():
+        raise ProcessError(f"{program} is not installed")
+    imported = [float(_run([sys.executable, "-c", _IMPORT])) for _ in range(repeats)]
+    helped = [_timed([str(program), "--help"]) for _ in range(repeats)]
     found = [
-        ("`import mdreel` beyond numpy", _import_seconds(repeats), IMPORT_BOUND),
-        ("`mdreel --help`", _help_seconds(repeats), HELP_BOUND),
+        ("`import mdreel` beyond numpy", statistics.median(imported), IMPORT_BOUND),
+        ("`mdreel --help`", statistics.median(helped), HELP_BOUND),
     ]
     for text, seconds in _workers_seconds(repeats).items():
         found.append((f"`mdreel rmsd` of 98 frames, {text} beyond serial", seconds, WORKERS_BOUND))
     figures = [bounded(text, value, bound, "s") for text, value, bound in found]
     return {"title": f"Start-up, medians of {repeats}", "figures": figures}
-
-
-def _import_seconds(repeats: int) -> float:
-    return statistics.median(float(_run([sys.executable, "-c", _IMPORT])) for _ in range(repeats))
-
-
-def _help_seconds(repeats: int) -> float:
-    program = Path(sys.executable).with_name("mdreel")
-    if not program.exists():
-        raise ProcessError(f"{program} is not installed")
-    return statistics.median(_timed([str(program), "--help"]) for _ in range(repeats))
 
 
 def _workers_seconds(repeats: int) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Being told of files: the kernel's inotify."""
+"""Notification about new files by inotify of the kernel."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ _EVENT = struct.Struct("iIII")
 
 
 class Arrivals:
-    """Tells of files that are renamed into a folder on a file system of this host."""
+    """Notifies of files that are renamed into a folder on a file system of this host."""
 
     def __init__(self, folder: Path) -> None:
         library = ctypes.CDLL(None, use_errno=True)

@@ -6,12 +6,11 @@ import secrets
 import socket
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Self
 
-from mdreel_lab.bench.exchange.work import PATIENCE, Work
+from mdreel_lab.bench.exchange.work import PATIENCE, Work, when_there
 
-_TRY_AGAIN_SECONDS = 0.02
 _TOKEN_SECONDS = 2.0
 _TOKEN_BYTES = 32
 _TOKEN_FILE = "barrier.token"  # noqa: S105 - its name
@@ -33,16 +32,16 @@ class Barrier:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def wait(self) -> None:
-        """Return when the other process has reached the barrier, too; raise a `RuntimeError` if it has ended."""
+        """Wait until the other process has reached the barrier; raise a `RuntimeError` if it has ended."""
         self.tell()
         self.hear()
 
     def tell(self) -> None:
-        """Let the other process know, without waiting for it."""
+        """Notify the other process without waiting for it."""
         self.socket.sendall(b"!")
 
     def hear(self) -> None:
-        """Return when the other process has told; raise a `RuntimeError` if it has ended."""
+        """Wait for a notification of the other process; raise a `RuntimeError` if it has ended."""
         if not self.socket.recv(1):
             raise RuntimeError("the other one of the pair has ended")
 
@@ -92,14 +91,9 @@ def _shows(connection: socket.socket, token: bytes) -> bool:
 
 
 def _connected(work: Work, port: int) -> socket.socket:
-    until = monotonic() + PATIENCE
-    while True:
-        try:
-            connection = socket.create_connection((work.address, port), timeout=1.0)
-            connection.sendall((work.folder / _TOKEN_FILE).read_bytes())
-        except OSError:
-            if monotonic() > until:
-                raise
-            sleep(_TRY_AGAIN_SECONDS)
-        else:
-            return connection
+    def connect() -> socket.socket:
+        connection = socket.create_connection((work.address, port), timeout=1.0)
+        connection.sendall((work.folder / _TOKEN_FILE).read_bytes())
+        return connection
+
+    return when_there(connect, OSError)

@@ -17,7 +17,7 @@ SOLUTIONS = (RING, STAGED, MANAGED, *FILES, SST, DYAD)
 """The solutions of scenarios."""
 
 ICEORYX, ZENOH, ZENOH_SHARED, REDIS, NATS, TCP = "iceoryx2", "zenoh", "zenoh-shared", "redis", "nats", "tcp"
-"""Those whose latency alone is measured."""
+"""Solutions whose latency alone is measured."""
 
 
 def synchronisations_of(solution: str) -> tuple[str, ...]:

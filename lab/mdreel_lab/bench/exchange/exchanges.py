@@ -1,5 +1,6 @@
-"""Exchanges: points of exchange are run, each with fresh processes, folders and channels."""
+"""Runner of points of exchange, each with fresh processes, folders and channels."""
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -9,21 +10,22 @@ from typing import Any
 
 from mdreel.errors import UnsupportedError
 from mdreel.execution.available_cores import available_processors
+from mdreel.timing.environment import environment_of, versions
 from mdreel_lab.bench.exchange.catalogue import MOOSEFS
 from mdreel_lab.bench.exchange.nodes import Nodes, folders_on
-from mdreel_lab.bench.exchange.pairs import Node, Pairs
+from mdreel_lab.bench.exchange.pairs import Node, run_pairs
 from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
 from mdreel_lab.bench.exchange.points import ExchangePoint
-from mdreel_lab.bench.exchange.profile import write_profile
+from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
 from mdreel_lab.bench.exchange.solutions.ways import WAYS
 from mdreel_lab.bench.exchange.work import Work, free_port
-from mdreel_lab.bench.records import DONE, Kept, place_of
+from mdreel_lab.bench.records import DONE, Kept, place_of, write_text
 
 _FAR_PORT = 17_500
 
 
 class Exchanges(ExitStack):
-    """Runs points of exchange on launched nodes, or on hosts that it makes and that are gone when ``with`` ends."""
+    """Runner of points of exchange on launched nodes, or on hosts that exist until ``with`` ends."""
 
     def __init__(self, folder: Path, data: Path, shared: Path | None, launched: Sequence[Node] = ()) -> None:
         super().__init__()
@@ -36,8 +38,6 @@ class Exchanges(ExitStack):
 
         Raise an `UnsupportedError` if it cannot run here, or a `RuntimeError` if a process fails.
         """
-        from mdreel.timing.environment import environment_of, versions
-
         placed = self._nodes.of(point)
         if point.solution == MOOSEFS:
             root, file_system = self._nodes.moosefs()
@@ -56,12 +56,11 @@ class Exchanges(ExitStack):
             nodes.append((producer, consumer))
             folders[producer] += [place, work.folder, Path(work.producer_memory)]
             folders[consumer] += [place, work.folder, Path(work.consumer_memory)]
-        if missing := WAYS[point.solution].missing(works[0]):
+        if missing := WAYS[point.solution][0].missing(works[0]):
             raise UnsupportedError(missing)
         with folders_on(folders, root):
             environment = environment_of([]) | {"versions": versions()}
-            with Pairs(works, nodes) as pairs:
-                seconds, found = pairs.run()
+            seconds, found = run_pairs(works, nodes)
         facts: dict[str, Any] = {
             "n_cores": available_processors(),
             "file_system": file_system,
@@ -70,12 +69,12 @@ class Exchanges(ExitStack):
             "period": point.period,
             "pairs": found,
         }
-        write_profile(place_of(self._folder, point).with_suffix(".cali.json"), str(point), found)
+        _write_profile(place_of(self._folder, point).with_suffix(".cali.json"), str(point), found)
         return Kept(point, DONE, "", seconds, facts, environment)
 
 
 def _work(point: ExchangePoint, number: int, place: Path, address: str) -> Work:
-    """Say what a pair has to do, in folders of its own."""
+    """Return the order of a pair, with folders of its own."""
     far = point.placement == "nodes"
     memory = [str(MEMORY / f"{place.name}-{number}-{side}") for side in ("producer", "consumer")]
     return Work(
@@ -92,3 +91,32 @@ def _work(point: ExchangePoint, number: int, place: Path, address: str) -> Work:
         port=_FAR_PORT + number if far else free_port(),
         far=far,
     )
+
+
+def _write_profile(path: Path, title: str, pairs: list[dict[str, Any]]) -> None:
+    """Write the regions of all processes as a profile in Caliper's split JSON, which Hatchet and Thicket read.
+
+    The producer of pair p is rank 2p, its consumer rank 2p + 1.
+    """
+    times = [pair[role]["regions"] for pair in pairs for role in (PRODUCE, CONSUME)]
+    paths = sorted({name for one in times for name in one})
+    numbers = {name: number for number, name in enumerate(paths)}
+    nodes = []
+    for name in paths:
+        above, _, label = name.rpartition("/")
+        nodes.append({"label": label, "column": "path"} | ({"parent": numbers[above]} if above else {}))
+    rows = []
+    for rank, one in enumerate(times):
+        for name, number in numbers.items():
+            several = one.get(name, [])
+            within = [sum(one[other]) for other in one if other.rpartition("/")[0] == name]
+            rows.append([number, rank, number, sum(several) - sum(within), sum(several), len(several)])
+    columns = ["Node order", "mpi.rank", "path", "time", "inclusive#sum#time.duration", "count"]
+    profile = {
+        "data": rows,
+        "columns": columns,
+        "column_metadata": [{"is_value": name != "path"} for name in columns],
+        "nodes": nodes,
+        "title": title,
+    }
+    write_text(path, json.dumps(profile) + "\n")

@@ -1,11 +1,14 @@
-"""Figures of exchange: what a frame takes either side, moving and idle, of each series; factors."""
-
-from __future__ import annotations
+"""Figures of exchange: times of a frame on either side, moving and idle, of each series; factors."""
 
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from mdreel.foundation.formatting import SECONDS, amount
 from mdreel.results.style import COLOURS, GRID, INK, STYLE
@@ -16,17 +19,14 @@ from mdreel_lab.bench.exchange.scenario import SIDES, Exchange
 from mdreel_lab.bench.exchange.tables import AXIS
 from mdreel_lab.bench.table import Table
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 _LEAST = 1e-7
-"""Where axes begin, s: what is less is nothing."""
+"""Least time that figures show, s."""
 
 _WRAP = 80
-"""So many letters of a claim go on a line."""
+"""Number of letters of a claim in a line."""
 
 _LONG_NAME = 30
+_MARKER: dict[str, Any] = {"markersize": 8, "markeredgewidth": 1.5}
 
 
 def times(scenario: Exchange, cells: Sequence[Cell]) -> Figure:
@@ -34,21 +34,20 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Figure:
 
     Where analyses wait, there is a panel for the time from one to the other, too.
     """
-    import matplotlib
-    from matplotlib.figure import Figure as NewFigure
-
     names = list(dict.fromkeys(cell.series for cell in cells))
     places = list(dict.fromkeys(cell.at for cell in cells))
     with matplotlib.rc_context(STYLE):
         height = 2.6 + len(names) * max(0.45, 0.17 * len(places))
-        figure = NewFigure(figsize=(14.0, height), layout="constrained")
+        figure = Figure(figsize=(14.0, height), layout="constrained")
         # Where analyses take as long as a period, they do not wait, and it says nothing.
         sides = SIDES if scenario.analysis < 1 else SIDES[:2]
         panels = figure.subplots(1, len(sides), sharey=True)
         for axes, side in zip(panels, sides, strict=True):
             for cell in cells:
                 _draw(axes, cell, side, names.index(cell.series), places.index(cell.at), len(places))
-            _over_time(axes)
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: amount(seconds, SECONDS)))
+            axes.set_xlabel("Time a frame")
             axes.set_title(side.capitalize(), loc="left")
             _rows(axes, len(names))
             for row in range(1, len(names)):
@@ -60,14 +59,10 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Figure:
 
 def factors(table: Table) -> Figure:
     """Draw factors: a row for each comparison that was made here, beside the published ones."""
-    import matplotlib
-    from matplotlib.figure import Figure as NewFigure
-    from matplotlib.ticker import FuncFormatter
-
     labels: list[str] = []
     headings: list[int] = []
     with matplotlib.rc_context(STYLE | {"ytick.labelsize": 13}):
-        figure = NewFigure(layout="constrained")
+        figure = Figure(layout="constrained")
         axes = figure.subplots()
         said = ""
         for _, text, source, *there, compared, side, least, most in table.rows:
@@ -92,23 +87,14 @@ def factors(table: Table) -> Figure:
         axes.set_xlabel("So many times as long")
         axes.axvline(1.0, color=INK, linewidth=1.0)
         _rows(axes, len(labels))
-        for colour, face, label in ((INK, "white", "published"), (COLOURS[0], COLOURS[0], "here")):
-            axes.plot([], [], "o", color=colour, markerfacecolor=face, markersize=8, markeredgewidth=1.5, label=label)
+        axes.plot([], [], "o", color=INK, markerfacecolor="white", **_MARKER, label="published")
+        axes.plot([], [], "o", color=COLOURS[0], **_MARKER, label="here")
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
 def _range(axes: Axes, ends: Sequence[Any], y: float, colour: str, face: str) -> None:
-    axes.plot(ends, [y] * len(ends), "o-", color=colour, markerfacecolor=face, markersize=8, markeredgewidth=1.5)
-
-
-def _over_time(axes: Axes) -> None:
-    """Let the x axis be one of orders of magnitude of time, with units."""
-    from matplotlib.ticker import FuncFormatter
-
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: amount(seconds, SECONDS)))
-    axes.set_xlabel("Time a frame")
+    axes.plot(ends, [y] * len(ends), "o-", color=colour, markerfacecolor=face, **_MARKER)
 
 
 def _rows(axes: Axes, n_rows: int) -> None:
@@ -145,7 +131,7 @@ def _draw(axes: Axes, cell: Cell, side: str, row: int, place: int, n_places: int
         mean, deviation = spread.mean, spread.deviation
         low = max(mean - deviation, 0.2 * mean)  # an axis of orders of magnitude has no place for less than nothing
         axes.plot([low, mean + deviation], [y, y], color=colour, linewidth=1.5)
-        axes.plot([mean], [y], marker, color=colour, markerfacecolor=face, markersize=8, markeredgewidth=1.5)
+        axes.plot([mean], [y], marker, color=colour, markerfacecolor=face, **_MARKER)
 
 
 def _legend(figure: Figure, axes: Axes, axis: str, places: Sequence[int | str]) -> None:

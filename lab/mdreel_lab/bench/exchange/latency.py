@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from mdreel.errors import UnsupportedError
 from mdreel_lab.bench.environment import REPOSITORY, versions_of
 from mdreel_lab.bench.exchange import catalogue as names
-from mdreel_lab.bench.exchange.latency_goals import goals_of
+from mdreel_lab.bench.exchange.latency_page import goals_of
 from mdreel_lab.bench.exchange.models import FRAMES
-from mdreel_lab.bench.exchange.pairs import Node, Pairs
+from mdreel_lab.bench.exchange.pairs import Node, run_pairs
 from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
 from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
 from mdreel_lab.bench.exchange.solutions.ways import WAYS
@@ -29,7 +28,7 @@ from mdreel_lab.bench.rigs.hosts import network_hosts, why_there_are_none
 
 N_PAIRS = 16
 N_ROUNDS = 5
-"""Of all solutions in turn, so that a drift of the machine hits them alike."""
+"""Rounds of all solutions in turn, so that a drift of the machine affects them alike."""
 
 AT_MOST = 15.0
 """Seconds of frames one by one: a slow solution has fewer of them."""
@@ -42,14 +41,12 @@ _PACKAGES = ("adios2", "eclipse-zenoh", "iceoryx2", "nats-py", "redis", "redisli
 
 # Number of atoms in the core's frames, bytes of an atom, slots of the ring (as many as 16 MiB hold, and at least 4, as
 # by default in Python), and frames that are measured.
-SYSTEMS: Mapping[str, tuple[int, int, int, int]] = MappingProxyType(
-    {
-        "jac": (23_558, 28, 25, 1000),
-        "stmv": (1_066_628, 28, 4, 100),
-        "jac-positions": (23_558, 12, 59, 1000),
-        "stmv-positions": (1_066_628, 12, 4, 100),
-    }
-)
+SYSTEMS: Mapping[str, tuple[int, int, int, int]] = {
+    "jac": (23_558, 28, 25, 1000),
+    "stmv": (1_066_628, 28, 4, 100),
+    "jac-positions": (23_558, 12, 59, 1000),
+    "stmv-positions": (1_066_628, 12, 4, 100),
+}
 _MODELS = {"jac": "jac-arrays", "stmv": "stmv-arrays"}
 
 Log = Callable[[str], object]
@@ -196,7 +193,7 @@ class _Bench:
             try:
                 with _folder(one.folder) as place:
                     work = replace(self._work(one, system, Path(place)), pace=ANSWERED, seconds=AT_MOST)
-                    if problem := WAYS[one.solution].missing(work):
+                    if problem := WAYS[one.solution][0].missing(work):
                         self.log(f"  skipped {one.label}: {problem}")
                         return Kept(one, LEFT_OUT, problem)
                     self.log(f"channels: {one.label}, {system}{', between two namespaces' * self.is_far}")
@@ -236,8 +233,7 @@ class _Bench:
         return kept
 
     def _run(self, works: Sequence[Work]) -> list[dict[str, Any]]:
-        with Pairs(works, [self.nodes] * len(works)) as pairs:
-            return pairs.run()[1]
+        return run_pairs(works, [self.nodes] * len(works))[1]
 
     def _failed(self, one: Contender, error: Exception) -> Kept[Contender]:
         self.log(f"  FAILED: {error}")

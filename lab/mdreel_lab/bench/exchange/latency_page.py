@@ -1,29 +1,73 @@
-"""The page of latency and throughput: goals, floors and all solutions."""
+"""The goals of latency and throughput, and their page with floors and all solutions."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from types import MappingProxyType
 from typing import Any
 
-from mdreel_lab.bench.exchange.latency_goals import fairness
 from mdreel_lab.bench.records import DONE
-from mdreel_lab.bench.table import WRITTEN, machine, markdown, number
+from mdreel_lab.bench.table import VERDICTS, WRITTEN, aim_of, machine, markdown, number
 
 PROOF = "crates/mdreel-channel/tests/channel_without_system_calls.rs"
 
-_MEASURES: Mapping[str, str] = MappingProxyType(
-    {
-        "copy": "floor: copying the frame, into as many buffers in turn",
-        "checksum": "floor: its checksum alone",
-        "publish": "publish, nobody waits",
-        "copy and wake-up": "floor: copying the frame, and waking a process with a futex",
-        "arrival": "publish to a process that waits, until it has the frame",
-        "publish to a sleeper": "of that, publishing",
-        "take": "taking a frame that is there, and giving it back",
-        "publish from Python": "from Python: publish, nobody waits",
-        "take from Python": "from Python: taking a frame that is there, and giving it back",
-    }
-)
+_MEASURES: Mapping[str, str] = {
+    "copy": "floor: copying the frame, into as many buffers in turn",
+    "checksum": "floor: its checksum alone",
+    "publish": "publish, nobody waits",
+    "copy and wake-up": "floor: copying the frame, and waking a process with a futex",
+    "arrival": "publish to a process that waits, until it has the frame",
+    "publish to a sleeper": "of that, publishing",
+    "take": "taking a frame that is there, and giving it back",
+    "publish from Python": "from Python: publish, nobody waits",
+    "take from Python": "from Python: taking a frame that is there, and giving it back",
+}
+
+
+_PUBLISH_FACTOR, _PUBLISH_BEYOND, _ARRIVAL_BEYOND, _TAKE = 1.5, 5.0, 60.0, 1.0
+_FAR_ARRIVAL, _FAR_SHARE, _FAIR = 1.5, 70.0, 0.8
+_OF = {"value": "median", "p99": "p99"}
+
+
+def goals_of(page: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the goals, each with the median that was measured, None where nothing was."""
+    core = page["core"].get("jac")
+    found: list[dict[str, Any]] = []
+
+    def add(text: str, bound: float, unit: str, value: Any, *, at_least: bool = False, **spread: Any) -> None:
+        met = None if value is None else value >= bound if at_least else value <= bound
+        goal = {"text": text, "bound": bound, "unit": unit, "value": value}
+        found.append(goal | {"at_least": at_least, "met": met} | spread)
+
+    def beyond(measure: str, factor: float) -> dict[str, Any]:
+        if not core:
+            return {"value": None}
+        return {which: core[measure][name] - factor * core["copy"]["median"] for which, name in _OF.items()}
+
+    text = f"JAC: publish beyond {_PUBLISH_FACTOR:g} times the copy"
+    add(text, _PUBLISH_BEYOND, "µs", **beyond("publish", _PUBLISH_FACTOR))
+    add("JAC: publish to a process that waits, beyond the copy", _ARRIVAL_BEYOND, "µs", **beyond("arrival", 1.0))
+    add("JAC: taking a frame that is there", _TAKE, "µs", **beyond("take", 0.0))
+    streamed = {kept.point.kind: kept.facts for kept in reversed(page["between_nodes"]) if kept.status == DONE}
+    ours, floor = streamed.get("ours"), streamed.get("floor")
+    nothing: dict[str, Any] = {"value": None}
+    far = {which: ours["jac"]["arrival"][name] / 1e3 for which, name in _OF.items()} if ours else nothing
+    add("JAC: to a process in another namespace", _FAR_ARRIVAL, "ms", **far)
+    share = nothing
+    if ours and floor:
+        rounds = zip(*(facts["stmv"]["gigabytes_per_second"] for facts in (ours, floor)), strict=True)
+        share = _of_rounds([100 * one / other for one, other in rounds])
+    add("STMV: of what TCP carries between the namespaces", _FAR_SHARE, "%", at_least=True, **share)
+    fair = _of_rounds(fairness(ours)) if ours else nothing
+    add(f"{page['n_pairs']} pairs at once: least of what comes, over most", _FAIR, "", at_least=True, **fair)
+    return found
+
+
+def fairness(facts: dict[str, Any]) -> list[float]:
+    """Return the least over the most of what came to each of several pairs, by round."""
+    return [min(shares) / max(shares) for shares in facts["at_once"]]
+
+
+def _of_rounds(values: Sequence[float]) -> dict[str, Any]:
+    return {"value": median(values), "lowest": min(values), "highest": max(values)}
 
 
 def full(page: dict[str, Any]) -> str:
@@ -52,9 +96,7 @@ def _goals(goals: Sequence[dict[str, Any]]) -> str:
         shown = [_figure(goal.get(name), goal["unit"]) for name in ("value", "p99")]
         if "lowest" in goal:
             shown[1] = f"{goal['lowest']:,.3g}–{_figure(goal['highest'], goal['unit'])}"
-        verdict = {None: "", True: "met", False: "**missed**"}[goal["met"]]
-        bound = f"{'≥' if goal['at_least'] else '≤'} {goal['bound']:g} {goal['unit']}".strip()
-        rows.append((goal["text"], bound, shown[0] or "not measured", shown[1], verdict))
+        rows.append((goal["text"], aim_of(goal), shown[0] or "not measured", shown[1], VERDICTS[goal["met"]]))
     return markdown(("Goal", "aimed at", "median", "99th percentile, or lowest to highest", ""), rows, "lrrrl")
 
 

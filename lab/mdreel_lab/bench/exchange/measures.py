@@ -1,4 +1,4 @@
-"""Measures of exchange: what a frame takes either side, made of the records alone."""
+"""Times of exchange for each frame on either side, computed from the records."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.exchange.points import ExchangePoint
-from mdreel_lab.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE, kind_of
+from mdreel_lab.bench.exchange.regions import CONSUME, IDLE, KINDS, MOVEMENT, PRODUCE
+from mdreel_lab.bench.measures import Spread
 from mdreel_lab.bench.records import DONE, Kept
-from mdreel_lab.bench.spread import Spread
 
 Record = Kept[ExchangePoint]
 
 ROLES = {"production": PRODUCE, "consumption": CONSUME}
 N_FIRST = 1
-"""So many frames of a pair do not count: whatever the solution, an analysis waits for the first for a whole period."""
+"""Number of first frames of a pair that do not count: the analysis waits a whole period for the first frame."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,12 @@ class Cell:
         """Mean over frames of the time of a frame, s, and the deviation between pairs and repeats.
 
         The side hand-over is the time from before a frame is put until the consumer has it, and NaN between nodes
-        whose clocks
-        are not the same. The kind is the part of it; by default both.
+        whose clocks are not the same. The kind is the part of it; by default both.
         """
         return Spread.of(float(values[N_FIRST:].mean()) for values in self._of_pairs(side, kind))
 
     def first(self, side: str) -> Spread:
-        """The same of the first frame alone, which `spread` leaves out."""
+        """Mean and deviation of the time of the first frame, which `spread` leaves out."""
         return Spread.of(float(values[0]) for values in self._of_pairs(side, None))
 
     def _of_pairs(self, side: str, kind: str | None) -> Iterable[NDArray[np.float64]]:
@@ -56,18 +55,15 @@ def time_of(pair: dict[str, Any], role: str, kind: str | None) -> NDArray[np.flo
     """Return what each frame of a pair took one of the two, s: moving, being idle, or both."""
     regions: dict[str, list[float]] = pair[role]["regions"]
     wanted = (MOVEMENT, IDLE) if kind is None else (kind,)
-    counted = [
-        times
-        for name, times in regions.items()
-        if name.split("/")[0] == role and name.count("/") == 1 and kind_of(name.split("/")) in wanted
-    ]
+    names = {f"{role}/{name}" for name, counts_as in KINDS.items() if counts_as in wanted}
+    counted = [times for name, times in regions.items() if name in names]
     n_frames = len(pair[role]["when"])
     found: NDArray[np.float64] = np.array(counted, np.float64).reshape(-1, n_frames).sum(axis=0)
     return found
 
 
 def cells_of(records: Sequence[Record], over: str) -> list[Cell]:
-    """Put the records of what was done into cells, in the order in which these first occur."""
+    """Group the records of completed points into cells, in order of first occurrence."""
     found: dict[tuple[str, int | str], Cell] = {}
     for kept in records:
         if kept.status == DONE:

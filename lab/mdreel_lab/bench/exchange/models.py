@@ -3,9 +3,8 @@
 Source: Lumsden et al. (2024), tables I and II.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 HEADER_BYTES = 48
 ATOM = np.dtype([("type", "<i4"), ("position", "<f8", (3,))])
-"""Of each atom, 28 bytes: the frame sizes of table I are these, and `HEADER_BYTES` before them."""
+"""Record of an atom, 28 bytes. A frame of table I consists of `HEADER_BYTES` and these records."""
 
 
 @dataclass(frozen=True)
@@ -35,25 +34,21 @@ class Model:
         return 12 * self.n_arrays * self.n_atoms or HEADER_BYTES + self.n_atoms * ATOM.itemsize
 
 
-MODELS: Mapping[str, Model] = MappingProxyType(
-    {
-        "jac": Model("JAC", 23_558, 1072.92, 880),
-        "apoa1": Model("ApoA1", 92_224, 358.22, 294),
-        "f1-atpase": Model("F1 ATPase", 327_506, 115.74, 92),
-        "stmv": Model("STMV", 1_066_628, 34.14, 28),
-    }
-)
+MODELS: dict[str, Model] = {
+    "jac": Model("JAC", 23_558, 1072.92, 880),
+    "apoa1": Model("ApoA1", 92_224, 358.22, 294),
+    "f1-atpase": Model("F1 ATPase", 327_506, 115.74, 92),
+    "stmv": Model("STMV", 1_066_628, 34.14, 28),
+}
 
 
 # 28 bytes an atom are no arrays of float32: positions and velocities of 24/28 as many atoms are as many bytes.
-FRAMES: Mapping[str, Model] = MappingProxyType(
-    {
-        "jac-arrays": Model("JAC, 644 KiB", 27_485, 0.0, 0, 2),
-        "stmv-arrays": Model("STMV, 28.5 MiB", 1_244_400, 0.0, 0, 2),
-        "jac-positions": Model("JAC, 276 KiB", 23_558, 0.0, 0, 1),
-        "stmv-positions": Model("STMV, 12.2 MiB", 1_066_628, 0.0, 0, 1),
-    }
-)
+FRAMES: dict[str, Model] = {
+    "jac-arrays": Model("JAC, 644 KiB", 27_485, 0.0, 0, 2),
+    "stmv-arrays": Model("STMV, 28.5 MiB", 1_244_400, 0.0, 0, 2),
+    "jac-positions": Model("JAC, 276 KiB", 23_558, 0.0, 0, 1),
+    "stmv-positions": Model("STMV, 12.2 MiB", 1_066_628, 0.0, 0, 1),
+}
 """Frames as arrays: positions and velocities, of as many bytes as the published frames, or positions alone."""
 
 
@@ -106,13 +101,13 @@ class SerialisedFrame:
             raise RuntimeError(f"{file.name}: expected {self.buffer.nbytes:,} bytes, and there are more or fewer")
 
     def show(self, parts: Sequence[NDArray[Any]]) -> None:
-        """Look at bytes where they lie, until `hide`; raise a `RuntimeError` if they are not as many."""
+        """Refer to bytes of others until `hide`; raise a `RuntimeError` if their number differs from the frame's."""
         if sum(part.nbytes for part in parts) != self.buffer.nbytes:
             raise RuntimeError(f"expected {self.buffer.nbytes:,} bytes, and there are more or fewer")
         self._words = [part.reshape(-1).view("<i4") for part in parts]
 
     def hide(self) -> None:
-        """No longer look at bytes of others."""
+        """Stop referring to bytes of others."""
         self._words = []
 
     def mark(self, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Nodes: where processes of pairs are. This machine, hosts that are made on it, or those that a launcher reaches."""
+"""Nodes of the processes of pairs: this machine, hosts made on it, or hosts that a launcher reaches."""
 
 import ipaddress
 import shlex
@@ -7,10 +7,10 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.available_cores import available_processors
@@ -22,10 +22,10 @@ from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
 from mdreel_lab.bench.rigs.moosefs import start_moosefs, why_there_is_none
 
 HOST = "{host}"
-"""What stands for the name of a host in the command of a launcher."""
+"""Placeholder for the name of a host in the command of a launcher."""
 
 MOST_PROCESSES_PER_CORE = 32
-"""They sleep most of the time; points with more on this machine are left out, and that is said."""
+"""The processes sleep most of the time. Points with more processes on this machine are left out, with a message."""
 
 _SERVERS = "servers"
 _PATIENCE = 120.0
@@ -42,7 +42,7 @@ class Placed:
 
 
 class Nodes(ExitStack):
-    """Has nodes for points, launched ones or hosts that it makes and that are gone when ``with`` ends."""
+    """Provider of nodes for points: launched nodes, or hosts that exist until ``with`` ends."""
 
     def __init__(self, data: Path, launched: Sequence[Node]) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Nodes(ExitStack):
         return Placed(several[:n_nodes], consumers, "namespaces of this machine")
 
     def moosefs(self) -> tuple[Path, str]:
-        """Return where the hosts have mounted a MooseFS, and its name; start it when it is first wanted.
+        """Return where the hosts have mounted a MooseFS, and its name; start it on the first call.
 
         Raise an `UnsupportedError` if it cannot be started.
         """
@@ -96,7 +96,7 @@ class Nodes(ExitStack):
         return Placed(several[:n_nodes], several[n_nodes:], said, are_apart=True)
 
     def _made(self, wanted: int) -> list[Host]:
-        """Return hosts, which are made when they are first wanted; one more is for servers."""
+        """Return hosts, which the first call creates, with one more for servers."""
         if len(self._hosts) <= wanted:
             if problem := why_there_are_none():
                 raise UnsupportedError(problem)
@@ -176,20 +176,16 @@ def folders_on(folders: Mapping[Node, Sequence[Path]], root: Path) -> Iterator[N
 
 
 def _problem_of(commands: Mapping[Node, Sequence[str]]) -> str:
-    """Run a command on each node, all at the same time; return what one has to say that fails."""
-    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    problems = []
-    with ExitStack() as stack:
-        begun = [
-            stack.enter_context(subprocess.Popen([*node.entrance, *words], text=True, **options))
-            for node, words in commands.items()
-        ]
-        for process in begun:
-            try:
-                _, said = process.communicate(timeout=_PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                problems.append(f"a node has not answered within {_PATIENCE:g} s")
-            else:
-                problems += [said.strip()] if process.returncode else []
-    return problems[0] if problems else ""
+    """Run a command on each node, all at the same time; return the message of one that fails, or an empty text."""
+
+    def run(node: Node, words: Sequence[str]) -> str:
+        command = [*node.entrance, *words]
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            return f"a node has not answered within {_PATIENCE:g} s"
+        return done.stderr.strip() if done.returncode else ""
+
+    with ThreadPoolExecutor(len(commands)) as pool:
+        problems = list(pool.map(run, commands.keys(), commands.values()))
+    return next(filter(None, problems), "")

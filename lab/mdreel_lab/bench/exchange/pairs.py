@@ -1,15 +1,15 @@
-"""Pairs: a producer and a consumer, started, set going together with others, and asked for what they have recorded."""
+"""Pairs of a producer and a consumer: their processes, and the records of these."""
 
 import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from select import select
 from time import monotonic
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from mdreel_lab.bench.exchange.process import PROBLEM, READY
 from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
@@ -42,7 +42,7 @@ class _Member:
         self._tell(work.to_json())
 
     def is_ready(self, patience: float) -> bool:
-        """Wait a moment for it; raise a `RuntimeError` if it has ended."""
+        """Return whether the process is ready within a timeout; raise a `RuntimeError` if it has ended."""
         assert self._process.stdout is not None
         if not select([self._process.stdout], [], [], patience)[0]:
             return False
@@ -60,7 +60,7 @@ class _Member:
             self._process.stdin.flush()
 
     def found(self, until: float) -> dict[str, Any]:
-        """Let it end, and return what it has recorded; raise a `RuntimeError` if it fails, or does not end in time."""
+        """Return the record of the process; raise a `RuntimeError` if it fails, or does not end in time."""
         try:
             output, _ = self._process.communicate(timeout=max(0.1, until - monotonic()))
         except subprocess.TimeoutExpired:
@@ -71,63 +71,49 @@ class _Member:
         return found
 
     def problem(self) -> str:
-        self.end()
+        end(self._process)
         self._errors.seek(0)
         said = self._errors.read().decode(errors="replace").strip().splitlines()
         ours = [line.removeprefix(PROBLEM) for line in said if line.startswith(PROBLEM)]
         last = [*said, *ours][-1:] or [f"exit code {self._process.returncode}"]
         return f"{self._name}: {last[0]}"
 
-    def end(self) -> None:
-        end(self._process)
-
     def close(self) -> None:
-        self.end()
+        end(self._process)
         for file in (self._process.stdin, self._process.stdout, self._errors):
             if file is not None and not file.closed:
                 file.close()
 
 
-class Pairs:
-    """Several pairs that do their work at the same time."""
+def run_pairs(works: Sequence[Work], nodes: Sequence[tuple[Node, Node]]) -> tuple[float, list[dict[str, Any]]]:
+    """Run pairs that do their work at the same time, each on the node of its producer and that of its consumer.
 
-    def __init__(self, works: Sequence[Work], nodes: Sequence[tuple[Node, Node]]) -> None:
-        self._works = works
-        self._nodes = nodes
-        self._members: list[tuple[_Member, _Member]] = []
-
-    def run(self) -> tuple[float, list[dict[str, Any]]]:
-        """Run them; return how long it took, s, and the records of ``produce`` and ``consume`` of each pair.
-
-        Raise a `RuntimeError` if one of them fails.
-        """
-        members = [member for pair in self._members for member in pair]
+    Return how long it took, s, and the records of ``produce`` and ``consume`` of each pair. Raise a `RuntimeError` if
+    one of them fails.
+    """
+    with ExitStack() as stack:
+        pairs: list[dict[str, _Member]] = []
+        for work, of_pair in zip(works, nodes, strict=True):
+            pairs.append({})
+            for role, node in zip((PRODUCE, CONSUME), of_pair, strict=True):
+                pairs[-1][role] = _Member(role, work, node.entrance)
+                stack.callback(pairs[-1][role].close)
+        members = [member for pair in pairs for member in pair.values()]
         _await(members)
         began = monotonic()
         for member in members:
             member.begin()
-        slowest = max(work.n_frames * (work.period + work.analysis) + work.seconds for work in self._works)
+        slowest = max(work.n_frames * (work.period + work.analysis) + work.seconds for work in works)
         until = began + 2 * slowest + PATIENCE
         # A consumer that has failed is why its producer waits.
-        found = [{CONSUME: member.found(until)} for _, member in self._members]
-        for one, (member, _) in zip(found, self._members, strict=True):
-            one[PRODUCE] = member.found(until)
+        found = [{CONSUME: pair[CONSUME].found(until)} for pair in pairs]
+        for one, pair in zip(found, pairs, strict=True):
+            one[PRODUCE] = pair[PRODUCE].found(until)
         return monotonic() - began, found
-
-    def __enter__(self) -> Self:
-        for work, (producer, consumer) in zip(self._works, self._nodes, strict=True):
-            pair = (_Member(PRODUCE, work, producer.entrance), _Member(CONSUME, work, consumer.entrance))
-            self._members.append(pair)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for pair in self._members:
-            for member in pair:
-                member.close()
 
 
 def _await(members: Sequence[_Member]) -> None:
-    """Return when all are ready: who waits for somebody that has failed does not say why."""
+    """Return when all processes are ready; raise the error of the first that has failed."""
     until, waiting = monotonic() + PATIENCE, list(members)
     while waiting:
         waiting = [member for member in waiting if not member.is_ready(_LOOK_SECONDS)]

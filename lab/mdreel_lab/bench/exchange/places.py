@@ -1,4 +1,4 @@
-"""Places: the file systems on which frames are exchanged, made where they are not there."""
+"""File systems for the exchange of frames, created where they are missing."""
 
 import os
 import subprocess
@@ -16,11 +16,11 @@ _MET_BY_FILE = ("sst",)
 """Solutions whose processes find each other by a file."""
 
 _XFS_BYTES = 16 << 30
-"""What the file of an XFS may grow to; it takes what is written."""
+"""Largest size of the sparse file with an XFS."""
 
 
 class Places(ExitStack):
-    """The folders of a run, each on its file system; file systems that were made are gone when ``with`` ends."""
+    """The folders of a run, each on its file system; created file systems exist until ``with`` ends."""
 
     def __init__(self, local: Path, shared: Path | None) -> None:
         super().__init__()

@@ -1,10 +1,10 @@
-"""Points of exchange: what one run of a scenario is, and all points of a scenario at a size."""
+"""Points of exchange: the runs of a scenario at a size."""
 
 from dataclasses import dataclass
 
 from mdreel_lab.bench.exchange.catalogue import OWN, synchronisations_of
 from mdreel_lab.bench.exchange.models import MODELS
-from mdreel_lab.bench.exchange.scenario import ALL, KIND, Exchange, Size, Way
+from mdreel_lab.bench.exchange.scenario import ALL, KIND, Exchange, Size
 from mdreel_lab.bench.records import key_of
 
 _SPOKEN = {
@@ -40,18 +40,18 @@ class ExchangePoint:
 
     @property
     def series(self) -> str:
-        """What points are called that differ from this in nothing but what is on the axis, and the repeat."""
+        """The name that points share if they differ only in the repeat and in their place on the axis."""
         ways = "" if self.synchronisation == OWN else f", {self.synchronisation}"
         return _SPOKEN[self.solution] + ways
 
     @property
     def period(self) -> float:
-        """How long the simulation computes a frame, s."""
+        """Time in which the simulation computes a frame, s."""
         return self.stride / MODELS[self.model].steps_per_second / self.speed
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes have producers, and how many have consumers."""
+        """Number of nodes with producers, which is also that of nodes with consumers."""
         return -(-self.n_pairs // self.pairs_per_node) if self.placement == "nodes" else 1
 
     @property
@@ -72,7 +72,12 @@ class ExchangePoint:
 
 def exchange_points_of(name: str, scenario: Exchange, size: Size) -> list[ExchangePoint]:
     """Return all points of a scenario, all of one repeat before the next."""
-    ways = [(solution, one) for way in scenario.way for solution in way.solution for one in _chosen(solution, way)]
+    ways = [
+        (solution, one)
+        for way in scenario.way
+        for solution in way.solution
+        for one in (synchronisations_of(solution) if ALL in way.synchronisation else way.synchronisation)
+    ]
     return [
         ExchangePoint(
             scenario=name,
@@ -94,7 +99,3 @@ def exchange_points_of(name: str, scenario: Exchange, size: Size) -> list[Exchan
         for stride in size.strides
         for solution, synchronisation in ways
     ]
-
-
-def _chosen(solution: str, way: Way) -> tuple[str, ...]:
-    return synchronisations_of(solution) if ALL in way.synchronisation else way.synchronisation

@@ -32,7 +32,7 @@ _LAST = 2**31 - 1
 
 
 def main() -> None:
-    """Take the role of the command line."""
+    """Run the role on the command line."""
     role, work = sys.argv[1], Work.of_json(sys.stdin.readline())
     try:
         found = produce(work) if role == PRODUCE else consume(work)
@@ -50,23 +50,23 @@ def produce(work: Work) -> dict[str, Any]:
     regions = Regions() if work.pace == PERIOD else NoRegions()
     frame = SerialisedFrame(work.molecule, seed=1)
     when, taken = [], []
-    with WAYS[work.solution].sender(work) as sender, _answers(work, listens=True) as answers:
+    with WAYS[work.solution][0](work, regions) as sender, _answers(work, listens=True) as answers:
         _await_begin(work, 0)
         for number in _due(work, answers):
             frame.mark(number)
             when.append(time.time_ns())
             with regions(PRODUCE):
-                sender.put(number, frame, regions)
+                sender.put(number, frame)
             taken.append(time.time_ns() - when[-1])
         if work.pace != PERIOD:
             frame.mark(_LAST)
-            sender.put(len(when), frame, regions)
+            sender.put(len(when), frame)
         sys.stdin.readline()  # frames may be on their way, and the sender has to stay until they are there
     return {"regions": regions.as_json(), "when": when, "put": taken}
 
 
 def _due(work: Work, answers: Barrier | None) -> Iterator[int]:
-    """Give the number of each frame when it is due."""
+    """Yield the number of each frame when it is due."""
     if work.pace == PERIOD:
         for number in range(work.n_frames):
             time.sleep(work.period)
@@ -91,18 +91,18 @@ def consume(work: Work) -> dict[str, Any]:
     regions = Regions() if work.pace == PERIOD else NoRegions()
     frame, when = SerialisedFrame(work.molecule), []
     last = () if work.pace == PERIOD else (_LAST,)
-    with WAYS[work.solution].receiver(work) as receiver, _answers(work, listens=False) as answers:
+    with WAYS[work.solution][1](work, regions) as receiver, _answers(work, listens=False) as answers:
         _await_begin(work, 1)
         for number in range(work.n_frames) if work.pace == PERIOD else count():
             with regions(CONSUME):
-                receiver.get(number, frame, regions)
+                receiver.get(number, frame)
             there = time.time_ns()
             is_last = frame.check(number, *last) == _LAST
             if not is_last:
                 when.append(there)
             if work.analysis:
                 time.sleep(work.analysis)
-            receiver.done(regions)
+            receiver.done()
             if is_last:
                 break
             if answers is not None:

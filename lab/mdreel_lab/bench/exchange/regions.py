@@ -1,28 +1,25 @@
-"""Regions: what a process did for each frame, as nested regions with their times, as Caliper would record them.
+"""Nested regions of the work of a process for each frame, with their times, as Caliper would record them.
 
 The names are those of the published call trees (Lumsden et al., 2024, figures 9 and 10).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from time import perf_counter_ns
-from types import MappingProxyType
 from typing import Any
 
 PRODUCE, CONSUME = "produce", "consume"
 
 MOVEMENT, IDLE = "movement", "idle"
 
-KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        "write_single_buf": MOVEMENT,
-        "read_single_buf": MOVEMENT,
-        "get_data": MOVEMENT,
-        "cons_store": MOVEMENT,
-        "explicit_sync": IDLE,
-        "fetch": IDLE,
-    }
-)
-"""What the time of a region counts as: bytes are moved, or somebody waits."""
+KINDS: Mapping[str, str] = {
+    "write_single_buf": MOVEMENT,
+    "read_single_buf": MOVEMENT,
+    "get_data": MOVEMENT,
+    "cons_store": MOVEMENT,
+    "explicit_sync": IDLE,
+    "fetch": IDLE,
+}
+"""The kind of time of a region: the process moves bytes, or it waits. Other regions count as neither."""
 
 
 class Regions:
@@ -54,11 +51,6 @@ class Regions:
     def as_json(self) -> dict[str, Any]:
         """Return the times with paths as texts."""
         return {"/".join(path): times for path, times in self.times.items()}
-
-
-def kind_of(path: Sequence[str]) -> str | None:
-    """Say what the time of a region counts as; None where regions within it say it, or where it counts as neither."""
-    return KINDS.get(path[-1])
 
 
 class NoRegions(Regions):

@@ -1,4 +1,4 @@
-"""Scenarios of exchange: which solutions carry which frames between how many pairs, and what was published of it."""
+"""Scenarios of exchange: solutions, frames, numbers of pairs, and published claims."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.exchange.regions import IDLE, MOVEMENT
 
 KIND = "exchange"
-"""What a file says in ``kind`` to be such a scenario."""
+"""The ``kind`` of such scenarios in their files."""
 
 PLACEMENTS = ("one-node", "nodes")
 AXES = ("pairs", "model", "stride")
@@ -23,7 +23,7 @@ ALL = "all"
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How large a scenario is run."""
+    """The size of the runs of a scenario."""
 
     frames: int = entry("Frames of each pair.", 128, least=2)
     pairs: tuple[int, ...] = entry("Numbers of pairs of a producer and a consumer.", (1,), least=1)
@@ -45,7 +45,7 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """How many times longer one series takes than another, and what was published of it."""
+    """A comparison of the times of two series, with the published ratio."""
 
     source: str = entry("Paper, and the figure.")
     text: str = entry("What was said.")
@@ -85,7 +85,7 @@ class Exchange:
 
 
 def problems_of(scenario: Exchange) -> list[str]:
-    """Say what does not go together."""
+    """Return messages about settings that contradict each other."""
     found = []
     for name in ("small", "full"):
         size = scenario.size(name)

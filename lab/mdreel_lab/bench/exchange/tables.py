@@ -1,4 +1,4 @@
-"""Tables of exchange: what a frame takes, factors beside published ones, and call trees."""
+"""Tables of exchange: times of a frame, factors beside published ones, and call trees."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ AXIS = {"pairs": "Pairs", "model": "Model", "stride": "Stride"}
 
 
 def times(scenario: Exchange, cells: Sequence[Cell]) -> Table:
-    """What a frame takes either side, by part."""
+    """Time of a frame on either side, by part."""
     columns = [(side, kind) for side in ("production", "consumption") for kind in (MOVEMENT, IDLE)]
     headings = [f"{side}, {kind} (ms){sign}" for side, kind in columns for sign in ("", " ±")]
     rows: list[tuple[Value, ...]] = []
@@ -28,7 +28,7 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Table:
 
 
 def factors(scenario: Exchange, cells: Sequence[Cell]) -> Table:
-    """How many times longer one takes than another, here and as published: a line for each that was measured."""
+    """Ratios of the times of two series, here and as published, with a line for each measured series."""
     rows: list[tuple[Value, ...]] = []
     for claim in scenario.claim:
         there = (min(claim.published), max(claim.published)) if claim.published else (math.nan, math.nan)
@@ -43,7 +43,7 @@ def factors(scenario: Exchange, cells: Sequence[Cell]) -> Table:
 
 
 def tree(scenario: Exchange, cells: Sequence[Cell]) -> Table:
-    """Call trees: what each region takes a frame, a column for each place."""
+    """Call trees: time of each region for a frame, with a column for each place."""
     places = list(dict.fromkeys(cell.at for cell in cells))
     found: dict[tuple[str, str], dict[int | str, float]] = {}
     for cell in cells:

@@ -9,12 +9,12 @@ from time import monotonic, sleep
 from typing import TypeVar
 
 from mdreel_lab.bench.exchange.models import FRAMES, MODELS, Model
-from mdreel_lab.bench.json_line import JsonLine
+from mdreel_lab.bench.records import JsonLine
 
 T = TypeVar("T")
 
 PATIENCE = 120.0
-"""How long a process waits for its partner, s."""
+"""Timeout of a process that waits for its partner, s."""
 
 PERIOD, ANSWERED, STREAM = "period", "answered", "stream"
 """Frames come periodically; each a moment after the consumer has taken the one before; or without a pause."""

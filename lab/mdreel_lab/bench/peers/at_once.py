@@ -3,8 +3,6 @@
 All but the first begin in the middle of the file, so that none finds in a shared cache what another has just read.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from multiprocessing import get_context

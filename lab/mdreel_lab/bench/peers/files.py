@@ -1,13 +1,12 @@
 """Programs that write trajectories, timed until their output is on the disk; and the RMSD of many segments."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -84,19 +83,17 @@ def prepare_chain(job: Job) -> Work:
     segments = [str(path) for path in written.paths]
     atoms = mda.Universe(job.topology).atoms[indices]
 
-    def mdreel() -> Series:
+    def mdreel() -> Any:
         from mdreel.analysis.rmsd import RMSD
 
         files = job.trajectory if job.way == "mdreel-file" else segments
-        series: Series = RMSD(atoms, trajectory=files).run(n_workers=1).results.rmsd[:, 2]
-        return series
+        return RMSD(atoms, trajectory=files).run(n_workers=1).results.rmsd[:, 2]
 
-    def mdanalysis() -> Series:
+    def mdanalysis() -> Any:
         from MDAnalysis.analysis.rms import RMSD
 
         atoms.universe.load_new(segments)
-        series: Series = RMSD(atoms).run().results.rmsd[:, 2]
-        return series
+        return RMSD(atoms).run().results.rmsd[:, 2]
 
     def mdtraj() -> Series:
         import mdtraj
@@ -110,7 +107,7 @@ def prepare_chain(job: Job) -> Work:
     elif job.way.startswith("mdreel"):
         mdreel()
 
-    def removed() -> Series:
+    def removed() -> Any:
         with folder:
             return work()
 

@@ -1,7 +1,5 @@
 """freud, for which MDAnalysis reads the trajectory, as its documentation does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import freud

@@ -1,7 +1,5 @@
 """GROMACS: a program for each analysis, whose start-up counts, as it does for its users."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -80,10 +78,6 @@ def _frames(job: Job) -> tuple[int, float]:
     return n_frames, second - first
 
 
-def _selected(job: Job) -> Indices:
-    return job.indices()
-
-
 def _protein(job: Job) -> Indices:
     import MDAnalysis as mda
 
@@ -118,10 +112,6 @@ def _squares(table: Any) -> float:
     return ANGSTROM_PER_NM**2 * float(table[:, 1].mean())
 
 
-def _largest(table: Any) -> float:
-    return ANGSTROM_PER_NM**2 * float(table[:10, 1].sum())
-
-
 _OF_EACH_OTHER = ("-ref", "group selection", "-sel", "group selection")
 _BINS = ("-rmax", str(ask.FARTHEST / ANGSTROM_PER_NM), "-bin", str(ask.FARTHEST / ANGSTROM_PER_NM / ask.N_BINS))
 _POINTS = ("-surface", "0", "-nopbc", "-probe", str(ask.PROBE / ANGSTROM_PER_NM), "-ndots", str(ask.N_SPHERE_POINTS))
@@ -130,9 +120,9 @@ _HYDROGEN_BOND = ("-r", "0.3", "-a", "20", "-nthreads", "1")
 
 PROGRAMS = {
     # Without -nopbc it would look for molecules broken over the box; -mw no gives every atom the same weight.
-    "rmsd": Program("rms", ("-fit", "rot+trans", "-mw", "no", "-nopbc"), _selected, _second),
-    "rmsf": Program("rmsf", ("-nofit",), _selected, _second),
-    "rmsf-superposed": Program("rmsf", (), _selected, _second),
+    "rmsd": Program("rms", ("-fit", "rot+trans", "-mw", "no", "-nopbc"), Job.indices, _second),
+    "rmsf": Program("rmsf", ("-nofit",), Job.indices, _second),
+    "rmsf-superposed": Program("rmsf", (), Job.indices, _second),
     "rg": Program("gyrate", (), _protein, _second),
     # The distribution is all that it writes: as a table of 426 angles a frame it takes much longer.
     "dihedrals": Program("angle", ("-type", "dihedral"), _quadruples, _of_distribution, 5e-3, None, "-od"),
@@ -140,11 +130,13 @@ PROGRAMS = {
     "rdf": Program(
         "rdf", (*_OF_EACH_OTHER, *_BINS), lambda job: job.select(ask.OXYGEN), lambda table: table[1:, 1].mean(), 2e-2
     ),
-    "pca": Program("covar", ("-nofit", "-nopbc"), _selected, _largest),
+    "pca": Program(
+        "covar", ("-nofit", "-nopbc"), Job.indices, lambda table: ANGSTROM_PER_NM**2 * float(table[:10, 1].sum())
+    ),
     # The points on its spheres are others.
     "sasa": Program("sasa", _POINTS, _protein, _squares, within=1e-2),
     # It undoes jumps, as its -nopbc ends in a segmentation fault: it has no part in "msd", where water jumps.
-    "msd-protein": Program("msd", _EACH_LAG, _selected, _squares),
+    "msd-protein": Program("msd", _EACH_LAG, Job.indices, _squares),
     # Its angle is at the donor: 20 degrees there are 150 at the hydrogen of a bond of 2.8 Å.
     "hbonds": Program(
         "hbond",

@@ -1,17 +1,15 @@
 """Jobs of contenders, and the results by which a job is proven to be done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel_lab.bench.json_line import JsonLine
+from mdreel_lab.bench.records import JsonLine
 
 ANGSTROM_PER_NM = 10.0
 
@@ -76,7 +74,7 @@ class Read:
     last: tuple[float, float, float]
 
     @classmethod
-    def of(cls, n_frames: int, last: NDArray[np.floating[Any]], unit: float = 1.0) -> Read:
+    def of(cls, n_frames: int, last: NDArray[np.floating[Any]], unit: float = 1.0) -> Self:
         """Return the proof, given the positions of the last frame in a unit of so many Å."""
         x, y, z = last[0] * unit
         return cls(n_frames, len(last), (float(x), float(y), float(z)))

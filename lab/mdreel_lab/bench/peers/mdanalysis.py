@@ -1,7 +1,5 @@
 """MDAnalysis: its own class of each analysis, serial or on a backend; reading; and static blocks with Dask over it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -29,12 +27,11 @@ def prepare(job: Job) -> Work:
     if job.what.startswith("read"):
         return _reading(universe, job)
 
-    def rmsd() -> Series:
+    def rmsd() -> Any:
         from MDAnalysis.analysis.rms import RMSD
 
         universe.load_new(job.trajectory)
-        series: Series = _run(RMSD(universe.atoms[indices]), job).results.rmsd[:, 2]
-        return series
+        return _run(RMSD(universe.atoms[indices]), job).results.rmsd[:, 2]
 
     def analyse() -> Found:
         universe.load_new(job.trajectory)
@@ -92,7 +89,7 @@ def _static_blocks(job: Job) -> Work:
     compute: Any = dask.compute  # type: ignore[attr-defined]
     universe = mda.Universe(job.topology)
 
-    def rmsd() -> Series:
+    def rmsd() -> Any:
         universe.load_new(job.trajectory)
         reference = universe.atoms[job.indices()].positions
         edges = np.linspace(0, universe.trajectory.n_frames, job.n_workers + 1).astype(int).tolist()

@@ -1,7 +1,5 @@
 """mdreel: the RMSD on every backend, reading alone, and every analysis."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -113,9 +111,8 @@ def _rmsd(job: Job) -> Work:
         # It lasts as long as this process.
         backend = Dask(client=Client(ExitStack().enter_context(local_cluster(job.n_workers))))
 
-    def rmsd() -> Series:
-        series: Series = analysis.run(backend=backend, n_workers=job.n_workers).results.rmsd[:, 2]
-        return series
+    def rmsd() -> Any:
+        return analysis.run(backend=backend, n_workers=job.n_workers).results.rmsd[:, 2]
 
     if job.way != "mpi":
         return rmsd

@@ -1,7 +1,5 @@
 """mdtraj: its analyses on chunks of the atoms that each needs; reading; and the RMSD in a pool of processes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from multiprocessing import get_context
@@ -66,7 +64,7 @@ def _iterload(topology: Any, job: Job, indices: Indices) -> Series:
 
 
 def _pool(topology: Any, job: Job, indices: Indices) -> Series:
-    """Have each process of a pool go through its share of the frames with ``iterload``."""
+    """Share the frames among the processes of a pool, which read them with ``iterload``."""
     reference = mdtraj.load_frame(job.trajectory, 0, top=topology, atom_indices=indices)
     with mdtraj.open(job.trajectory) as file:
         n_frames = len(file)

@@ -26,12 +26,12 @@ PROGRAMS = {
 
 
 def run_job(program: str, job: Job) -> dict[str, Any]:
-    """Have a program do a job; return the time and the proof."""
+    """Run a job with a program; return its time and proof."""
     return report_of(resolve_name(f"mdreel_lab.bench.peers.{PROGRAMS[program]}"), job)
 
 
 def main() -> None:
-    """Do the job named on the command line; of several ranks of MPI, the first prints."""
+    """Run the job on the command line; of several ranks of MPI, the first prints."""
     warnings.simplefilter("ignore")
     report = run_job(sys.argv[1], Job.of_json(sys.argv[2]))
     if int(os.environ.get("PMI_RANK", "0")) == 0:

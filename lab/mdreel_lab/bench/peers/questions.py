@@ -1,7 +1,5 @@
 """Settings of the analyses that every library is given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -21,24 +19,24 @@ OF_PROTEIN: dict[str, Any] = {
 """Hydrogen bonds of a protein without water; donors are the atoms bonded to these hydrogens."""
 
 N_BINS, FARTHEST = 100, 10.0
-"""Of radial distributions: bins, and the distance where they end, Å."""
+"""Number of bins of radial distributions, and their largest distance, Å."""
 
 SALT_BRIDGES = ("resname ARG LYS and name NH* NZ", "resname ASP GLU and name OE* OD*")
 SALT_BRIDGE = 6.0
 """The charged atoms whose native contacts are counted, and their distance, Å."""
 
 PROBE, N_SPHERE_POINTS = 1.4, 960
-"""Of surfaces: the radius of the probe, Å, and points on the sphere around each atom."""
+"""Radius of the probe of surfaces, Å, and number of points on the sphere around each atom."""
 
 CHARGES = {"OW": -0.82, "HW1": 0.41, "HW2": 0.41}
-"""Of water (SPC), e: the topology of the benchmark has none."""
+"""Charges of water (SPC), e, which the topology of the benchmark does not contain."""
 
 SLAB = 0.5
 """Width of the bins of profiles, Å."""
 
 
 def charge(universe: Any) -> Any:
-    """Give water its charges, and return it."""
+    """Add the charges of water and return its atoms."""
     universe.add_TopologyAttr("charges", [CHARGES.get(name, 0.0) for name in universe.atoms.names])
     return universe.select_atoms("resname SOL")
 

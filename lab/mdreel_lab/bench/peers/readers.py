@@ -1,14 +1,13 @@
 """Programs with one job only: chemfiles, which reads whole frames, and ``cpptraj``, run as a program."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from mdreel_lab.bench.peers.job import Job, Read, Series, Work
+from mdreel_lab.bench.peers.job import Job, Read, Work
 
 
 def prepare_chemfiles(job: Job) -> Work:
@@ -35,10 +34,9 @@ def prepare_cpptraj(job: Job) -> Work:
     atoms = ",".join(str(number + 1) for number in job.indices())
     script.write_text(f"parm {job.reference}\ntrajin {job.trajectory}\nrms first @{atoms} out {output} noheader\nrun\n")
 
-    def rmsd() -> Series:
+    def rmsd() -> Any:
         with folder:
             subprocess.run(["cpptraj", "-i", str(script)], check=True, capture_output=True)
-            series: Series = np.loadtxt(output)[:, 1]
-            return series
+            return np.loadtxt(output)[:, 1]
 
     return rmsd

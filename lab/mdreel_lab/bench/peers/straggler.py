@@ -3,16 +3,15 @@
 The kernel's quotas (control groups, as root) slow it equally for every schedule.
 """
 
-from __future__ import annotations
-
 import os
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from mdreel_lab.bench.peers.job import Job, Series, Work
+from mdreel_lab.bench.peers.job import Job, Work
+from mdreel_lab.bench.processes import processes_by_parent, repeated
 
 GROUPS = Path("/sys/fs/cgroup/cpu")
 PERIOD_US = 20_000
@@ -32,42 +31,33 @@ def prepare(job: Job) -> Work:
     executor = Processes(job.n_workers, "static" if way == "static" else "demand")
     n_parts = 3 * job.n_workers if way == "oversubscribed" else None
 
-    def rmsd() -> Series:
+    def rmsd() -> Any:
         with limited(slowed == "slowed"):
             analysis = RMSD(atoms, trajectory=[job.trajectory] * job.n_times).run(backend=executor, n_parts=n_parts)
-        series: Series = analysis.results.rmsd[:, 2]
-        return series
+        return analysis.results.rmsd[:, 2]
 
     return rmsd
 
 
 @contextmanager
 def limited(is_one_slowed: bool) -> Iterator[None]:
-    """Give each worker process its share of a core, the first of them less, as they come."""
-    ended = threading.Event()
-    folders: list[Path] = []
+    """Limit each new worker process to its share of a core, and the first to less."""
+    folders: dict[str, Path] = {}
 
-    def watch() -> None:
-        seen: set[str] = set()
-        while not ended.is_set():
-            for process in sorted(workers() - seen, key=int):
-                quota = SLOWED_QUOTA_US if is_one_slowed and not seen else QUOTA_US
-                folders.append(GROUPS / f"mdreel-{os.getpid()}-{len(seen)}")
-                folders[-1].mkdir()
-                (folders[-1] / "cpu.cfs_period_us").write_text(str(PERIOD_US))
-                (folders[-1] / "cpu.cfs_quota_us").write_text(str(quota))
-                (folders[-1] / "cgroup.procs").write_text(process)
-                seen.add(process)
-            time.sleep(0.005)
+    def limit() -> None:
+        for process in sorted(workers() - {*folders}, key=int):
+            quota = SLOWED_QUOTA_US if is_one_slowed and not folders else QUOTA_US
+            folder = folders[process] = GROUPS / f"mdreel-{os.getpid()}-{len(folders)}"
+            folder.mkdir()
+            (folder / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+            (folder / "cpu.cfs_quota_us").write_text(str(quota))
+            (folder / "cgroup.procs").write_text(process)
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
     try:
-        yield
+        with repeated(limit, 0.005):
+            yield
     finally:
-        ended.set()
-        watcher.join()
-        for folder in folders:
+        for folder in folders.values():
             for _ in range(100):
                 with suppress(OSError):
                     folder.rmdir()
@@ -78,9 +68,8 @@ def limited(is_one_slowed: bool) -> Iterator[None]:
 def workers() -> set[str]:
     """Return the worker processes of this one."""
     found = set()
-    for path in Path("/proc").glob("[0-9]*"):
+    for process in processes_by_parent().get(str(os.getpid()), ()):
         with suppress(OSError):
-            parent = (path / "stat").read_text().rsplit(")", 1)[1].split()[1]
-            if int(parent) == os.getpid() and b"process_worker" in (path / "cmdline").read_bytes():
-                found.add(path.name)
+            if b"process_worker" in Path("/proc", process, "cmdline").read_bytes():
+                found.add(process)
     return found

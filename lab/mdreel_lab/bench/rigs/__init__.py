@@ -1,1 +1,1 @@
-"""Rigs: hosts on one machine, and file systems of theirs."""
+"""Hosts made on one machine, and their file systems."""

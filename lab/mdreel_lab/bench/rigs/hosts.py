@@ -2,7 +2,8 @@
 
 They are joined by a bridge that has a namespace of its own too, so that no interface, address or name of a cluster is
 seen from outside, and none can be in the way of another cluster. All processes are in a process namespace whose first
-process ends with a pipe from here: whatever ends a test, also SIGKILL, the kernel ends them, and the rest with them.
+process ends with a pipe from here: the kernel ends them and removes the namespaces
+however a test ends, also after SIGKILL.
 """
 
 import shutil
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 IN_TIME = ("timeout", "--signal=KILL", "120")
-"""Before a command: what hangs is killed, also where who has started it cannot."""
+"""Prefix of commands that kills hanging processes, also those that this process may not kill."""
 
 _PROGRAMS = ("ip", "nsenter", "unshare")
 _NAMESPACES = "--net --uts --mount --time"
@@ -59,7 +60,7 @@ exec nsenter --target=$(cat $(dirname $0)/$host) {_NAMESPACES} -- sh -c "$*"
 
 
 def why_there_are_none() -> str | None:
-    """Say why no hosts can be made here; None if they can."""
+    """Return why no hosts can be made here, or None if they can."""
     missing = [program for program in _PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"hosts with a network of their own need {', '.join(missing)} (Debian: iproute2, util-linux)"
@@ -92,7 +93,7 @@ class Host:
 
     @contextmanager
     def hiding(self, folder: Path) -> Iterator[None]:
-        """Let this host, and no other, see nothing in a folder."""
+        """Hide the content of a folder from this host alone."""
         self.run("mount", "-t", "tmpfs", "tmpfs", folder, check=True)
         try:
             yield
@@ -102,7 +103,7 @@ class Host:
 
 @contextmanager
 def network_hosts(names: Sequence[str], folder: Path) -> Iterator[list[Host]]:
-    """Make hosts that see the same files, with monotonic clocks that are days apart; a folder gets what they need."""
+    """Make hosts that see the same files, with monotonic clocks that are days apart; put their files into a folder."""
     (folder / "hosts").write_text("127.0.0.1 localhost\n")
     remote_shell = folder / "remote-shell"
     remote_shell.write_text(_REMOTE_SHELL)

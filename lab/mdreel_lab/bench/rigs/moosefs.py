@@ -48,11 +48,11 @@ CSSERV_LISTEN_PORT = {port}
 """
 
 _NO_FILES = "MFSM NEW"
-"""What a master reads that begins with nothing."""
+"""Metadata file of a master without files."""
 
 
 def why_there_is_none() -> str | None:
-    """Say why no MooseFS can be started here; None if it can, where there are hosts."""
+    """Return why no MooseFS can be started on hosts here, or None if it can."""
     missing = [program for program in _PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"MooseFS needs {', '.join(missing)} (Debian: {_PACKAGES})"
@@ -66,8 +66,8 @@ def start_moosefs(servers: Host, clients: Sequence[Host], folder: Path, state: P
 
     The address of the servers must not be that of a loopback: masters refuse such chunk servers. The folder, where
     clients mount it, and that of the servers' state are empty; the latter is in use until the hosts have ended. Servers
-    and mounts end with their hosts, however these end. There is one copy of each file, and what is removed is gone: by
-    default it is kept for a day.
+    and mounts end with their hosts, however these end. There is one copy of each file. Removed files are deleted at
+    once: by default MooseFS keeps them for a day.
 
     Raise an `UnsupportedError` if it cannot be started.
     """
@@ -109,7 +109,7 @@ def _await_space(client: Host, folder: Path) -> None:
 
 
 def _do(host: Host, *words: str) -> str:
-    """Run a command; return what it says."""
+    """Run a command and return its output; raise an `UnsupportedError` if it fails."""
     done = host.run(*words)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()

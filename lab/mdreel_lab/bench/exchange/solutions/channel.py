@@ -15,7 +15,6 @@ from mdreel.live.channels.staging import Staging
 from mdreel.live.producers.producer import Producer
 from mdreel_lab.bench.exchange.catalogue import STAGED
 from mdreel_lab.bench.exchange.models import HEADER_BYTES, SerialisedFrame
-from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side
 from mdreel_lab.bench.exchange.work import PATIENCE, PERIOD, Work
 from mdreel_lab.bench.processes import end
@@ -23,13 +22,13 @@ from mdreel_lab.bench.processes import end
 _LOOK_AGAIN_SECONDS = 1e-4
 
 
-def missing(work: Work) -> str:
-    """Say what is not there."""
-    return "the package eclipse-zenoh is not installed" if work.far and find_spec("zenoh") is None else ""
-
-
 class Sender(Side):
     """Publishes frames on a channel of its own host, which is served if the consumer is on another one."""
+
+    @classmethod
+    def missing(cls, work: Work) -> str:
+        """Return a message about missing software or settings, or an empty text."""
+        return "the package eclipse-zenoh is not installed" if work.far and find_spec("zenoh") is None else ""
 
     def open(self) -> None:
         """Make the channel."""
@@ -41,16 +40,16 @@ class Sender(Side):
         kept: dict[str, Any] = {"velocities": n_arrays > 1} if n_arrays else {"dtype": "type and float64"}
         timeout, place = 0.0 if work.pace == PERIOD else PATIENCE, Path(work.producer_memory, "channel")
         producer = Producer(place, work.molecule.n_atoms, timeout=timeout, staging=staging, stride=1, **kept)
-        self._producer = self.stack.enter_context(producer)
+        self._producer = self.enter_context(producer)
         if work.far:
             words = ("--listen", _endpoint(work), "--without-authentication")
-            self.stack.callback(end, _started("serve", str(self._producer.path), *words))
+            self.callback(end, _started("serve", str(self._producer.path), *words))
         # A server may start more slowly than the first frames follow one another, and a pace without periods
         # gives the consumer no pause in which to join: both would miss frames.
         if work.far or work.pace != PERIOD:
             self._producer.await_consumers(timeout=PATIENCE)
 
-    def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def put(self, number: int, frame: SerialisedFrame) -> None:
         """Publish one; waiting for room in the ring is idle time."""
         if frame.arrays is not None:
             velocities = frame.arrays[1] if len(frame.arrays) > 1 else None
@@ -65,25 +64,25 @@ class Sender(Side):
                 sleep(_LOOK_AGAIN_SECONDS)
             else:
                 break
-        regions.add("write_single_buf", perf_counter() - tried)
-        regions.add("explicit_sync", tried - began)
+        self.regions.add("write_single_buf", perf_counter() - tried)
+        self.regions.add("explicit_sync", tried - began)
 
 
 class Receiver(Side):
-    """Takes frames of the channel, or of the one into which it is relayed; copies records, as other solutions do."""
+    """Takes frames of the channel or of its relayed copy, and copies records, as other solutions do."""
 
     def open(self) -> None:
         """Wait for the channel."""
         place = Path(self.work.consumer_memory, "channel")
         if self.work.far:
             words = (_endpoint(self.work), "channel", "--as", str(place), "--wait", f"{PATIENCE:g}")
-            self.stack.callback(end, _started("relay", *words))
-        self._consumer = self.stack.enter_context(Consumer(place, timeout=PATIENCE, wait=PATIENCE))
+            self.callback(end, _started("relay", *words))
+        self._consumer = self.enter_context(Consumer(place, timeout=PATIENCE, wait=PATIENCE))
         self._shown: SerialisedFrame | None = None
 
-    def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def get(self, number: int, frame: SerialisedFrame) -> None:
         """Wait for one; arrays are used where they lie."""
-        with regions("fetch"):
+        with self.regions("fetch"):
             came = self._consumer.next()
         if frame.arrays is not None and came is not None:
             self._shown = frame
@@ -91,10 +90,10 @@ class Receiver(Side):
             return
         if came is None or came.atoms is None:
             raise RuntimeError("the channel has ended, or has no atoms")
-        with regions("read_single_buf"):
+        with self.regions("read_single_buf"):
             frame.buffer[HEADER_BYTES:] = came.atoms.view(np.uint8)  # as numbers they would be copied one by one
 
-    def done(self, regions: Regions) -> None:
+    def done(self) -> None:
         """Give the frame back."""
         if self._shown is not None:
             self._shown.hide()

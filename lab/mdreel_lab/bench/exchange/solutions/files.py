@@ -1,8 +1,9 @@
-"""Files on a file system, a file for each frame, and four ways of knowing that it is there.
+"""Files on a file system, one for each frame, with four ways of synchronising.
 
-``barrier-serialised`` is the published one: the analysis begins when the frame is written, and the simulation goes on
-when it was analysed. ``barrier-pipelined`` lets the simulation go on at once. In both the file is written under its
-name. With ``polling`` and ``inotify`` it is renamed when it is whole; who waits looks each millisecond, or is told.
+``barrier-serialised`` is the published way: the analysis begins when the producer has written the frame, and the
+simulation continues when the frame has been analysed. With ``barrier-pipelined`` the simulation continues at once. In
+both ways the producer writes the file under its final name. With ``polling`` and ``inotify`` the producer renames the
+complete file. The consumer polls each millisecond, or inotify notifies it.
 """
 
 from pathlib import Path
@@ -12,22 +13,10 @@ from mdreel_lab.bench.exchange.arrivals import Arrivals
 from mdreel_lab.bench.exchange.barrier import Barrier
 from mdreel_lab.bench.exchange.catalogue import INOTIFY, LOCAL, PIPELINED, POLLING, SERIALISED, XFS
 from mdreel_lab.bench.exchange.models import SerialisedFrame
-from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side
 from mdreel_lab.bench.exchange.work import PATIENCE, Work
 
 POLL_SECONDS = 0.001
-
-_OF_ONE_NODE = (LOCAL, XFS)
-
-
-def missing(work: Work) -> str:
-    """Say what is not there."""
-    if work.far and work.solution in _OF_ONE_NODE:
-        return "files on this file system are seen on one node only"
-    if work.far and work.synchronisation == INOTIFY:
-        return "inotify tells of what is done on its own node, and of nothing that another one does"
-    return ""
 
 
 def _path(work: Work, number: int) -> Path:
@@ -37,26 +26,35 @@ def _path(work: Work, number: int) -> Path:
 class Sender(Side):
     """Writes a file for each frame."""
 
+    @classmethod
+    def missing(cls, work: Work) -> str:
+        """Return a message about missing software or settings, or an empty text."""
+        if work.far and work.solution in (LOCAL, XFS):
+            return "files on this file system are seen on one node only"
+        if work.far and work.synchronisation == INOTIFY:
+            return "inotify tells of what is done on its own node, and of nothing that another one does"
+        return ""
+
     def open(self) -> None:
-        """Meet the consumer at a barrier, if there is one."""
+        """Connect to the consumer, if the way of synchronising has a barrier."""
         self._renames = self.work.synchronisation in (POLLING, INOTIFY)
         if not self._renames:
-            self._barrier = self.stack.enter_context(Barrier(self.work, listens=True))
+            self._barrier = self.enter_context(Barrier(self.work, listens=True))
 
-    def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def put(self, number: int, frame: SerialisedFrame) -> None:
         """Write one; return when the consumer knows, and if the two are serialised, has analysed it."""
         path = _path(self.work, number)
-        with regions("write_single_buf"):
+        with self.regions("write_single_buf"):
             part = path.with_suffix(".part") if self._renames else path
             with part.open("wb", buffering=0) as file:
                 frame.write_to(file)
             if self._renames:
                 part.rename(path)
         if not self._renames:
-            with regions("explicit_sync"):
+            with self.regions("explicit_sync"):
                 self._barrier.wait()
             if self.work.synchronisation == SERIALISED:
-                with regions("await_analysis"):
+                with self.regions("await_analysis"):
                     self._barrier.wait()
 
 
@@ -64,25 +62,25 @@ class Receiver(Side):
     """Reads the files, and removes them."""
 
     def open(self) -> None:
-        """Meet the producer at a barrier, or watch the folder."""
+        """Connect to the producer, or watch the folder."""
         self._way = self.work.synchronisation
         if self._way in (SERIALISED, PIPELINED):
-            self._barrier = self.stack.enter_context(Barrier(self.work, listens=False))
+            self._barrier = self.enter_context(Barrier(self.work, listens=False))
         elif self._way == INOTIFY:
-            self._arrivals = self.stack.enter_context(Arrivals(self.work.folder))
+            self._arrivals = self.enter_context(Arrivals(self.work.folder))
 
-    def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def get(self, number: int, frame: SerialisedFrame) -> None:
         """Wait for one, and read it."""
         self._had = _path(self.work, number)
-        with regions("explicit_sync"):
+        with self.regions("explicit_sync"):
             self._wait(self._had)
-        with regions("read_single_buf"), self._had.open("rb", buffering=0) as file:
+        with self.regions("read_single_buf"), self._had.open("rb", buffering=0) as file:
             frame.read_from(file)
 
-    def done(self, regions: Regions) -> None:
+    def done(self) -> None:
         """Remove the file, and let the simulation go on that waits for the analysis."""
         if self._way == SERIALISED:
-            with regions("release"):
+            with self.regions("release"):
                 self._barrier.wait()
         self._had.unlink()
 

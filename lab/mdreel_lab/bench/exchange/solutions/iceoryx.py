@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from mdreel_lab.bench.exchange.models import SerialisedFrame
-from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side
 
 _N_KEPT = 4
@@ -14,6 +13,8 @@ _N_KEPT = 4
 
 class _Ports(Side):
     """The services that both sides open; ports end with the process."""
+
+    packages = ("iceoryx2",)
 
     def open(self) -> None:
         """Open the services."""
@@ -40,9 +41,9 @@ class Sender(_Ports):
         self._publisher = builder.backpressure_strategy(strategy).create()
         self._notifier = self._events.notifier_builder().create()
 
-    def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def put(self, number: int, frame: SerialisedFrame) -> None:
         """Publish one."""
-        with regions("write_single_buf"):
+        with self.regions("write_single_buf"):
             loan = self._publisher.loan_slice_uninit(frame.buffer.nbytes)
             ctypes.memmove(loan.payload_ptr, frame.buffer.ctypes.data, frame.buffer.nbytes)
             loan.assume_init().send()
@@ -59,11 +60,11 @@ class Receiver(_Ports):
         self._listener = self._events.listener_builder().create()
         self._sample: Any = None
 
-    def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def get(self, number: int, frame: SerialisedFrame) -> None:
         """Take the next frame, which stays valid until the following frame is taken."""
         frame.hide()
         self._sample = None
-        with regions("fetch"):
+        with self.regions("fetch"):
             while (sample := self._subscriber.receive()) is None:
                 self._listener.blocking_wait()
         self._sample = sample

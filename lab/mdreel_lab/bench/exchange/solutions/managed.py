@@ -3,15 +3,10 @@
 from mdreel.live.managed.reader import ManagedDirectory
 from mdreel.live.managed.writer import ManagedProducer
 from mdreel_lab.bench.exchange.models import SerialisedFrame
-from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side
 from mdreel_lab.bench.exchange.work import PATIENCE
 
 _FOLDER = "managed"
-
-
-def _name(number: int) -> str:
-    return f"{number}.frame"
 
 
 class Sender(Side):
@@ -19,13 +14,11 @@ class Sender(Side):
 
     def open(self) -> None:
         """Make the directory."""
-        self._producing = ManagedProducer(self.work.folder / _FOLDER)
-        self._producing.__enter__()
-        self.stack.callback(self._producing.end)
+        self._producing = self.enter_context(ManagedProducer(self.work.folder / _FOLDER))
 
-    def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def put(self, number: int, frame: SerialisedFrame) -> None:
         """Write one; it is published when it is closed."""
-        with regions("write_single_buf"), self._producing.open(_name(number), "wb", buffering=0) as file:
+        with self.regions("write_single_buf"), self._producing.open(f"{number}.frame", "wb", buffering=0) as file:
             frame.write_to(file)
 
 
@@ -36,14 +29,14 @@ class Receiver(Side):
         """Wait for the directory."""
         self._directory = ManagedDirectory(self.work.folder / _FOLDER, wait=PATIENCE)
 
-    def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def get(self, number: int, frame: SerialisedFrame) -> None:
         """Wait for one, and read it."""
-        with regions("fetch"):
-            file = self._directory.open(_name(number), "rb", PATIENCE, buffering=0)
-        with regions("read_single_buf"), file:
+        with self.regions("fetch"):
+            file = self._directory.open(f"{number}.frame", "rb", PATIENCE, buffering=0)
+        with self.regions("read_single_buf"), file:
             frame.read_from(file)
-        self._had = self.work.folder / _FOLDER / _name(number)
+        self._had = self.work.folder / _FOLDER / f"{number}.frame"
 
-    def done(self, regions: Regions) -> None:
+    def done(self) -> None:
         """Remove the file."""
         self._had.unlink()

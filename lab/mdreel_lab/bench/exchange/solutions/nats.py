@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from mdreel_lab.bench.exchange.models import SerialisedFrame
-from mdreel_lab.bench.exchange.regions import Regions
-from mdreel_lab.bench.exchange.solutions.side import Side, needs
+from mdreel_lab.bench.exchange.solutions.side import Side
 from mdreel_lab.bench.exchange.work import PATIENCE, Work, when_there
 from mdreel_lab.bench.processes import end
 
@@ -26,13 +25,10 @@ _N_AHEAD = 4
 _PENDING_BYTES = 1 << 29
 
 
-def missing(work: Work) -> str:
-    """Say what is missing."""
-    return needs("nats")(work) or ("" if shutil.which("nats-server") else "nats-server was not found")
-
-
 class _Client(Side):
     """A client with an event loop on a thread of its own, so that it answers while nobody waits."""
+
+    packages = ("nats",)
 
     def open(self) -> None:
         """Connect to the server."""
@@ -41,13 +37,13 @@ class _Client(Side):
         self._loop = asyncio.new_event_loop()
         thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         thread.start()
-        self.stack.callback(thread.join)
-        self.stack.callback(self._loop.call_soon_threadsafe, self._loop.stop)
+        self.callback(thread.join)
+        self.callback(self._loop.call_soon_threadsafe, self._loop.stop)
         url = f"nats://{self.work.address}:{self.work.port}"
         self._client: Any = when_there(
             lambda: self._wait(nats.connect(url, allow_reconnect=False)), OSError, nats.errors.Error
         )
-        self.stack.callback(lambda: self._wait(self._client.close()))
+        self.callback(lambda: self._wait(self._client.close()))
         self._wait(self._begin())
 
     async def _begin(self) -> None:
@@ -61,13 +57,18 @@ class _Client(Side):
 class Sender(_Client):
     """Starts the server, and publishes pieces."""
 
+    @classmethod
+    def missing(cls, work: Work) -> str:
+        """Return a message about missing software or settings, or an empty text."""
+        return super().missing(work) or ("" if shutil.which("nats-server") else "nats-server was not found")
+
     def open(self) -> None:
         """Start the server."""
         settings = self.work.folder / "nats.conf"
         limits = f"max_payload: {_PIECE}\nmax_pending: {_PENDING_BYTES}\n"
         settings.write_text(f'listen: "{self.work.address}:{self.work.port}"\n{limits}', encoding="utf-8")
         server = subprocess.Popen(["nats-server", "-c", settings], stderr=subprocess.DEVNULL)
-        self.stack.callback(end, server)
+        self.callback(end, server)
         super().open()
 
     async def _begin(self) -> None:
@@ -83,9 +84,9 @@ class Sender(_Client):
         for first in range(0, frame.nbytes, _PIECE):
             await self._client.publish(_FRAMES, frame[first : first + _PIECE].tobytes())
 
-    def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def put(self, number: int, frame: SerialisedFrame) -> None:
         """Publish one."""
-        with regions("write_single_buf"):
+        with self.regions("write_single_buf"):
             self._wait(self._publish(frame.buffer))
 
 
@@ -104,7 +105,7 @@ class Receiver(_Client):
             there += len(piece)
         await self._client.publish(_TAKEN, b"")
 
-    def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def get(self, number: int, frame: SerialisedFrame) -> None:
         """Take the next."""
-        with regions("fetch"):
+        with self.regions("fetch"):
             self._wait(self._take(frame.buffer))

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from mdreel_lab.bench.exchange.models import SerialisedFrame
-from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side
 from mdreel_lab.bench.exchange.work import PATIENCE
 
@@ -13,6 +12,8 @@ _SETTINGS = {"QueueLimit": "4", "QueueFullPolicy": "Block", "OpenTimeoutSecs": f
 
 
 class _Engine(Side):
+    packages = ("adios2",)
+
     def connect(self, mode: str) -> None:
         """Open the stream, whose name is in a file that both sides see."""
         import adios2
@@ -24,7 +25,7 @@ class _Engine(Side):
         self._stream.set_engine("SST")
         self._stream.set_parameters(_SETTINGS)
         self._engine: Any = self._stream.open(str(self.work.folder / "frames"), getattr(bindings.Mode, mode))
-        self.stack.callback(self._engine.close)
+        self.callback(self._engine.close)
 
 
 class Sender(_Engine):
@@ -36,9 +37,9 @@ class Sender(_Engine):
         shape = [self.work.molecule.frame_bytes]
         self._variable = self._stream.define_variable("frame", np.empty(shape, np.uint8), shape, [0], shape, True)
 
-    def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def put(self, number: int, frame: SerialisedFrame) -> None:
         """Put one; this waits where the queue is full."""
-        with regions("write_single_buf"):
+        with self.regions("write_single_buf"):
             self._engine.begin_step()
             self._engine.put(self._variable, frame.buffer, self._bindings.Mode.Sync)
             self._engine.end_step()
@@ -51,12 +52,12 @@ class Receiver(_Engine):
         """Wait for the stream."""
         self.connect("Read")
 
-    def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def get(self, number: int, frame: SerialisedFrame) -> None:
         """Wait for one, and get it."""
-        with regions("fetch"):
+        with self.regions("fetch"):
             status = self._engine.begin_step(self._bindings.StepMode.Read, PATIENCE)
         if status != self._bindings.StepStatus.OK:
             raise RuntimeError(f"the stream of SST has ended: {status}")
-        with regions("get_data"):
+        with self.regions("get_data"):
             self._engine.get(self._stream.inquire_variable("frame"), frame.buffer, self._bindings.Mode.Sync)
             self._engine.end_step()

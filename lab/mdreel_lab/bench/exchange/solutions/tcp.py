@@ -2,14 +2,13 @@
 
 from mdreel_lab.bench.exchange.barrier import Barrier
 from mdreel_lab.bench.exchange.models import SerialisedFrame
-from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side
 
 
 class _Connection(Side):
     def connect(self, *, listens: bool) -> None:
         """Connect to the other side, as a barrier does, which refuses strangers."""
-        self._connection = self.stack.enter_context(Barrier(self.work, listens=listens)).socket
+        self._connection = self.enter_context(Barrier(self.work, listens=listens)).socket
         self._connection.setblocking(True)
 
 
@@ -20,9 +19,9 @@ class Sender(_Connection):
         """Accept the connection."""
         self.connect(listens=True)
 
-    def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def put(self, number: int, frame: SerialisedFrame) -> None:
         """Send one."""
-        with regions("write_single_buf"):
+        with self.regions("write_single_buf"):
             self._connection.sendall(frame.buffer.data)
 
 
@@ -33,10 +32,10 @@ class Receiver(_Connection):
         """Connect."""
         self.connect(listens=False)
 
-    def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def get(self, number: int, frame: SerialisedFrame) -> None:
         """Receive the next."""
         there = 0
-        with regions("fetch"):
+        with self.regions("fetch"):
             while there < frame.buffer.nbytes:
                 count = self._connection.recv_into(frame.buffer.data[there:])
                 if not count:

@@ -11,7 +11,6 @@ import numpy as np
 
 from mdreel_lab.bench.exchange.catalogue import ZENOH_SHARED
 from mdreel_lab.bench.exchange.models import SerialisedFrame
-from mdreel_lab.bench.exchange.regions import Regions
 from mdreel_lab.bench.exchange.solutions.side import Side
 from mdreel_lab.bench.exchange.work import PATIENCE
 
@@ -21,6 +20,8 @@ _N_POOLED = 4
 
 class _Session(Side):
     """A session that listens or connects."""
+
+    packages = ("zenoh",)
 
     def connect(self, side: str) -> None:
         """Open the session."""
@@ -40,7 +41,7 @@ class _Session(Side):
         for name, value in settings.items():
             config.insert_json5(name, json.dumps(value))
         self._session: Any = zenoh.open(config)
-        self.stack.callback(self._session.close)
+        self.callback(self._session.close)
 
 
 class Sender(_Session):
@@ -59,9 +60,9 @@ class Sender(_Session):
         while not self._publisher.matching_status.matching and time.monotonic() < until:
             time.sleep(0.01)
 
-    def put(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
-        """Put one."""
-        with regions("write_single_buf"):
+    def put(self, number: int, frame: SerialisedFrame) -> None:
+        """Put a frame."""
+        with self.regions("write_single_buf"):
             content: Any = frame.buffer.tobytes()
             if self._shared:
                 buffer = self._pool.alloc(frame.buffer.nbytes, self._policy)
@@ -78,7 +79,7 @@ class Receiver(_Session):
         self.connect("connect")
         self._subscriber = self._session.declare_subscriber(_KEY)
 
-    def get(self, number: int, frame: SerialisedFrame, regions: Regions) -> None:
+    def get(self, number: int, frame: SerialisedFrame) -> None:
         """Receive the next."""
-        with regions("fetch"):
+        with self.regions("fetch"):
             frame.show([np.frombuffer(self._subscriber.recv().payload.to_bytes(), np.uint8)])
