@@ -168,7 +168,7 @@ def test_transformations_refuse_invalid_input(universe: MDAnalysis.Universe) -> 
         mdreel.transformations.center_in_box(cellless.atoms),
         mdreel.transformations.nojump(),
     ):
-        with pytest.raises(MismatchError, match=r"frame 0 has .*cell.*needs one"):
+        with pytest.raises(MismatchError, match=r"frame 0: no .*cell.*needs one"):
             mdreel.Rg(cellless.atoms).run(transformations=[transformation])
     with pytest.raises(MismatchError, match="asked for"):
         mdreel.Rg(cellless.atoms).run(transformations=[mdreel.transformations.unwrap(universe.atoms[-1:])])
