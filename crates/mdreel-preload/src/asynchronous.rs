@@ -58,7 +58,7 @@ macro_rules! begins_several {
             // With `LIO_WAIT`, 0 means that all requests have succeeded.
             if parts::any() && !(mode == WAIT && outcome == 0) {
                 for i in 0..usize::try_from(n).unwrap_or(0) {
-                    // SAFETY: the program passes `n` pointers, of which some may be null.
+                    // SAFETY: the program passes `n` pointers. Some of them may be null.
                     unsafe {
                         let request = *requests.add(i);
                         if !request.is_null() && (*request).operation == WRITE {

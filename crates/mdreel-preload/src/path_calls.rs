@@ -27,7 +27,7 @@ fn hidden_path(base: c_int, path: *const c_char) -> Option<Text> {
     Some(written(base, path)?.path(settings()?))
 }
 
-/// Calls a function with the path of the hidden file, or with the path of the program if there is none.
+/// Calls a function with the path of the hidden file. If there is no hidden file, the function gets the path that the program gave.
 fn with_hidden_path<T>(base: c_int, path: *const c_char, call: impl Fn(*const c_char) -> T) -> T {
     match hidden_path(base, path) {
         Some(hidden) => call(hidden.path().as_ptr()),

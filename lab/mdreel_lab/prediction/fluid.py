@@ -5,8 +5,8 @@ link together exceed its capacity, the link slows all of them down by the same f
 flows that pass through it. The larger of both factors applies to a flow.
 
 Each link has a clock that runs at the speed of its flows. A flow ends when this clock has advanced by the time that the
-flow takes alone. An update therefore costs O(log(number of flows)), and there is none between the begin and the end of
-a flow. Flows that could each fill a link alone share it evenly, as in queueing theory.
+flow takes alone. An update therefore costs O(log(number of flows)), and a flow needs none between start and end. Flows
+that could each fill a link alone share it evenly, as in queueing theory.
 """
 
 import heapq

@@ -92,7 +92,7 @@ impl Producer {
         self.locks.check()?;
         let is_claimed = |arrival: &Arrival| arrival.position == self.ring.head().control.head.load(Ordering::Relaxed);
         let Some(mut arrival) = self.arrival.take().filter(is_claimed) else {
-            return Err(Error::mismatch("no frame was begun of which this could be").in_file(&self.path));
+            return Err(Error::mismatch("a piece of a frame came, but no frame was begun").in_file(&self.path));
         };
         let Arrival { frame, position } = &mut arrival;
         let copy = |slot: &mut [u8]| frame.copy(&self.path, piece, slot).map(|()| frame.n_there());

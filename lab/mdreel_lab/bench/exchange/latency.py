@@ -122,7 +122,7 @@ def _model(system: str) -> Any:
 
 @dataclass(frozen=True)
 class _Bench:
-    """Measures contenders, on one host or between two, the first of which has the producers."""
+    """Measurements of contenders on one host, or between two hosts with the producers on the first."""
 
     n_frames: dict[str, int]
     seconds: float

@@ -57,12 +57,12 @@ def goals_of(page: dict[str, Any]) -> list[dict[str, Any]]:
         share = _of_rounds([100 * one / other for one, other in rounds])
     add("STMV: of what TCP carries between the namespaces", _FAR_SHARE, "%", at_least=True, **share)
     fair = _of_rounds(fairness(ours)) if ours else nothing
-    add(f"{page['n_pairs']} pairs at once: least of what comes, over most", _FAIR, "", at_least=True, **fair)
+    add(f"{page['n_pairs']} pairs at once: slowest pair over fastest pair", _FAIR, "", at_least=True, **fair)
     return found
 
 
 def fairness(facts: dict[str, Any]) -> list[float]:
-    """Return the least over the most of what came to each of several pairs, by round."""
+    """Return the share of the slowest of several pairs divided by that of the fastest, for each round."""
     return [min(shares) / max(shares) for shares in facts["at_once"]]
 
 
