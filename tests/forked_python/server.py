@@ -51,7 +51,7 @@ MODULES = (
 Request = tuple[str, list[str], dict[str, str], list[int], list[int]]
 """Working directory, arguments, variables, ignored signals and open files of a process."""
 BY_PATH = ("PYTHONPATH", "LD_LIBRARY_PATH")
-"""Variables that may differ: each process adds the folders of the first, and ranks of Open MPI do not need the second."""
+"""Variables that may differ: processes add the folders of the first, and ranks of Open MPI do not need the second."""
 AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME")
 """Beginnings of the names of variables that the interpreter and libraries read when they start."""
 
