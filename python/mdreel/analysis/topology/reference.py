@@ -47,7 +47,7 @@ def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray
     wrong = np.flatnonzero(~np.isfinite(positions).all(axis=1))
     if wrong.size:
         found = f"atom {atoms[wrong[0]]} of the reference is at {positions[wrong[0]].tolist()}"
-        raise MismatchError(f"frame {frame}: {found}: expected finite coordinates", path=source_name(source))
+        raise MismatchError(f"{found}: expected finite coordinates", path=source_name(source), frame=frame)
     return positions
 
 
