@@ -210,5 +210,5 @@ def test_reference_that_is_no_number_is_named_by_file_and_frame(tmp_path: Path) 
     path = tmp_path / "inf.dcd"
     write_dcd(path, positions)
     atoms = MDAnalysis.Universe.empty(5).atoms[2:]
-    with pytest.raises(MismatchError, match=r"inf\.dcd: frame 1: atom 4 of the reference is at \[inf, .* finite"):
+    with pytest.raises(MismatchError, match=r"inf\.dcd, frame 1: atom 4 of the reference is at \[inf, .* finite"):
         mdreel.RMSD(atoms, ref_frame=1, trajectory=path).run(stop=1)
