@@ -127,9 +127,9 @@ class AlignTraj:
         step: int | None = None,
         frames: Frames | None = None,
         *,
-        backend: str | Executor = "threads",
+        verbose: bool | None = None,
         n_workers: int | None = None,
-        progress: bool = False,
+        backend: str | Executor | None = None,
         on_error: str = "raise",
         transformations: Sequence[Transformation] = (),
     ) -> Self:
@@ -137,7 +137,7 @@ class AlignTraj:
 
         Parameters
         ----------
-        start, stop, step, frames, n_workers, progress, on_error, transformations
+        start, stop, step, frames, verbose, n_workers, on_error, transformations
             See `Analysis.run`.
         backend : str or Executor
             Executor that computes the RMSD. Threads write the frames.
@@ -159,7 +159,7 @@ class AlignTraj:
             frames,
             backend=backend,
             n_workers=n_workers,
-            progress=progress,
+            verbose=verbose,
             on_error=on_error,
             transformations=transformations,
         )
@@ -169,7 +169,7 @@ class AlignTraj:
             self._path,
             frames=rmsd.frames,
             n_workers=n_workers,
-            progress=progress,
+            progress=bool(verbose),
             force=self._force,
             on_error=on_error,
         )

@@ -24,7 +24,7 @@ def stream_results(
     source: Trajectory | None = None,
     every: float = 1.0,
     n_workers: int | None = None,
-    progress: bool = False,
+    verbose: bool | None = None,
     transformations: Sequence[Transformation] = (),
     shown: Sequence[ResultsView] | None = None,
 ) -> Iterator[tuple[Analysis, ...]]:
@@ -42,8 +42,8 @@ def stream_results(
         Minimum time between two results, s; 0 yields after every arrival of frames.
     n_workers : int, optional
         Number of threads; by default one for each processor.
-    progress : bool
-        Whether to show progress on a terminal or in a notebook.
+    verbose : bool, optional
+        Whether to show progress on a terminal or in a notebook; by default as the analyses were created.
     transformations : sequence of Transformation
         See `Analysis.run`.
     shown : sequence of ResultsView, optional
@@ -82,7 +82,8 @@ def stream_results(
             analysis.set_trajectory(source)
     run = IncrementalRun(analyses, (start, stop, step), n_workers, transformations, shown)
     shown_at = monotonic()
-    with Progress(run.title, None, enabled=progress) as bar, run.board:
+    is_shown = any(analysis.is_verbose for analysis in analyses) if verbose is None else verbose
+    with Progress(run.title, None, enabled=is_shown) as bar, run.board:
         while not run.is_over:
             due = max(0.0, shown_at + every - monotonic())
             try:
@@ -95,7 +96,7 @@ def stream_results(
             except KeyboardInterrupt:
                 run.show(is_last=True)
                 raise
-            if progress:
+            if is_shown:
                 bar.update(run.n_frames)
             if run.has_news and (run.is_over or monotonic() - shown_at >= every):
                 run.show(is_last=run.is_over)

@@ -1,7 +1,8 @@
 """Atom selections: from an AtomGroup to ascending indices."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,13 @@ from numpy.typing import NDArray
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 
 if TYPE_CHECKING:
-    from MDAnalysis import AtomGroup, Universe
+    from MDAnalysis import AtomGroup, ResidueGroup, SegmentGroup, Universe
+
+Atoms: TypeAlias = "AtomGroup | ResidueGroup | SegmentGroup | Universe"
+"""Atoms as a user names them: a group, or a Universe for all of its atoms."""
+
+Select: TypeAlias = str | Sequence[str] | None
+"""One or several selection strings, as `select_atoms` of MDAnalysis takes them; None for all atoms."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +126,39 @@ class Selection:
         return sums
 
 
+def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup") -> "AtomGroup":
+    """Return the atoms that a user names, as an AtomGroup.
+
+    Parameters
+    ----------
+    atoms : MDAnalysis.AtomGroup, ResidueGroup, SegmentGroup or Universe
+        The atoms; all of a Universe.
+    select : str or sequence of str, optional
+        Selection strings that the atoms must match, in the order of `select_atoms` of MDAnalysis. By default, the
+        atoms in their order.
+    name : str
+        Name of the atoms in messages.
+
+    Returns
+    -------
+    MDAnalysis.AtomGroup
+        The atoms.
+
+    Raises
+    ------
+    SelectionError
+        If `atoms` is neither a group nor a Universe, or a selection is invalid or empty.
+    """
+    # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
+    kinds = {kind.__name__ for kind in type(atoms).__mro__}
+    if not kinds & {"AtomGroup", "ResidueGroup", "SegmentGroup", "Universe"}:
+        raise SelectionError(f"{name} must be an AtomGroup or a Universe of MDAnalysis, not {type(atoms).__name__}")
+    if select is not None:
+        return selected(atoms, select, name=f"{name}: selection")
+    group: AtomGroup = atoms if "AtomGroup" in kinds else atoms.atoms
+    return group
+
+
 def select_both(
     mobile: "Universe | AtomGroup",
     reference: "Universe | AtomGroup | None",
@@ -156,8 +196,10 @@ def select_both(
     return atoms, selected(mobile if reference is None else reference, of_reference)
 
 
-def selected(of: "Universe | AtomGroup", selection: str, name: str = "selection") -> "AtomGroup":
+def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection") -> "AtomGroup":
     """Select atoms of a Universe or a group; messages call the selection `name`.
+
+    Several selection strings give the atoms of each, one after the other.
 
     Raises
     ------
@@ -166,10 +208,12 @@ def selected(of: "Universe | AtomGroup", selection: str, name: str = "selection"
     """
     if not hasattr(of, "select_atoms"):
         raise SelectionError(f"expected a Universe or an AtomGroup, got {type(of).__name__}")
+    strings = (selection,) if isinstance(selection, str) else tuple(selection)
+    words = "', '".join(map(str, strings))
     try:
-        atoms = of.select_atoms(selection)
+        atoms = of.select_atoms(*strings)
     except Exception as error:
-        raise SelectionError(f"{name} '{selection}': {error}") from error
+        raise SelectionError(f"{name} '{words}': {error}") from error
     if len(atoms) == 0:
-        raise SelectionError(f"{name} '{selection}' has no atoms")
+        raise SelectionError(f"{name} '{words}' has no atoms")
     return atoms

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, Transformation
 from mdreel.analysis.base.frame_columns import frame_columns
+from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.base.observer import Observed, Observer, ResultsView
 from mdreel.analysis.base.one_pass import run as run_together
 from mdreel.analysis.periodic.boundaries import Boundaries
@@ -27,7 +28,7 @@ from mdreel.results.results import Results
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.opener import Opener, Trajectory
 from mdreel.trajectory.read import read
-from mdreel.trajectory.selection import Selection
+from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 from mdreel.trajectory.universe import source_of
 
 if TYPE_CHECKING:
@@ -37,15 +38,17 @@ if TYPE_CHECKING:
     from MDAnalysis.coordinates.base import ProtoReader
 
 
-class Analysis:
+class Analysis(MDAnalysisInterface):
     """An analysis of some atoms over the frames of a trajectory.
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup
-        The atoms.
+    atomgroup : MDAnalysis.AtomGroup or Universe
+        The atoms; all of a Universe.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
@@ -58,11 +61,12 @@ class Analysis:
     _units: ClassVar[Mapping[str, str]] = {}
     """Units of the results that have one or several values for each frame."""
 
-    def __init__(self, atomgroup: "AtomGroup", trajectory: Trajectory | None = None) -> None:
-        self._selection = Selection.of(atomgroup)
-        self._atomgroup = atomgroup
+    def __init__(self, atomgroup: Atoms, trajectory: Trajectory | None = None, *, verbose: bool = False) -> None:
+        self._atomgroup = atoms_of(atomgroup)
+        self._selection = Selection.of(self._atomgroup)
         self._trajectory = trajectory
         self._outcome: Outcome | None = None
+        self.is_verbose = verbose
         self.results = Results()
 
     @property
@@ -97,13 +101,15 @@ class Analysis:
         stop: int | None = None,
         step: int | None = None,
         frames: Frames | None = None,
-        *,
-        source: Trajectory | None = None,
-        backend: str | Executor = "threads",
+        verbose: bool | None = None,
         n_workers: int | None = None,
-        access: Access | None = None,
         n_parts: int | None = None,
-        progress: bool = False,
+        backend: str | Executor | None = None,
+        *,
+        unsupported_backend: bool = False,
+        progressbar_kwargs: Mapping[str, Any] | None = None,
+        source: Trajectory | None = None,
+        access: Access | None = None,
         memory: str | int | None = None,
         checkpoint: str | PathLike[str] | None = None,
         on_error: str = "raise",
@@ -117,23 +123,29 @@ class Analysis:
             Range of frames, as in a Python slice.
         frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
             Frame numbers or a boolean mask, instead of a slice.
-        source : path, sequence of paths, Source or Channel, optional
-            New trajectory of the analysis. It replaces the current one for this run and all later runs.
-        backend : {"threads", "serial", "processes", "dask", "mpi"} or Executor
-            Executor that runs the blocks.
+        verbose : bool, optional
+            Whether to show progress, on a terminal or in a notebook; by default as the analysis was created.
         n_workers : int, optional
             Number of workers; by default one for each processor.
+        n_parts : int, optional
+            Number of blocks, which workers receive one at a time; by default a number that suits the file and the
+            number of workers. With ``access="segments"``, each file has at least one block.
+        backend : {"threads", "serial", "processes", "dask", "mpi", "multiprocessing"} or Executor, optional
+            Executor that runs the blocks; by default threads. ``"multiprocessing"`` is the name that MDAnalysis uses
+            for processes.
+        unsupported_backend : bool
+            Accepted as in MDAnalysis, without effect: every analysis runs on every executor.
+        progressbar_kwargs : dict, optional
+            Options of the progress bar of MDAnalysis. ``desc`` sets the title and ``disable`` hides the bar; the
+            others, which only change the appearance of that bar, have no effect.
+        source : path, sequence of paths, Source or Channel, optional
+            New trajectory of the analysis. It replaces the current one for this run and all later runs.
         access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
             How the workers read the trajectory. With ``"shared"``, all read one file. With ``"chain"``, they read
             several files as one, and a block may continue in the next file. With ``"segments"``, each block lies
             in one file, and ``schedule="static"`` gives each worker whole files. The default is ``"shared"`` or
             ``"chain"``. The other two are for MPI and a single H5MD file, which the ranks open together: the HDF5
             library reads it either for each rank independently or for all ranks collectively.
-        n_parts : int, optional
-            Number of blocks, which workers receive one at a time; by default a number that suits the file and the
-            number of workers. With ``access="segments"``, each file has at least one block.
-        progress : bool
-            Whether to show progress, on a terminal or in a notebook.
         memory : str or int, optional
             Memory limit of all processes together, in bytes or as text such as ``"2G"``. A run that cannot keep to
             it is refused.
@@ -181,12 +193,13 @@ class Analysis:
             stop,
             step,
             frames,
+            verbose,
+            n_workers,
+            n_parts,
+            backend,
+            progressbar_kwargs=progressbar_kwargs,
             source=source,
-            backend=backend,
-            n_workers=n_workers,
             access=access,
-            n_parts=n_parts,
-            progress=progress,
             memory=memory,
             checkpoint=checkpoint,
             on_error=on_error,

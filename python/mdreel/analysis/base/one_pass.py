@@ -22,8 +22,9 @@ from mdreel.execution.pipeline import run as run_job
 from mdreel.execution.tally import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
+    from typing import Any
 
     from mdreel._core import Source, Transformation
     from mdreel.analysis.base.analysis import Analysis
@@ -42,13 +43,14 @@ def run(
     stop: int | None = None,
     step: int | None = None,
     frames: Frames | None = None,
-    *,
-    source: Trajectory | None = None,
-    backend: str | Executor = "threads",
+    verbose: bool | None = None,
     n_workers: int | None = None,
-    access: Access | None = None,
     n_parts: int | None = None,
-    progress: bool = False,
+    backend: str | Executor | None = None,
+    *,
+    progressbar_kwargs: Mapping[str, Any] | None = None,
+    source: Trajectory | None = None,
+    access: Access | None = None,
     memory: str | int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     on_error: str = "raise",
@@ -61,9 +63,9 @@ def run(
     analyses : sequence of Analysis
         Analyses of the same trajectory. Each gets the same results as if it were run alone, and the timing of the
         whole pass.
-    start, stop, step, frames, source, backend, n_workers, access, n_parts, progress, memory, checkpoint, on_error,
-    transformations
-        See `Analysis.run`.
+    start, stop, step, frames, verbose, n_workers, n_parts, backend, progressbar_kwargs, source, access, memory,
+    checkpoint, on_error, transformations
+        See `Analysis.run`. By default progress is shown if one of the analyses shows it.
 
     Returns
     -------
@@ -88,6 +90,7 @@ def run(
     (98, 3)
     """
     started_ns = perf_counter_ns()
+    title, is_shown = _progress_bar(analyses, verbose, progressbar_kwargs or {})
     if source is not None:
         for analysis in analyses:
             analysis.set_trajectory(source)
@@ -119,8 +122,8 @@ def run(
                 n_parts=n_parts if reading is executor else 1,
                 checkpoint=checkpoint,
                 memory=budget,
-                title=", ".join(dict.fromkeys(type(analysis).__name__ for analysis in analyses)),
-                progress=progress,
+                title=title,
+                progress=is_shown,
                 started_ns=started_ns,
                 on_progress=None if observer is None else observer.report_progress,
             )
@@ -174,6 +177,13 @@ def job_of(analyses: Sequence[Analysis], source: Source) -> Job:
     places = [None if len(own) == len(atoms) else np.searchsorted(atoms, own).astype(np.uint32) for own in each]
     computations = [analysis.computation(source) for analysis in analyses]
     return Job(source, atoms, Pass(len(atoms), list(zip(computations, places, strict=True))), _positions_together)
+
+
+def _progress_bar(analyses: Sequence[Analysis], verbose: bool | None, options: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return the title of the progress bar, and whether to show it."""
+    names = ", ".join(dict.fromkeys(type(analysis).__name__ for analysis in analyses))
+    is_shown = any(analysis.is_verbose for analysis in analyses) if verbose is None else verbose
+    return str(options.get("desc") or names), bool(is_shown) and not options.get("disable")
 
 
 def _write_files(analyses: Sequence[Analysis]) -> None:

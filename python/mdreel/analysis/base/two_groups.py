@@ -7,7 +7,7 @@ import numpy as np
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.errors import MismatchError
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection
+from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -18,14 +18,16 @@ class TwoGroupAnalysis(Analysis):
 
     Parameters
     ----------
-    first : MDAnalysis.AtomGroup
+    first : MDAnalysis.AtomGroup or Universe
         The first group.
-    second : MDAnalysis.AtomGroup, optional
+    second : MDAnalysis.AtomGroup or Universe, optional
         The second group; by default the first.
     name : str
         Name of the second group in error messages.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Raises
     ------
@@ -36,14 +38,22 @@ class TwoGroupAnalysis(Analysis):
     """
 
     def __init__(
-        self, first: "AtomGroup", second: "AtomGroup | None", name: str, trajectory: Trajectory | None = None
+        self,
+        first: Atoms,
+        second: Atoms | None,
+        name: str,
+        trajectory: Trajectory | None = None,
+        *,
+        verbose: bool = False,
     ) -> None:
+        first = atoms_of(first)
         n_first = Selection.of(first).n_given
         if second is not None:
+            second = atoms_of(second, name=name)
             Selection.of(second, name)
             if second.universe is not first.universe:
                 raise MismatchError(f"{name} is in another Universe: both groups must be in the same one")
-        super().__init__(first if second is None else first + second, trajectory)
+        super().__init__(first if second is None else first + second, trajectory, verbose=verbose)
         places = self._selection.places.astype(np.uint32)
         self._from, self._to = places[:n_first], places[:n_first] if second is None else places[n_first:]
         self._first, self._second = first, first if second is None else second

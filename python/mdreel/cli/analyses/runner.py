@@ -178,7 +178,7 @@ def _run(request: Request, prepared: PreparedAnalyses) -> None:
         n_parts=request.n_parts,
         memory=request.memory,
         checkpoint=request.checkpoint,
-        progress=not request.quiet,
+        verbose=not request.quiet,
         on_error=request.on_error,
     )
 

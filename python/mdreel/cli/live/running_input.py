@@ -59,6 +59,6 @@ def live_results(request: Request, prepared: PreparedAnalyses, every: float) -> 
         request.step,
         every=every,
         n_workers=request.n_workers or None,
-        progress=not request.quiet,
+        verbose=not request.quiet,
         shown=prepared.views(),
     )

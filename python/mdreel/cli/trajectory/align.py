@@ -72,7 +72,7 @@ def align(
             step,
             frames,
             n_workers=n_workers or None,
-            progress=not quiet,
+            verbose=not quiet,
             on_error=on_error,
         )
     if aligned.written is not None:

@@ -47,6 +47,12 @@ EXECUTORS: dict[str, Callable[[], Callable[..., Executor]]] = {
 }
 """Functions that return the class of each executor, by the name of the backend."""
 
+ALIASES = {"multiprocessing": "processes"}
+"""Names that MDAnalysis uses for backends, with the names of the executors."""
+
+BACKENDS = (*EXECUTORS, *ALIASES)
+"""All names of backends."""
+
 
 def executor_class(name: str) -> Callable[..., Executor]:
     """Return the class of an executor.
@@ -54,25 +60,25 @@ def executor_class(name: str) -> Callable[..., Executor]:
     Parameters
     ----------
     name : str
-        One of `EXECUTORS`.
+        One of `BACKENDS`.
 
     Raises
     ------
     UnsupportedError
         If the name is unknown.
     """
-    if name not in EXECUTORS:
-        raise UnsupportedError(f"unknown backend {name!r}; known: {', '.join(EXECUTORS)}, or an Executor")
-    return EXECUTORS[name]()
+    if name not in BACKENDS:
+        raise UnsupportedError(f"unknown backend {name!r}; known: {', '.join(BACKENDS)}, or an Executor")
+    return EXECUTORS[ALIASES.get(name, name)]()
 
 
-def find_executor(backend: str | Executor, n_workers: int | None = None) -> Executor:
+def find_executor(backend: str | Executor | None, n_workers: int | None = None) -> Executor:
     """Return the executor for a backend.
 
     Parameters
     ----------
-    backend : str or Executor
-        A name of `EXECUTORS`, or an executor.
+    backend : str, Executor or None
+        A name of `BACKENDS`, or an executor; None for threads.
     n_workers : int, optional
         Number of workers; by default as many as suit the machine.
 
@@ -83,6 +89,8 @@ def find_executor(backend: str | Executor, n_workers: int | None = None) -> Exec
     MismatchError
         If the executor cannot have this number of workers.
     """
+    if backend is None:
+        return Threads(n_workers)
     if isinstance(backend, str):
         return executor_class(backend)(n_workers)
     if not isinstance(backend, Executor):

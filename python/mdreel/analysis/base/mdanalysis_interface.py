@@ -1,0 +1,46 @@
+"""What programs written for analyses of MDAnalysis expect of an analysis."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from mdreel.execution.executors.resolve_executor import ALIASES, EXECUTORS
+from mdreel.foundation.stack_level import caller_level
+
+_BACKENDS_OF_MDANALYSIS = ("serial", *ALIASES, "dask")
+
+
+class MDAnalysisInterface:
+    """Attributes that analyses of MDAnalysis have and that mdreel itself does not need."""
+
+    _moved_to_results: ClassVar[Mapping[str, str]] = {}
+    """Results that MDAnalysis also offers as attributes of the analysis: names of the results, by attribute."""
+
+    @classmethod
+    def get_supported_backends(cls) -> tuple[str, ...]:
+        """Return the names of the backends of `run`: those of MDAnalysis, and the other executors of mdreel."""
+        return tuple(dict.fromkeys((*_BACKENDS_OF_MDANALYSIS, *EXECUTORS)))
+
+    @property
+    def parallelizable(self) -> bool:
+        """Whether the analysis runs in parallel: always."""
+        return True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for attribute, result in vars(cls).get("_moved_to_results", {}).items():
+            setattr(cls, attribute, _deprecated(attribute, result))
+
+
+def _deprecated(attribute: str, result: str) -> property:
+    """Return a property that gives a result, with a warning."""
+
+    def value(analysis: Any) -> Any:
+        warnings.warn(
+            f"The `{attribute}` attribute was deprecated in MDAnalysis 2.0.0: use `results.{result}`",
+            DeprecationWarning,
+            stacklevel=caller_level(),
+        )
+        return getattr(analysis.results, result)
+
+    return property(value, doc=f"Deprecated: `results.{result}`.")

@@ -1,0 +1,54 @@
+"""A plugin of pytest that runs tests of MDAnalysis on mdreel's analyses, and counts their runs."""
+
+import functools
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mdreel
+from conformance.foreign_suite import Deselected, Suite
+
+DESELECTED = Deselected(Path(__file__).with_name("drop_in_deselected.txt"))
+
+# Where MDAnalysis defines, and offers, the analyses that mdreel has too.
+REPLACED = {
+    "RMSD": ["rms"],
+    "RMSF": ["rms"],
+    "AlignTraj": ["align"],
+    "AverageStructure": ["align"],
+    "PCA": ["pca"],
+    "InterRDF": ["rdf"],
+    "InterRDF_s": ["rdf"],
+    "Contacts": ["contacts"],
+    "DensityAnalysis": ["density"],
+    "Dihedral": ["dihedrals"],
+    "Ramachandran": ["dihedrals"],
+    "HydrogenBondAnalysis": ["hydrogenbonds.hbond_analysis", "hydrogenbonds"],
+    "EinsteinMSD": ["msd"],
+    "DSSP": ["dssp.dssp", "dssp"],
+    "LinearDensity": ["lineardensity"],
+    "DistanceMatrix": ["diffusionmap"],
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    suite = Suite(DESELECTED)
+    for name, modules in REPLACED.items():
+        ours = getattr(mdreel, name)
+        ours.run = counted(suite, name, ours.run)
+        for module in modules:
+            setattr(importlib.import_module(f"MDAnalysis.analysis.{module}"), name, ours)
+    config.pluginmanager.register(suite)
+
+
+def counted(suite: Suite, name: str, run: Any) -> Any:
+    """Return the method that runs an analysis, with a count of its calls."""
+
+    @functools.wraps(run)
+    def count(analysis: Any, *arguments: Any, **options: Any) -> Any:
+        suite.counted[name] += 1
+        return run(analysis, *arguments, **options)
+
+    return count
