@@ -79,6 +79,7 @@ __all__ = [
     "preload_library",
     "projection",
     "radial_distribution",
+    "read_into",
     "rmsd",
     "run",
     "secondary_structure",
@@ -174,6 +175,18 @@ def centered(
     is_wrapped: bool,
 ) -> Transformation: ...
 def without_jumps(scheme: str) -> Transformation: ...
+def read_into(
+    source: Source,
+    frames: FrameSet,
+    atoms: NDArray[np.uint32],
+    places: NDArray[np.uint32] | None,
+    outs: Sequence[tuple[str, NDArray[Any]]],
+    portion_frames: int,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> tuple[
+    NDArray[np.uint64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float32], list[int], list[_Damage]
+]: ...
 
 @final
 class FrameReader:

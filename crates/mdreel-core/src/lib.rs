@@ -18,6 +18,7 @@ pub mod part;
 pub mod periodic;
 pub mod plan;
 pub mod pool;
+pub mod read_into;
 pub mod reduce;
 pub mod run;
 pub mod simd;

@@ -31,6 +31,7 @@ mod pass;
 mod patience;
 mod plan;
 mod pool;
+mod read_into;
 mod reader;
 mod remote;
 mod run;
@@ -121,6 +122,8 @@ mod _core {
     use crate::pass::Pass;
     #[pymodule_export]
     use crate::plan::plan;
+    #[pymodule_export]
+    use crate::read_into::read_into;
     #[pymodule_export]
     use crate::reader::FrameReader;
     #[pymodule_export]

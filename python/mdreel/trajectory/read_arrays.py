@@ -1,0 +1,163 @@
+"""Reading of frames into arrays."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.execution.blocks import Frames
+from mdreel.execution.damage import warn_of_damage
+from mdreel.execution.progress import Progress
+from mdreel.trajectory.array_reading import Order, Reading, read_to_end
+from mdreel.trajectory.frame_arrays import Coordinates, FrameArrays
+from mdreel.trajectory.opener import Trajectory
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, Universe
+
+
+def read(
+    trajectory: "Trajectory | Universe",
+    atoms: "AtomGroup | str | Sequence[int] | NDArray[np.integer] | None" = None,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    frames: Frames | None = None,
+    *,
+    quantities: str | Sequence[str] = ("positions",),
+    dtype: DTypeLike = np.float32,
+    order: Order = "fac",
+    out: Coordinates | Mapping[str, Coordinates] | None = None,
+    n_workers: int | None = None,
+    progress: bool = False,
+    on_error: str = "raise",
+) -> FrameArrays:
+    """Read frames of a trajectory into arrays.
+
+    Parameters
+    ----------
+    trajectory : path, URL, sequence of paths, Source, Channel or MDAnalysis.Universe
+        The trajectory. A growing one is read until it ends.
+    atoms : MDAnalysis.AtomGroup, str, or array_like, shape (n_atoms,), int, optional
+        The atoms, in this order and with repetitions: a group, a selection string for a Universe, or indices. By
+        default all. Other atoms are not decoded where the format allows this.
+    start, stop, step : int, optional
+        Range of frames, as in a Python slice.
+    frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
+        Frame numbers or a boolean mask, instead of a slice.
+    quantities : str or sequence of str
+        What to read: ``"positions"``, ``"velocities"``, ``"forces"``.
+    dtype : float32 or float64
+        Type of the arrays. Files of most formats have float32.
+    order : {"fac", "fca", "afc", "acf", "caf", "cfa"}
+        Order of the axes: f for frames, a for atoms, c for coordinates.
+    out : ndarray, or mapping of str to ndarray, optional
+        Arrays to fill, of the shape, order and dtype of the result: one for a single quantity, or one for each name.
+        Memory that is used again costs no page faults.
+    n_workers : int, optional
+        Number of threads; by default one for each processor.
+    progress : bool
+        Whether to show progress, on a terminal or in a notebook.
+    on_error : {"raise", "stop", "skip"}
+        How to handle a damaged frame: raise an error, end before the frame, or leave it out. A warning reports the
+        frames left out, and `FrameArrays.damage` lists them.
+
+    Returns
+    -------
+    FrameArrays
+        The arrays.
+
+    Raises
+    ------
+    FrameIndexError
+        If a frame does not exist, or no frame is left.
+    FormatError, OSError
+        If the trajectory cannot be read.
+    MismatchError
+        If the trajectory lacks an atom or a quantity, or `out` does not fit.
+    SelectionError
+        If there are no atoms, or `atoms` is not a selection.
+    UnsupportedError
+        If a quantity, type or order is unknown, or the frames do not fit into memory.
+
+    Notes
+    -----
+    Threads decode blocks of frames side by side and write them straight into the arrays, so that memory for the arrays
+    and a few megabytes suffice. The number of frames of a growing trajectory is known at its end only; its arrays grow.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> frames = mdreel.read(DCD, step=2)  # doctest: +SKIP
+    >>> frames.positions.shape  # doctest: +SKIP
+    (49, 3341, 3)
+    """
+    reading = Reading.of(trajectory, atoms, quantities, dtype, order, n_workers, on_error)
+    if reading.source.is_growing:
+        if out is not None:
+            raise UnsupportedError("out needs the number of frames, which is unknown for a growing trajectory")
+        return read_to_end(reading, reading.arriving(start, stop, step, frames, reading.chunk_frames), progress)
+    selected = reading.frames(start, stop, step, frames)
+    arrays = reading.arrays(len(selected)) if out is None else reading.checked(out, len(selected))
+    with Progress("reading", len(selected), enabled=progress) as bar:
+        found = reading.fill(selected, arrays, bar.update if progress else None)
+        bar.update(len(found))
+    warn_of_damage(found.damage, on_error)
+    return found
+
+
+def iread(
+    trajectory: "Trajectory | Universe",
+    atoms: "AtomGroup | str | Sequence[int] | NDArray[np.integer] | None" = None,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    frames: Frames | None = None,
+    *,
+    chunk: int | None = None,
+    quantities: str | Sequence[str] = ("positions",),
+    dtype: DTypeLike = np.float32,
+    order: Order = "fac",
+    n_workers: int | None = None,
+    on_error: str = "raise",
+) -> Iterator[FrameArrays]:
+    """Read a trajectory chunk by chunk, in bounded memory.
+
+    Parameters
+    ----------
+    trajectory, atoms, start, stop, step, frames, quantities, dtype, order, n_workers, on_error
+        See `read`.
+    chunk : int, optional
+        Number of frames in each chunk but the last; by default as many as fit into 32 MiB. A chunk of a growing
+        trajectory has the frames that have arrived, up to this number.
+
+    Yields
+    ------
+    FrameArrays
+        The chunks in order. All chunks use the same memory: use a chunk before you ask for the next one, or take its
+        `copy`.
+
+    Raises
+    ------
+    MismatchError
+        If `chunk` is not positive; see also `read`.
+    MdreelError, OSError
+        See `read`.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> [len(chunk) for chunk in mdreel.iread(DCD, chunk=40)]  # doctest: +SKIP
+    [40, 40, 18]
+    """
+    reading = Reading.of(trajectory, atoms, quantities, dtype, order, n_workers, on_error)
+    if chunk is not None and chunk < 1:
+        raise MismatchError(f"chunk must be a number of frames, 1 or more, not {chunk}")
+    n_frames = chunk or reading.chunk_frames
+    if reading.source.is_growing:
+        return reading.chunks(reading.arriving(start, stop, step, frames, n_frames), n_frames)
+    return reading.chunks(reading.cut(reading.frames(start, stop, step, frames), n_frames), n_frames)
