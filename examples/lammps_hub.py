@@ -106,7 +106,7 @@ def main() -> None:
                 reader.join()
         lammps.wait()
         # LAMMPS also writes the frame before the first step, which it does not send.
-        written = rdf_of(mdreel.read(folder / "argon.dcd"), start=1)
+        written = rdf_of(mdreel.open(folder / "argon.dcd"), start=1)
     same = np.array_equal(live.count, written.count)
     peak = live.bins[np.argmax(live.rdf)]
     print(f"{N_FRAMES} frames; the largest peak of g(r) lies at {peak:.2f} Å")

@@ -102,7 +102,7 @@ def main() -> None:
                 frame, time, distance = live.results.rmsd[-1]
                 print(f"{frame + 1:6.0f} frames  {time:8.3f} ps  {distance:7.3f} Å", flush=True)
         # LAMMPS also writes the frame before the first step, which is not published.
-        written = distances(mdreel.read(Path(name) / "run.dcd"), first=1).run(start=1)
+        written = distances(mdreel.open(Path(name) / "run.dcd"), first=1).run(start=1)
     same = np.array_equal(live.results.rmsd[:, 2], written.results.rmsd[:, 2])
     print(f"{live.n_frames} frames; {'the same' if same else 'NOT the same'} as of the file of LAMMPS, to the bit")
     sys.exit(0 if same and simulation.returncode == 0 else 1)

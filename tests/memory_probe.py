@@ -32,9 +32,9 @@ def measure(name: str, trajectory: str) -> dict[str, int]:
     """Run an analysis."""
     from every_analysis import CASES, System, everything, peptide
     from mdreel._core import FrameSet
-    from mdreel.trajectory.read import read
+    from mdreel.trajectory.open import open as open_trajectory
 
-    case, source = CASES[name], read(trajectory)
+    case, source = CASES[name], open_trajectory(trajectory)
     analysis = case.make(System(peptide(), source))
     source.read(FrameSet.range(0, 1, 1), analysis.atoms)  # from now on the file is mapped
     n_parts = source.n_frames // FRAMES_OF_A_BLOCK

@@ -18,7 +18,7 @@ from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.execution.job import Outcome
 from mdreel.execution.pipeline import run
 from mdreel.trajectory import parallel_hdf5
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mixed_job import bits_of, mixed_job
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Wanted:
 
 
 def compute(wanted: Wanted, executor: Executor) -> Outcome:
-    source = read(wanted.paths, index="none").with_on_error(wanted.on_error)
+    source = open_trajectory(wanted.paths, index="none").with_on_error(wanted.on_error)
     atoms = np.arange(0, source.n_atoms, 5, dtype=np.uint32)
     frames = None
     if wanted.repeats > 1:

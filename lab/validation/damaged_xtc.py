@@ -25,7 +25,7 @@ from MDAnalysisTests import datafiles
 from mdreel._core import FrameSet, Source
 from mdreel.errors import FormatError
 from mdreel.trajectory.check import check
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 N_FILES, SEED, N_FRAMES = 400, 22, 10
 Damage = Callable[[np.random.Generator, bytes, int, int], bytes]
@@ -113,7 +113,7 @@ def write_sound(path: Path) -> Sound:
     starts = [0]
     while starts[-1] < len(content):
         starts.append(starts[-1] + plain_xtc.frame_bytes(content[starts[-1] :]))
-    source = read(path, index="none")
+    source = open_trajectory(path, index="none")
     return Sound(content, starts[:-1], set(frames_of(source).values()))
 
 
@@ -155,7 +155,7 @@ def judge(path: Path, sound: Sound, start: int) -> Counter[str]:
         return Counter(["harmless"])
     words = ["accepted"]
     words += ["bytes"] * (not after.has_all_bytes) + ["extremes"] * (not after.has_extremes)
-    tolerant = read(path, index="none").with_on_error("skip")
+    tolerant = open_trajectory(path, index="none").with_on_error("skip")
     is_caught = set(frames_of(tolerant).values()) <= sound.positions
     if is_caught == any(
         defect.kind == "damaged frame" and is_within(defect.byte, start) for defect in check(path).defects

@@ -14,7 +14,7 @@ import mdreel
 from damaged_files import N_ATOMS, write_sound
 from mdreel._core import Source
 from mdreel.errors import DamagedFrameWarning, FunctionError, MismatchError, UnsupportedError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 N_LONG = 12_400
@@ -284,7 +284,7 @@ def test_damaged_frames_are_left_out_or_end_it(tmp_path: Path, options: dict[str
 
 
 def test_topology_alone_is_enough(adk_xtc: Path) -> None:
-    own = Extent(MDAnalysis.Universe(PSF).atoms, trajectory=read(adk_xtc, index="none")).run()
+    own = Extent(MDAnalysis.Universe(PSF).atoms, trajectory=open_trajectory(adk_xtc, index="none")).run()
     of_file = Extent(MDAnalysis.Universe(PSF, str(adk_xtc)).atoms).run(backend="serial")
     np.testing.assert_array_equal(own.results.extent, of_file.results.extent)
     assert MDAnalysis.Universe(PSF, DCD).trajectory.n_frames == len(own.results.extent)

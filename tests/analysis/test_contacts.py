@@ -14,7 +14,7 @@ import mdreel
 from every_analysis import analyses
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ACIDIC, BASIC = "(resname ASP GLU) and name OE* OD*", "(resname ARG LYS) and name NH* NZ"
@@ -165,7 +165,7 @@ def test_contacts_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> None
     topology = MDAnalysis.Universe(PSF)
 
     def bits(**options: object) -> bytes:
-        source = read(adk_xtc, index="none")
+        source = open_trajectory(adk_xtc, index="none")
         soft = mdreel.Contacts(topology, (ACIDIC, BASIC), 0, "soft_cut", 8.0, trajectory=source).run(**options)
         count = mdreel.Contacts(topology, (ACIDIC, BASIC), method="count", trajectory=source).run(**options)
         return soft.results.timeseries.tobytes() + count.results.timeseries.tobytes()

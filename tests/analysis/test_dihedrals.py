@@ -13,7 +13,7 @@ import mdreel
 from mdreel._core import Source
 from mdreel.analysis.topology.torsions import TORSIONS, torsions_of
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ACCURACY = 1e-4  # degrees
@@ -116,7 +116,7 @@ def test_dihedrals_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> Non
         {"n_workers": 3},
         {"backend": "processes", "n_workers": 2},
     ):
-        source = read(adk_xtc, index="none")
+        source = open_trajectory(adk_xtc, index="none")
         assert mdreel.Dihedrals(protein, trajectory=source).run(**options).results.angles.tobytes() == expected, options
 
 

@@ -10,7 +10,7 @@ from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC
 
 import mdreel
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 CUTOFF = 9.0
@@ -64,7 +64,7 @@ def test_distances_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> Non
     alpha = MDAnalysis.Universe(PSF).select_atoms("name CA and resid 1:60")
 
     def bits(cutoff: float | None, **options: object) -> bytes:
-        source = read(adk_xtc, index="none")
+        source = open_trajectory(adk_xtc, index="none")
         results = mdreel.DistanceArray(alpha, cutoff=cutoff, trajectory=source).run(**options).results
         return b"".join(np.asarray(value).tobytes() for value in results.values())
 

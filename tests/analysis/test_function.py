@@ -12,7 +12,7 @@ from MDAnalysisTests.datafiles import DCD, PSF
 import mdreel
 from mdreel._core import Source
 from mdreel.errors import FunctionError, MismatchError, UnsupportedError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 N_LONG = 12_400
@@ -62,7 +62,7 @@ def test_function_bitwise_identical_for_all_executors(adk_xtc: Path, reduce: str
     atoms = MDAnalysis.Universe(PSF).select_atoms("name CA")
 
     def bits(**options: object) -> bytes:
-        source = read(adk_xtc, index="none")
+        source = open_trajectory(adk_xtc, index="none")
         results = (
             mdreel.from_function(centre_and_extent, atoms, reduce=reduce, trajectory=source).run(**options).results
         )
@@ -135,10 +135,10 @@ def test_invalid_return_values_are_errors(long: Source, adk_xtc: Path) -> None:
             mdreel.from_function(given, atoms, trajectory=long, **options).run()
     # Of a file whose frames nobody has located, the frame is known all the same.
     with pytest.raises(FunctionError, match=r"adk.*\.xtc: frame 7: ZeroDivisionError"):
-        reference = read(adk_xtc).read(mdreel._core.FrameSet.range(7, 1, 1), np.arange(1, dtype=np.uint32))
+        reference = open_trajectory(adk_xtc).read(mdreel._core.FrameSet.range(7, 1, 1), np.arange(1, dtype=np.uint32))
         at = reference.positions[0, 0, 0]
         universe = MDAnalysis.Universe(PSF)
-        source = read(adk_xtc, index="none")
+        source = open_trajectory(adk_xtc, index="none")
         mdreel.from_function(lambda p: 1 // int(p[0, 0] != at), universe.atoms[:1], trajectory=source).run()
 
 

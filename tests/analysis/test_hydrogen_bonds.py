@@ -10,7 +10,7 @@ from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 BACKBONE = ("name N", "name HN", "name O")
@@ -53,7 +53,7 @@ def test_bonds_are_those_of_mdanalysis(files: tuple, selections: tuple, between:
 
 def test_bonds_are_bitwise_identical_for_all_executors(adk: MDAnalysis.Universe, adk_xtc: Path) -> None:
     def bits(**options: object) -> bytes:
-        source = read(adk_xtc, index="none")
+        source = open_trajectory(adk_xtc, index="none")
         bonds = mdreel.HydrogenBondAnalysis(adk, trajectory=source)
         mdreel.run([mdreel.Rg(adk.select_atoms("name CA"), trajectory=source), bonds], **options)
         return bonds.results.hbonds.tobytes()

@@ -10,7 +10,7 @@ from MDAnalysisTests.datafiles import DCD, GRO, PSF, TPR, XTC
 
 import mdreel
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 BITS = 20  # pairs that single precision may put into the next bin, in a bin and a frame
@@ -76,7 +76,7 @@ def test_counts_are_bitwise_identical_for_all_executors(universe: MDAnalysis.Uni
     oxygens, alpha = universe.select_atoms("name OW"), universe.select_atoms("name CA")
 
     def bits(**options: object) -> bytes:
-        source = read(XTC, index="none")
+        source = open_trajectory(XTC, index="none")
         rdf = mdreel.InterRDF(alpha, oxygens, exclude_same="residue", trajectory=source).run(**options)
         sites = mdreel.InterRDF_s(universe, [(alpha[:5], alpha[5:9])], trajectory=source).run(**options)
         return rdf.results.rdf.tobytes() + rdf.results.count.tobytes() + sites.results.rdf[0].tobytes()

@@ -11,7 +11,7 @@ from MDAnalysisTests.datafiles import PSF
 import mdreel
 from mdreel._core import Source
 from mdreel.errors import FunctionError, MismatchError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 N_LONG = 12_400
@@ -69,7 +69,7 @@ def test_reducers_by_name_are_those_of_numpy(atoms: MDAnalysis.AtomGroup, adk_xt
 def test_reducers_bitwise_identical_for_all_executors(atoms: MDAnalysis.AtomGroup, adk_xtc: Path, reduce: Any) -> None:
     def bits(**options: Any) -> bytes:
         more = {"bins": EDGES} if reduce == "histogram" else {}
-        source = read(adk_xtc, index="none")
+        source = open_trajectory(adk_xtc, index="none")
         own = mdreel.from_function(centre_and_extent, atoms, reduce=reduce, trajectory=source, **more)
         return bytes(np.asarray(own.run(**options).results[reduce]).tobytes())
 

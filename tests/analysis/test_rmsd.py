@@ -11,7 +11,7 @@ from MDAnalysisTests.datafiles import CRD, DCD, GRO, PSF, XTC
 
 import mdreel
 from mdreel.errors import FormatError, FrameIndexError, MismatchError, SelectionError, UnsupportedError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ACCURACY = 1e-6  # Å
@@ -137,7 +137,7 @@ def test_rmsd_counts_a_repeated_atom_as_often_as_it_is_given(ca: Any) -> None:
 def test_rmsd_reads_a_trajectory_that_the_universe_does_not_have(ca: Any, adk_xtc: Path) -> None:
     atoms = MDAnalysis.Universe(PSF).select_atoms("protein and name CA")
     expected = mdreel.RMSD(ca).run().results.rmsd
-    for trajectory in (DCD, [DCD], Path(DCD), read(DCD)):
+    for trajectory in (DCD, [DCD], Path(DCD), open_trajectory(DCD)):
         np.testing.assert_array_equal(mdreel.RMSD(atoms, trajectory=trajectory).run().results.rmsd, expected)
     both = mdreel.RMSD(atoms, trajectory=[DCD, DCD]).run().results.rmsd
     np.testing.assert_array_equal(both[:, 0], np.arange(196))

@@ -11,7 +11,7 @@ from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC
 import mdreel
 from mdreel._core import Source
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ACCURACY = 1e-6  # Å
@@ -47,7 +47,7 @@ def test_rmsf_is_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
         {"backend": "processes", "n_workers": 2, "n_parts": 5},
         {"frames": np.random.default_rng(1).permutation(98)},
     ):
-        source = read(adk_xtc, index="none")
+        source = open_trajectory(adk_xtc, index="none")
         results = mdreel.RMSF(atoms, trajectory=source).run(**options).results
         assert results.rmsf.tobytes() == expected.rmsf.tobytes(), options
         assert results.positions.tobytes() == expected.positions.tobytes(), options

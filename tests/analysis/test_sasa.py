@@ -14,7 +14,7 @@ import mdreel
 from mdreel._core import Source
 from mdreel.analysis.topology.radii import RADII, elements_of, radii_of
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 MOVED = 3  # points of a sphere that single precision may put on the other side of an edge
@@ -117,7 +117,7 @@ def test_areas_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
     atoms = MDAnalysis.Universe(PSF).select_atoms("protein and resid 1:15")
 
     def bits(mode: str, average: bool, **options: object) -> bytes:
-        source = read(adk_xtc, index="none")
+        source = open_trajectory(adk_xtc, index="none")
         results = mdreel.SASA(atoms, 1.4, 92, mode, average=average, trajectory=source).run(**options).results
         return b"".join(np.ascontiguousarray(value).tobytes() for value in results.values())
 

@@ -131,14 +131,14 @@ def test_whole_molecules_keep_their_shape(universe: MDAnalysis.Universe) -> None
 
 def test_transformed_source_is_pickled_and_converted(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
     protein = universe.select_atoms("protein")
-    source = mdreel.read(XTC).with_transformations([mdreel.transformations.unwrap(protein)])
+    source = mdreel.open(XTC).with_transformations([mdreel.transformations.unwrap(protein)])
     again = pickle.loads(pickle.dumps(source.with_on_error("skip")))
     assert (again.on_error, len(again.transformations)) == ("skip", 1)
     convert(source, tmp_path / "whole.xtc")
     whole = mdreel.Rg(protein, trajectory=tmp_path / "whole.xtc").run().results.rgyr
     expected = mdreel.Rg(protein, trajectory=again).run().results.rgyr
     np.testing.assert_allclose(whole[:, 2:], expected[:, 2:], atol=0.01)
-    jumps = mdreel.read(XTC).with_transformations([mdreel.transformations.nojump()])
+    jumps = mdreel.open(XTC).with_transformations([mdreel.transformations.nojump()])
     convert(jumps, tmp_path / "path.dcd", n_workers=4)
     path = MDAnalysis.Universe(TPR, tmp_path / "path.dcd").trajectory[3].positions
     np.testing.assert_array_equal(

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from mdreel.cli.trajectory.written_files import EXTENSIONS
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.output_file import formats
-from mdreel.trajectory.read import read
 
 USAGE, INPUT, OUTPUT = 2, 3, 4
 
@@ -33,7 +33,7 @@ def test_convert_writes_the_atoms_and_times_asked_for(run, adk, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert "ca.xtc: 11 frames of 214 atoms" in done.stderr
-    source = read(tmp_path / "ca.xtc")
+    source = open_trajectory(tmp_path / "ca.xtc")
     assert source.n_atoms == 214
     np.testing.assert_allclose(source.times(), np.arange(10, 51, 4), rtol=1e-6)
     assert source.describe()[0]["precision"] == 10_000
@@ -43,13 +43,13 @@ def test_split_and_concat_give_the_file_back(run, adk, tmp_path):
     done = run("split", "-f", adk["xtc"], "-n", "4", "-o", "part.xtc", "-q")
     assert (done.returncode, done.stderr) == (0, "")
     parts = [f"part-{i}.xtc" for i in range(1, 5)]
-    assert [read(tmp_path / part).n_frames for part in parts] == [24, 25, 24, 25]
+    assert [open_trajectory(tmp_path / part).n_frames for part in parts] == [24, 25, 24, 25]
     done = run("concat", *parts, "-o", "all.xtc", "-v")
     assert done.returncode == 0, done.stderr
     assert "worker (ms)" in done.stderr
     assert (tmp_path / "all.xtc").read_bytes() == adk["xtc"].read_bytes()
     assert run("split", "-f", "all.xtc", "--frames", "40", "-o", "p.dcd").returncode == 0
-    assert [read(tmp_path / f"p-{i}.dcd").n_frames for i in (1, 2, 3)] == [40, 40, 18]
+    assert [open_trajectory(tmp_path / f"p-{i}.dcd").n_frames for i in (1, 2, 3)] == [40, 40, 18]
 
 
 def test_concat_drops_overlaps_and_says_what_a_format_cannot_hold(run, adk, tmp_path):
@@ -69,14 +69,16 @@ def test_repack_stores_what_is_asked_for_as_it_is_asked_for(run, adk, tmp_path):
     done = run("repack", *arguments, *storage, "-o", "ca.h5md")
     assert done.returncode == 0, done.stderr
     assert "ca.h5md: 22 frames of 214 atoms" in done.stderr
-    source = read(tmp_path / "ca.h5md")
+    source = open_trajectory(tmp_path / "ca.h5md")
     np.testing.assert_allclose(source.times(), np.arange(11, 99, 4), rtol=1e-6)
     (facts,) = source.describe()
     assert facts["positions"] == "float32, chunks of 8 x 50 x 3, shuffle, gzip"
     assert facts["group of particles"] == "protein"
     for access, chunk in (("frames", "16 x 3341"), ("atoms", "98 x 16"), ("both", "64 x 64")):
         assert run("repack", "-f", adk["dcd"], "-o", f"{access}.h5", "--access", access, "-q").returncode == 0
-        assert read(tmp_path / f"{access}.h5").describe()[0]["positions"] == f"float32, chunks of {chunk} x 3"
+        assert (
+            open_trajectory(tmp_path / f"{access}.h5").describe()[0]["positions"] == f"float32, chunks of {chunk} x 3"
+        )
 
 
 def test_convert_split_and_concat_write_h5md(run, adk, tmp_path):
@@ -135,7 +137,7 @@ def test_existing_output_is_kept_unless_forced(run, adk, tmp_path):
     refused(run("convert", "-f", adk["xtc"], "-o", "a.dcd"), USAGE, "a.dcd", "--force")
     assert (tmp_path / "a.dcd").read_text() == "old"
     assert run("convert", "-f", adk["xtc"], "-o", "a.dcd", "--force").returncode == 0
-    assert read(tmp_path / "a.dcd").n_frames == 98
+    assert open_trajectory(tmp_path / "a.dcd").n_frames == 98
 
 
 @pytest.mark.parametrize("target", ["missing/a.xtc", "/dev/full/a.xtc"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mdreel._core import FrameSet
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Frames:
 
 
 def frames_of_mdreel(path: Path) -> Frames:
-    source = read(path, index="none")
+    source = open_trajectory(path, index="none")
     everything = FrameSet.range(0, 1, source.n_frames)
     quantities = ["positions", "velocities", "forces"]
     frames = source.read(everything, np.arange(source.n_atoms, dtype=np.uint32), quantities)

@@ -10,7 +10,7 @@ from scipy.io import netcdf_file
 from conformance.mdanalysis_oracle import Frames, differences, frames_of_mdanalysis, frames_of_mdreel
 from conformance.netcdf_writer import SHAPES, UNITS, Make, write
 from mdreel.errors import UnsupportedError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.universe import source_of
 
 pytestmark = pytest.mark.filterwarnings(
@@ -64,7 +64,7 @@ def test_file_of_32_bit_offsets_has_the_bits_of_one_of_64(tmp_path: Path) -> Non
     """MDAnalysis insists on 64 bits."""
     for version in (1, 2):
         write(tmp_path / f"{version}.nc", Make(version=version))
-    assert read(tmp_path / "1.nc").describe()[0]["version"] == "CDF-1"
+    assert open_trajectory(tmp_path / "1.nc").describe()[0]["version"] == "CDF-1"
     assert differences(frames_of_mdreel(tmp_path / "1.nc"), frames_of_mdreel(tmp_path / "2.nc")) == {}
 
 
@@ -151,4 +151,4 @@ def test_universe_of_netcdf_is_opened_once_more(tmp_path: Path) -> None:
 def test_netcdf_that_is_no_trajectory_is_refused_with_what_is_missing(tmp_path: Path, make: Make, missing: str) -> None:
     write(tmp_path / "other.nc", make)
     with pytest.raises(UnsupportedError, match=rf"other\.nc: a NetCDF file, but no trajectory .*{missing}"):
-        read(tmp_path / "other.nc")
+        open_trajectory(tmp_path / "other.nc")

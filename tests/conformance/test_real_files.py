@@ -10,7 +10,7 @@ from conformance.mdanalysis_oracle import differences, frames_of_mdanalysis, fra
 from mdreel._core import FrameSet
 from mdreel.errors import FormatError
 from mdreel.trajectory.check import check
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:DCDReader currently makes independent timesteps:DeprecationWarning",
@@ -59,7 +59,7 @@ def test_file_has_the_bits_that_mdanalysis_reads(name: str) -> None:
 def test_no_frame_of_a_sound_file_is_taken_for_damaged(name: str) -> None:
     report = check(DATA / name)
     assert {defect.kind for defect in report.defects} == KNOWN_DEFECTS.get(name, set())
-    source = read(DATA / name)
+    source = open_trajectory(DATA / name)
     frames, atoms = FrameSet.range(0, 1, source.n_frames), np.arange(source.n_atoms, dtype=np.uint32)
     whole, tolerant = source.read(frames, atoms), source.with_on_error("skip").read(frames, atoms)
     assert report.n_frames == source.n_frames
@@ -71,7 +71,7 @@ def test_no_frame_of_a_sound_file_is_taken_for_damaged(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in FILES if name in REFUSED])
 def test_file_without_frames_is_refused_with_a_reason(name: str) -> None:
     with pytest.raises(FormatError, match=REFUSED[name]):
-        read(DATA / name)
+        open_trajectory(DATA / name)
 
 
 @pytest.mark.parametrize("name", REFUSED_BY_MDANALYSIS)

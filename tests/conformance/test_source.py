@@ -18,7 +18,7 @@ from mdreel.live.channels.channel import Channel
 from mdreel.live.producers.producer import Producer
 from mdreel.trajectory.follow import follow
 from mdreel.trajectory.mdanalysis_source import open_foreign
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from netcdf4_writer import write_netcdf4
 
 N_FRAMES, N_ATOMS = 98, 3341
@@ -99,7 +99,7 @@ def make_source(
     tmp_path: Path,
 ) -> Callable[[], Source]:
     def located(path: Path) -> Source:
-        source = read(path, index="none")
+        source = open_trajectory(path, index="none")
         assert source.n_frames == N_FRAMES
         return source
 
@@ -111,11 +111,11 @@ def make_source(
     def chunked() -> Source:
         layout = {"chunks": (10, 500, 3), "compression": "gzip", "compression_opts": 1, "shuffle": True}
         box = np.full((N_FRAMES, 3), 100.0)
-        return read(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions}, layout=layout, box=box))
+        return open_trajectory(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions}, layout=layout, box=box))
 
     def after_h5md() -> Source:
         first = write_h5md(tmp_path / "adk.h5md", {"position": adk_positions[:40]})
-        return read([first, xtc_segments[2]], index="none")
+        return open_trajectory([first, xtc_segments[2]], index="none")
 
     def after_dcd() -> Source:
         from MDAnalysis.lib.formats.libdcd import DCDFile
@@ -125,7 +125,7 @@ def make_source(
             file.write_header("", N_ATOMS, 0, 1, 1.0, 0)
             for positions in adk_positions[:40]:
                 file.write(positions, [0] * 6)
-        return read([first, xtc_segments[2]], index="none")
+        return open_trajectory([first, xtc_segments[2]], index="none")
 
     def published() -> Source:
         with Producer(tmp_path / "channel", N_ATOMS, n_slots=N_FRAMES) as producer:
@@ -137,21 +137,21 @@ def make_source(
 
     makers: dict[str, Callable[[], Source]] = {
         "memory": lambda: Source.memory(adk_positions, np.arange(N_FRAMES, dtype=np.float64)),
-        "dcd": lambda: read(adk_dcd),
-        "xtc": lambda: read(adk_xtc, index="none"),
+        "dcd": lambda: open_trajectory(adk_dcd),
+        "xtc": lambda: open_trajectory(adk_xtc, index="none"),
         "xtc located": lambda: located(adk_xtc),
         "xtc followed": lambda: followed(adk_xtc),
-        "netcdf": lambda: read(netcdf_files["netcdf"]),
-        "netcdf with velocities": lambda: read(netcdf_files["netcdf with velocities"]),
-        "trr": lambda: read(adk_trr, index="none"),
+        "netcdf": lambda: open_trajectory(netcdf_files["netcdf"]),
+        "netcdf with velocities": lambda: open_trajectory(netcdf_files["netcdf with velocities"]),
+        "trr": lambda: open_trajectory(adk_trr, index="none"),
         "trr located": lambda: located(adk_trr),
         "trr followed": lambda: followed(adk_trr),
         "dcd followed": lambda: followed(adk_dcd),
-        "chain of xtc": lambda: read(xtc_segments, index="none"),
+        "chain of xtc": lambda: open_trajectory(xtc_segments, index="none"),
         "chain of dcd and xtc": after_dcd,
-        "h5md": lambda: read(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions})),
+        "h5md": lambda: open_trajectory(write_h5md(tmp_path / "adk.h5md", {"position": adk_positions})),
         "h5md in chunks": chunked,
-        "netcdf-4": lambda: read(write_netcdf4(tmp_path / "adk.nc", adk_positions)),
+        "netcdf-4": lambda: open_trajectory(write_netcdf4(tmp_path / "adk.nc", adk_positions)),
         "chain of h5md and xtc": after_h5md,
         "read by mdanalysis": lambda: open_foreign(str(adk_xtc), "XTC"),
         "channel": published,

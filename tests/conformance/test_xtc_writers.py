@@ -11,7 +11,7 @@ from mdreel._core import FrameSet, Source
 from mdreel.errors import FormatError
 from mdreel.trajectory.check import check
 from mdreel.trajectory.convert import convert
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 N_FRAMES = 6
 
@@ -88,7 +88,7 @@ def test_frames_of_every_writer_pass_all_checks(tmp_path: Path, writer: str, sha
             continue  # The library writes frames that nobody can read.
         damage = [one for one in check(path).defects if one.kind not in ("time", "no cell", "cell")]
         assert damage == []
-        source = read(path, index="none").with_on_error("skip")
+        source = open_trajectory(path, index="none").with_on_error("skip")
         frames = source.read(FrameSet.range(0, 1, N_FRAMES), np.arange(n_atoms, dtype=np.uint32))
         assert frames.positions.shape == (N_FRAMES, n_atoms, 3)
 
@@ -103,7 +103,7 @@ def test_altered_coordinates_are_noticed_whoever_wrote_them(tmp_path: Path, writ
         at = int(random.integers(92, size - 4))
         damaged.write_bytes(content[:at] + bytes([content[at] ^ 1 << int(random.integers(8))]) + content[at + 1 :])
         try:
-            read(damaged, index="none").read(FrameSet.range(0, 1, 1), np.arange(300, dtype=np.uint32))
+            open_trajectory(damaged, index="none").read(FrameSet.range(0, 1, 1), np.arange(300, dtype=np.uint32))
         except FormatError:
             continue
         n_decoded += 1

@@ -14,7 +14,7 @@ from conformance.reference_xtc import HIGHEST_SMALL_INDEX, SHAPES, positions_of,
 from mdreel._core import Source
 from mdreel.errors import MismatchError
 from mdreel.trajectory.convert import convert
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 BOX = np.diag(np.array([30, 40, 50], np.float32) * np.float32(0.1))
 NUMBERS_OF_ATOMS = (1, 2, 8, 9, 10, 11, 30, 100, 1000, 3000)
@@ -102,7 +102,7 @@ def test_atoms_that_the_reference_cannot_read_back_are_read_back(tmp_path: Path)
     assert small_index((tmp_path / "far.xtc").read_bytes()) > HIGHEST_SMALL_INDEX
     from mdreel._core import FrameSet
 
-    found = read(tmp_path / "far.xtc").read(FrameSet.range(0, 1, 40), np.arange(15, dtype=np.uint32))
+    found = open_trajectory(tmp_path / "far.xtc").read(FrameSet.range(0, 1, 40), np.arange(15, dtype=np.uint32))
     np.testing.assert_allclose(found.positions, positions, rtol=3e-7, atol=1e-4)
 
 

@@ -14,7 +14,7 @@ from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Job
 from mdreel.execution.pipeline import run
 from mdreel.timing.spans import KINDS
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mixed_job import bits_of, mixed_job
 from mpi_launcher import EVERY_MPI, Launcher
 from rmsd_on_ranks import Wanted, expected_of, results_of, spans_of
@@ -65,7 +65,7 @@ def whole_segments(n_workers: int) -> dict[int, set[int]]:
 
 @pytest.mark.parametrize("n_parts", [None, 1, 9])
 def test_blocks_keep_to_segments(segments: list[str], n_parts: int | None) -> None:
-    source = read(segments)
+    source = open_trajectory(segments)
     for frames in (FrameSet.range(0, 1, 98), FrameSet.range(3, 7, 13), FrameSet.list(np.arange(97, 0, -3, np.uint64))):
         blocks = plan(source, frames, n_parts, 3, keep_to_segments=True)
         numbers = []
@@ -93,7 +93,7 @@ def test_every_access_gives_the_bits_of_one_thread(
     executors: list[Executor] = [Serial(), Threads(3), Threads(3, "static"), Threads(7, "static"), cluster, on_cluster]
     executors += [Processes(2), Processes(3, "static"), Processes(5, "static")]
     for executor, n_parts in product(executors, (None, 9)):
-        source = read(segments, index="none")
+        source = open_trajectory(segments, index="none")
         frames = FrameSet.range(0, 1, source.n_frames) if is_located else None
         outcome = run(job_of(source), frames, executor, access=access, n_parts=n_parts)
         assert bits_of(outcome).tobytes() == expected, (executor, n_parts)
@@ -102,7 +102,7 @@ def test_every_access_gives_the_bits_of_one_thread(
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 4, 6])
 def test_static_schedule_gives_each_worker_whole_segments(segments: list[str], n_workers: int) -> None:
     for executor in (Threads(n_workers, "static"), Processes(n_workers, "static")):
-        source = read(segments)
+        source = open_trajectory(segments)
         outcome = run(job_of(source), FrameSet.range(0, 1, 98), executor, access="segments")
         assert segments_read(outcome.spans, source, n_workers) == whole_segments(n_workers), executor
 
@@ -121,20 +121,20 @@ def test_every_rank_has_the_bits_of_one_thread(
         for is_located in [True, False][: 2 if communication == "gather" else 1]
     ]
     assert results_of(mpi, n_ranks, tmp_path, runs) == [[expected_of(Wanted(segments))] * n_ranks] * len(runs)
-    assert segments_read(spans_of(tmp_path), read(segments), n_ranks) == whole_segments(n_ranks)
+    assert segments_read(spans_of(tmp_path), open_trajectory(segments), n_ranks) == whole_segments(n_ranks)
 
 
 def test_access_that_does_not_suit_is_refused(segments: list[str], adk_xtc: Path) -> None:
     def refused(access: str, paths: list[str]) -> str:
         with pytest.raises(MdreelError) as caught:
-            run(job_of(read(paths)), None, Serial(), access=access)  # type: ignore[arg-type]
+            run(job_of(open_trajectory(paths)), None, Serial(), access=access)  # type: ignore[arg-type]
         assert type(caught.value) is (UnsupportedError if "unknown" in str(caught.value) else MismatchError)
         return str(caught.value)
 
     assert refused("lustre", segments).startswith("unknown access 'lustre'; known: shared, chain, segments")
     assert refused("shared", segments) == "access='shared' is for one file, not 4: use 'chain' or 'segments'"
     assert refused("chain", [str(adk_xtc)]) == "access='chain' is for several files, not 1: use 'shared'"
-    one = run(job_of(read(adk_xtc)), None, Serial(), access="shared")
+    one = run(job_of(open_trajectory(adk_xtc)), None, Serial(), access="shared")
     assert bits_of(one).tobytes() == expected_of(Wanted([str(adk_xtc)]))
 
 
@@ -142,7 +142,7 @@ def test_access_that_does_not_suit_is_refused(segments: list[str], adk_xtc: Path
 def test_checkpoint_of_blocks_that_keep_to_segments_is_for_such(
     segments: list[str], tmp_path: Path, executor: Executor
 ) -> None:
-    job, path = job_of(read(segments)), tmp_path / "run.checkpoint"
+    job, path = job_of(open_trajectory(segments)), tmp_path / "run.checkpoint"
     first = run(job, None, executor, access="segments", checkpoint=path)
     again = run(job, None, executor, access="segments", checkpoint=path)
     assert bits_of(first).tobytes() == bits_of(again).tobytes() == expected_of(Wanted(segments))
@@ -156,7 +156,7 @@ def test_missing_segment_is_named(segments: list[str], tmp_path: Path) -> None:
     paths = [tmp_path / Path(path).name for path in segments]
     for path, copy in zip(segments, paths, strict=True):
         copy.write_bytes(Path(path).read_bytes())
-    job = job_of(read(paths))
+    job = job_of(open_trajectory(paths))
     paths[2].unlink()
     with pytest.raises(FileNotFoundError, match=r"part2\.xtc"):
         run(job, FrameSet.range(0, 1, 98), Processes(2, "static"), access="segments")
@@ -166,8 +166,10 @@ def test_segments_of_damaged_files_give_what_is_whole(segments: list[str], tmp_p
     torn = tmp_path / "torn.xtc"
     torn.write_bytes(Path(segments[1]).read_bytes()[:-100])
     paths = [segments[0], str(torn), *segments[2:]]
-    expected = run(replace(job_of(read(paths)), source=read(paths).with_on_error("skip")), None, Serial())
-    source = read(paths).with_on_error("skip")
+    expected = run(
+        replace(job_of(open_trajectory(paths)), source=open_trajectory(paths).with_on_error("skip")), None, Serial()
+    )
+    source = open_trajectory(paths).with_on_error("skip")
     for executor in (Threads(3, "static"), Processes(3, "static")):
         outcome = run(replace(job_of(source), source=source), None, executor, access="segments")
         assert bits_of(outcome).tobytes() == bits_of(expected).tobytes()

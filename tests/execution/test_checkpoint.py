@@ -13,7 +13,7 @@ from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
 from mdreel.timing.timing import Timing
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 ATOMS = np.arange(0, 3341, 11, dtype=np.uint32)
 
@@ -38,15 +38,15 @@ def test_torn_checkpoint_is_gone_on_from_with_any_executor(
     adk_xtc: Path, tmp_path: Path, executor: Executor, index: str
 ) -> None:
     path = tmp_path / "run.checkpoint"
-    expected = run(job_of(read(adk_xtc, index=index)), None, Serial())
-    first = run(job_of(read(adk_xtc, index=index)), None, executor, n_parts=20, checkpoint=path)
+    expected = run(job_of(open_trajectory(adk_xtc, index=index)), None, Serial())
+    first = run(job_of(open_trajectory(adk_xtc, index=index)), None, executor, n_parts=20, checkpoint=path)
     assert same(first, expected)
     assert n_done(first) == 98
     whole = path.read_bytes()
     left = []
     for n_kept in np.linspace(len(whole), len(whole) // 3, 8).astype(int):
         path.write_bytes(whole[:n_kept])
-        again = run(job_of(read(adk_xtc, index=index)), None, Threads(2), checkpoint=path)
+        again = run(job_of(open_trajectory(adk_xtc, index=index)), None, Threads(2), checkpoint=path)
         assert same(again, expected)
         left.append(n_done(again))
     assert left[0] == 0
@@ -56,28 +56,28 @@ def test_torn_checkpoint_is_gone_on_from_with_any_executor(
 
 def test_checkpoint_torn_at_any_byte_of_its_end_is_cut_there(adk_xtc: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
-    expected = run(job_of(read(adk_xtc)), None, Serial(), n_parts=3, checkpoint=path)
+    expected = run(job_of(open_trajectory(adk_xtc)), None, Serial(), n_parts=3, checkpoint=path)
     whole = path.read_bytes()
     for n_lost in range(1, 200):
         path.write_bytes(whole[:-n_lost])
-        assert same(run(job_of(read(adk_xtc)), None, Serial(), checkpoint=path), expected)
-        assert same(run(job_of(read(adk_xtc)), None, Serial(), checkpoint=path), expected)
+        assert same(run(job_of(open_trajectory(adk_xtc)), None, Serial(), checkpoint=path), expected)
+        assert same(run(job_of(open_trajectory(adk_xtc)), None, Serial(), checkpoint=path), expected)
 
 
 def test_damaged_checkpoint_is_used_up_to_the_damage(adk_xtc: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
-    expected = run(job_of(read(adk_xtc)), None, Processes(2), n_parts=10, checkpoint=path)
+    expected = run(job_of(open_trajectory(adk_xtc)), None, Processes(2), n_parts=10, checkpoint=path)
     content = bytearray(path.read_bytes())
     content[len(content) * 2 // 3] ^= 1
     path.write_bytes(content)
-    again = run(job_of(read(adk_xtc)), None, Serial(), checkpoint=path)
+    again = run(job_of(open_trajectory(adk_xtc)), None, Serial(), checkpoint=path)
     assert same(again, expected)
     assert 0 < n_done(again) < 98
 
 
 def changed_file(job: Job, path: Path) -> tuple[Job, FrameSet | None]:
     path.write_bytes(path.read_bytes() * 2)
-    return job_of(read(path)), None
+    return job_of(open_trajectory(path)), None
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_checkpoint_of_another_run_is_refused(
 ) -> None:
     trajectory, path = tmp_path / "a.xtc", tmp_path / "run.checkpoint"
     trajectory.write_bytes(adk_xtc.read_bytes())
-    job = job_of(read(trajectory))
+    job = job_of(open_trajectory(trajectory))
     run(job, None, Serial(), checkpoint=path)
     before = path.read_bytes()
     with pytest.raises(MismatchError, match=f"of another run: its {what} is"):
@@ -108,7 +108,7 @@ def test_file_that_is_no_checkpoint_is_refused_and_left_alone(adk_xtc: Path, tmp
     for content in (b"", b"some notes that nobody wants to lose", b"mdreelC1", b"mdreelC1\xff\xff"):
         path.write_bytes(content)
         with pytest.raises(FormatError, match=r"notes\.txt"):
-            run(job_of(read(adk_xtc)), None, Serial(), checkpoint=path)
+            run(job_of(open_trajectory(adk_xtc)), None, Serial(), checkpoint=path)
         assert path.read_bytes() == content
 
 
@@ -120,14 +120,14 @@ def test_checkpoint_of_what_is_gone_with_its_process_is_refused(tmp_path: Path) 
 
 def test_checkpoint_that_cannot_be_written_is_an_error(adk_xtc: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        run(job_of(read(adk_xtc)), None, Serial(), checkpoint=tmp_path / "nowhere" / "a")
+        run(job_of(open_trajectory(adk_xtc)), None, Serial(), checkpoint=tmp_path / "nowhere" / "a")
     with pytest.raises(IsADirectoryError):
-        run(job_of(read(adk_xtc)), None, Serial(), checkpoint=tmp_path)
+        run(job_of(open_trajectory(adk_xtc)), None, Serial(), checkpoint=tmp_path)
 
 
 def test_rest_of_another_run_beside_a_checkpoint_is_noticed(adk_xtc: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
-    run(job_of(read(adk_xtc)), None, Serial(), n_parts=7, checkpoint=path)
+    run(job_of(open_trajectory(adk_xtc)), None, Serial(), n_parts=7, checkpoint=path)
     path.rename(tmp_path / "run.checkpoint.rank3")  # as an MPI run would leave, of which rank 0's was removed
     with pytest.raises(MismatchError, match=r"rank3: .*those of another run: remove it"):
-        run(job_of(read(adk_xtc)), None, Serial(), n_parts=9, checkpoint=path)
+        run(job_of(open_trajectory(adk_xtc)), None, Serial(), n_parts=9, checkpoint=path)

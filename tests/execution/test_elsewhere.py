@@ -20,7 +20,7 @@ from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
 from mdreel.execution.work import Work
 from mdreel.trajectory.convert import convert
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mixed_job import bits_of, mixed_job
 
 ATOMS = np.arange(0, 3341, 5, dtype=np.uint32)
@@ -49,7 +49,7 @@ def paths(request: pytest.FixtureRequest, adk_xtc: Path, tmp_path_factory: pytes
 @pytest.mark.parametrize("locate", [False, True])
 def test_bits_are_those_of_one_thread(paths: list[Path], cluster: Dask, index: str, locate: bool) -> None:
     def opened() -> tuple[Job, FrameSet | None]:
-        source = read(paths, index=index)
+        source = open_trajectory(paths, index=index)
         return job_of(source), FrameSet.range(0, 1, source.n_frames) if locate else None
 
     expected = run(*opened(), Serial())
@@ -61,12 +61,12 @@ def test_bits_are_those_of_one_thread(paths: list[Path], cluster: Dask, index: s
 def test_workers_are_told_where_the_frames_are(adk_xtc: Path) -> None:
     import pickle
 
-    source = read(adk_xtc, index="none")
+    source = open_trajectory(adk_xtc, index="none")
     job = job_of(source)
     assert source.n_frames == 98
     there: Job = pickle.loads(pickle.dumps(job))
     assert there.source.is_located
-    not_located: Job = pickle.loads(pickle.dumps(job_of(read(adk_xtc, index="none"))))
+    not_located: Job = pickle.loads(pickle.dumps(job_of(open_trajectory(adk_xtc, index="none"))))
     assert not not_located.source.is_located
 
 
@@ -75,7 +75,7 @@ def test_worker_that_sees_another_file_says_so(adk_xtc: Path, tmp_path: Path) ->
 
     path = tmp_path / "a.xtc"
     path.write_bytes(adk_xtc.read_bytes())
-    content = pickle.dumps(job_of(read(path)))
+    content = pickle.dumps(job_of(open_trajectory(path)))
     path.write_bytes(adk_xtc.read_bytes() * 2)
     with pytest.raises(FormatError, match="it is not the same file"):
         pickle.loads(content)
@@ -94,7 +94,7 @@ def children() -> set[int]:
 
 @pytest.mark.parametrize("executor", [Processes(2), Processes(2, "static")])
 def test_block_that_kills_every_worker_is_named(adk_xtc: Path, executor: Executor) -> None:
-    job = job_of(read(adk_xtc))
+    job = job_of(open_trajectory(adk_xtc))
 
     def kill(frames_done: int) -> None:
         for process in children():
@@ -107,7 +107,7 @@ def test_block_that_kills_every_worker_is_named(adk_xtc: Path, executor: Executo
 
 
 def test_processes_end_when_the_run_is_stopped(adk_xtc: Path) -> None:
-    job = job_of(read(adk_xtc))
+    job = job_of(open_trajectory(adk_xtc))
 
     class EnoughError(Exception):
         pass
@@ -128,8 +128,8 @@ from mdreel._core import FrameSet, Pass, plan, rmsd
 from mdreel import Processes
 from mdreel.execution.job import Job
 from mdreel.execution.work import Work
-from mdreel.trajectory.read import read
-source = read({str(adk_xtc)!r})
+from mdreel.trajectory.open import open as open_trajectory
+source = open_trajectory({str(adk_xtc)!r})
 atoms = np.arange(3341, dtype=np.uint32)
 reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
 job = Job(source, atoms, Pass.of(rmsd(reference, None, True)))
@@ -165,11 +165,11 @@ def test_first_damaged_frame_is_the_one_that_is_named(
         content[start + damaged * frame : start + damaged * frame + 4] = b"\xff\xff\xff\x7f"
     path = tmp_path / "damaged.dcd"
     path.write_bytes(content)
-    job = job_of(read(path))
+    job = job_of(open_trajectory(path))
     with pytest.raises(FormatError, match="frame 41"):
         run(job, FrameSet.range(0, 1, 98), make(), n_parts=30)
     for on_error, n_left in (("stop", 41), ("skip", 95)):
-        source = read(path).with_on_error(on_error)
+        source = open_trajectory(path).with_on_error(on_error)
         expected = run(job_of(source), FrameSet.range(0, 1, 98), Serial())
         outcome = run(job_of(source), FrameSet.range(0, 1, 98), make(), n_parts=30)
         assert same(outcome, expected)
@@ -189,7 +189,7 @@ def test_what_stays_in_its_process_is_refused(executor: Executor) -> None:
 
 
 def test_spans_tell_who_did_what(adk_xtc: Path) -> None:
-    outcome = run(job_of(read(adk_xtc)), MANY, Processes(2))
+    outcome = run(job_of(open_trajectory(adk_xtc)), MANY, Processes(2))
     from mdreel.timing.spans import COORDINATOR, KINDS
     from mdreel.timing.timing import Timing
 
@@ -205,7 +205,7 @@ def test_spans_tell_who_did_what(adk_xtc: Path) -> None:
 
 
 def test_budget_that_is_too_small_is_refused(adk_xtc: Path) -> None:
-    job = job_of(read(adk_xtc))
+    job = job_of(open_trajectory(adk_xtc))
     with pytest.raises(UnsupportedError, match="2 processes"):
         run(job, MANY, Processes(2), memory=100 << 20)
     assert len(run(job, MANY, Processes(2), memory=2 << 30).rows) == len(MANY)

@@ -16,7 +16,7 @@ from mdreel.execution.executors.resolve_executor import EXECUTORS, find_executor
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
 from mdreel.execution.work import Work
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mixed_job import bits_of, mixed_job
 
 ATOMS = np.arange(0, 3341, 7, dtype=np.uint32)
@@ -33,7 +33,7 @@ def paths(request: pytest.FixtureRequest, adk_dcd: Path, adk_xtc: Path) -> list[
 
 def open_or_copy(paths: list[Path], positions: np.ndarray) -> Source:
     if paths:
-        return read(paths, index="none")
+        return open_trajectory(paths, index="none")
     return Source.memory(positions, np.arange(len(positions), dtype=np.float64))
 
 
@@ -53,7 +53,7 @@ def test_executors_give_the_same_bits_with_any_workers_and_blocks(
 
 
 def test_run_of_bytes_locates_the_frames(adk_xtc: Path) -> None:
-    source = read(adk_xtc, index="none")
+    source = open_trajectory(adk_xtc, index="none")
     job = job_of(source)
     assert not source.is_located
     assert len(run(job, None, Threads(2), n_parts=9).frames) == 98
@@ -73,7 +73,7 @@ def test_run_plans_by_frames_when_bytes_did_not_join(adk_xtc: Path) -> None:
             return None if len(self.plans) == 1 else super().run(work)
 
     executor = Misled()
-    outcome = run(job_of(read(adk_xtc, index="none")), None, executor)
+    outcome = run(job_of(open_trajectory(adk_xtc, index="none")), None, executor)
     assert executor.plans == ["bytes", "frames"]
     np.testing.assert_array_equal(outcome.frames, np.arange(98))
 

@@ -21,7 +21,7 @@ from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.resolve_executor import EXECUTORS, executor_class
 from mdreel.execution.job import Job
 from mdreel.execution.pipeline import run
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 ATOMS = np.arange(0, 3341, 11, dtype=np.uint32)
 FRAMES = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 300))
@@ -30,7 +30,7 @@ FRAMES = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 300))
 
 def run_with(executor: Executor, trajectory: Path, look: Callable[[], None]) -> None:
     """Run an analysis, and look around while it runs."""
-    source = read(trajectory)
+    source = open_trajectory(trajectory)
     reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
     looked: list[int] = []
 

@@ -143,7 +143,7 @@ from mdreel.execution.job import Job
 from mdreel.execution.work import Work
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.trajectory.parallel_hdf5 import SharedPositions
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 folder, path, schedule, access = sys.argv[1:]
 executor = Mpi(schedule=schedule)
@@ -153,7 +153,7 @@ def stop(n_frames):
         os.kill(os.getpid(), signal.SIGINT)
 
 def compute():
-    source = read(path)
+    source = open_trajectory(path)
     atoms = np.arange(source.n_atoms, dtype=np.uint32)
     reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
     job = Job(source, atoms, Pass.of(rmsd(reference, None, True)), SharedPositions.of)

@@ -11,14 +11,14 @@ from mdreel._core import FrameSet, Part, Pass, plan, rmsd
 from mdreel.execution.executors.local.pipe import Pipe
 from mdreel.execution.executors.pickle_buffers import from_pieces, in_pieces
 from mdreel.execution.job import Job
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 KERNEL = Pass.of(rmsd(np.random.default_rng(1).random((100, 3)), None, True))
 
 
 @pytest.fixture
 def part(adk_xtc: Path) -> Part:
-    source = read(str(adk_xtc), index="none")
+    source = open_trajectory(str(adk_xtc), index="none")
     atoms = np.arange(100, dtype=np.uint32)
     job = Job(source, atoms, KERNEL)
     blocks = plan(source, FrameSet.range(0, 1, source.n_frames), 4, 1)

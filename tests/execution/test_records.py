@@ -19,7 +19,7 @@ from mdreel.execution.pipeline import run
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK
 from mdreel.timing.timing import Timing
 from mdreel.timing.workers import anonymous_bytes
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 ATOMS = np.arange(0, 3341, 7, dtype=np.uint32)
 MANY = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 300))
@@ -27,7 +27,7 @@ MS = 1_000_000
 
 
 def timing_of(path: Path, executor: Executor) -> Timing:
-    source = read(path)
+    source = open_trajectory(path)
     reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
     outcome = run(Job(source, ATOMS, Pass.of(rmsd(reference, None, True))), MANY, executor)
     assert isinstance(outcome, Outcome)

@@ -15,7 +15,8 @@ from damaged_files import KINDS, N_ATOMS, N_FRAMES, Sound, frame_by_frame, write
 from mdreel._core import FrameSet
 from mdreel.errors import DamagedFrameWarning, FormatError, MdreelError
 from mdreel.trajectory.check import check
-from mdreel.trajectory.read import CORE_FORMATS, HDF5_FORMATS, read
+from mdreel.trajectory.open import CORE_FORMATS, HDF5_FORMATS
+from mdreel.trajectory.open import open as open_trajectory
 
 ROOT = Path(__file__).parents[2]
 DCD_RECORDS = (48, 4 * N_ATOMS, 4 * N_ATOMS, 4 * N_ATOMS)
@@ -49,9 +50,9 @@ def said_twice(sound: Sound, frame: int) -> list[int]:
 
 def altered_frames(sound: Sound, path: Path) -> list[bytes]:
     """Return the frames that can be read, but have coordinates that no frame of the sound file has."""
-    whole = set(frame_by_frame(read(sound.path, index="none")).values())
+    whole = set(frame_by_frame(open_trajectory(sound.path, index="none")).values())
     try:
-        source = read(path, index="none").with_on_error("skip")
+        source = open_trajectory(path, index="none").with_on_error("skip")
     except FormatError:
         return []
     return [frame for frame in frame_by_frame(source).values() if frame not in whole]
@@ -113,7 +114,7 @@ def test_whole_xtc_frame_with_other_coordinates_is_left_out(tmp_path: Path) -> N
     # The largest x of the header, and with it the number of integers of the axis.
     largest = int.from_bytes(sound.content[start + 72 : start + 76], "big", signed=True)
     path = sound.with_bytes(start + 72, (largest + 1).to_bytes(4, "big", signed=True))
-    source = read(path)
+    source = open_trajectory(path)
     first_atoms = source.read(FrameSet.range(4, 1, 1), np.arange(3, dtype=np.uint32)).positions
     assert np.isfinite(first_atoms).all()
     report = check(path)
@@ -133,7 +134,7 @@ def test_bytes_that_the_last_atom_leaves_are_an_error_on_every_way_to_it(tmp_pat
     )
     for atoms in (np.arange(400), np.array([399]), np.array([5, 399])):
         with pytest.raises(FormatError, match=r"frame 4, .*the header says"):
-            read(path).read(FrameSet.range(0, 1, 6), atoms.astype(np.uint32))
+            open_trajectory(path).read(FrameSet.range(0, 1, 6), atoms.astype(np.uint32))
 
 
 def test_damaged_xtc_experiment_notices_enough() -> None:

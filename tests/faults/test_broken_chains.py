@@ -15,7 +15,7 @@ from mdreel.errors import DamagedFrameWarning, FormatError
 from mdreel.trajectory.check import check
 from mdreel.trajectory.concat import concat
 from mdreel.trajectory.convert import convert
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 
 @pytest.fixture(params=["xtc", "trr"])
@@ -24,11 +24,11 @@ def sound(request: pytest.FixtureRequest, tmp_path: Path) -> Sound:
 
 
 def skipping(path: Path | list[Path]) -> Source:
-    return read(path).with_on_error("skip")
+    return open_trajectory(path).with_on_error("skip")
 
 
 def expected(sound: Sound, *lost: int) -> dict[int, bytes]:
-    return {k: bits for k, bits in frame_by_frame(read(sound.path)).items() if k not in lost}
+    return {k: bits for k, bits in frame_by_frame(open_trajectory(sound.path)).items() if k not in lost}
 
 
 def test_header_that_is_destroyed_is_one_gap(sound: Sound) -> None:
@@ -87,7 +87,7 @@ def test_torn_end_is_reported_and_the_frames_before_it_are_taken(sound: Sound, c
         assert damage.frame is None
         assert damage.byte == start
         assert f"frame 8, byte {start}: the last frame is torn" in damage.message
-        assert read(written.paths[0]).n_frames == 8
+        assert open_trajectory(written.paths[0]).n_frames == 8
 
 
 Edit = tuple[int, int, bytes]
@@ -131,13 +131,13 @@ def test_file_that_was_edited_anywhere_gives_what_is_whole(sound: Sound, edits: 
 def test_index_of_a_damaged_file_is_not_kept(sound: Sound) -> None:
     path = sound.with_bytes(sound.ranges[4][0], bytes(40))
     assert skipping(path).n_frames == N_FRAMES
-    plain = read(path)
+    plain = open_trajectory(path)
     assert not plain.is_located
     assert plain.n_frames == 4
     with pytest.raises(FormatError, match="frame 4"):
         plain.check_end()
     # What is kept of the frames before the damage serves both.
-    assert read(path).n_frames == 4
+    assert open_trajectory(path).n_frames == 4
     assert frame_by_frame(skipping(path)) == expected(sound, 4)
 
 
@@ -145,14 +145,14 @@ def test_index_of_a_damaged_file_is_not_kept(sound: Sound) -> None:
 def test_index_of_before_the_damage_gives_the_same_frames(tmp_path: Path, kind: str) -> None:
     sound = write_sound(tmp_path, kind, n_atoms=400)  # an index knows the ends of its file
     path = sound.written(sound.content)
-    located = read(path)
+    located = open_trajectory(path)
     assert located.n_frames == N_FRAMES
     times = path.stat()
     sound.with_bytes(sound.ranges[4][0], bytes(40))
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert frame_by_frame(located.with_on_error("skip")) == expected(sound, 4)
     # Who opens the file from now on sees that it has changed.
-    assert not read(path).is_located
+    assert not open_trajectory(path).is_located
     assert frame_by_frame(skipping(path)) == expected(sound, 4)
 
 
@@ -166,7 +166,7 @@ def test_chain_goes_on_behind_a_torn_segment_or_stops_there(sound: Sound, tmp_pa
         stopped = concat([torn, sound.path], output, on_error="stop", force=True)
     assert stopped.n_frames == 8
     assert stopped.damage == skipped.damage
-    assert frame_by_frame(read(output)) == expected(sound, 8)
+    assert frame_by_frame(open_trajectory(output)) == expected(sound, 8)
     with pytest.raises(FormatError, match="torn"):
         concat([torn, sound.path], output, force=True)
 

@@ -11,7 +11,7 @@ import mdreel
 import mdreel.errors
 from damaged_files import KINDS, N_ATOMS, N_FRAMES, Sound, frame_by_frame, write_sound
 from mdreel.errors import DamagedFrameWarning, FormatError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 REFERENCE = np.random.default_rng(2).uniform(0, 20, (N_ATOMS, 3))
 
@@ -72,7 +72,7 @@ def test_damage_of_one_byte_costs_no_other_frame(sound: Sound) -> None:
 def test_skip_and_stop_give_what_reading_frame_by_frame_finds_whole(sound: Sound) -> None:
     for byte in places(sound)[::7]:
         path = sound.damaged(byte)
-        source = read(path).with_on_error("skip")
+        source = open_trajectory(path).with_on_error("skip")
         whole = frame_by_frame(source)
         skipped = analyse(path, "skip")
         assert skipped.frames.tolist() == list(whole)

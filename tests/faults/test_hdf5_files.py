@@ -12,7 +12,7 @@ import pytest
 from h5md_writer import write_h5md
 from mdreel._core import FrameSet, Source
 from mdreel.errors import FormatError, MdreelError, UnsupportedError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 N_FRAMES, N_ATOMS = 6, 20
 POSITIONS = np.random.default_rng(3).normal(0, 9, (N_FRAMES, N_ATOMS, 3)).astype(np.float32)
@@ -39,7 +39,7 @@ def test_truncated_file_is_refused_wherever_it_ends(whole: Path) -> None:
     for end in [1, 7, 8, 50, *range(100, len(content), 211), len(content) - 1]:
         torn.write_bytes(content[:end])
         with pytest.raises(FormatError, match=r"torn\.h5md"):
-            positions_of(read(torn))
+            positions_of(open_trajectory(torn))
 
 
 def test_changed_byte_is_refused_or_changes_no_structure(whole: Path) -> None:
@@ -50,7 +50,7 @@ def test_changed_byte_is_refused_or_changes_no_structure(whole: Path) -> None:
     for at in range(0, len(content), 97):
         changed.write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
         try:
-            source = read(changed)
+            source = open_trajectory(changed)
             if source.n_atoms * source.n_frames < 10_000:
                 positions_of(source)
         except (MdreelError, MemoryError) as error:
@@ -60,7 +60,7 @@ def test_changed_byte_is_refused_or_changes_no_structure(whole: Path) -> None:
 
 
 def test_cut_chunk_names_frame_and_byte(whole: Path) -> None:
-    source = read(whole)
+    source = open_trajectory(whole)
     with h5py.File(whole) as file:
         value = file["particles/atoms/position/value"]
         start = value.id.get_offset() or value.id.get_chunk_info(0).byte_offset
@@ -73,7 +73,9 @@ def test_cut_chunk_names_frame_and_byte(whole: Path) -> None:
 def test_numbers_that_are_none_are_read_as_they_are(tmp_path: Path) -> None:
     wrong = POSITIONS.copy()
     wrong[2, 3] = [np.nan, np.inf, -np.inf]
-    np.testing.assert_array_equal(positions_of(read(write_h5md(tmp_path / "nan.h5md", {"position": wrong}))), wrong)
+    np.testing.assert_array_equal(
+        positions_of(open_trajectory(write_h5md(tmp_path / "nan.h5md", {"position": wrong}))), wrong
+    )
 
 
 def change(path: Path, action: Callable[[h5py.File], object]) -> Path:
@@ -140,7 +142,7 @@ WRONG: dict[str, tuple[Callable[[h5py.File], object], type[MdreelError], str]] =
 def test_wrong_structure_says_what_was_expected(whole: Path, what: str) -> None:
     action, kind, said = WRONG[what]
     with pytest.raises(kind, match=said) as caught:
-        read(change(whole, action))
+        open_trajectory(change(whole, action))
     assert str(whole) in str(caught.value)
 
 
@@ -151,7 +153,7 @@ def test_absurd_shapes_are_refused_before_memory_is_taken(whole: Path) -> None:
         value.attrs["unit"] = "nm"
 
     with pytest.raises(FormatError, match=r"no file of .* bytes holds the shape"):
-        read(change(whole, stretch))
+        open_trajectory(change(whole, stretch))
 
 
 def test_hdf5_of_something_else_says_what_was_found(tmp_path: Path) -> None:
@@ -159,15 +161,15 @@ def test_hdf5_of_something_else_says_what_was_found(tmp_path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["results"] = [1, 2]
     with pytest.raises(FormatError, match=r"other\.h5: expected H5MD's group /particles, found results"):
-        read(path)
+        open_trajectory(path)
 
 
 def test_without_h5py_the_error_names_what_to_install(whole: Path) -> None:
     program = (
         "import sys; sys.modules['h5py'] = None\n"
-        "from mdreel.trajectory.read import read\n"
+        "from mdreel.trajectory.open import open as open_trajectory\n"
         "from mdreel.errors import UnsupportedError\n"
-        "try: read(sys.argv[1])\n"
+        "try: open_trajectory(sys.argv[1])\n"
         "except UnsupportedError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program, whole], capture_output=True, text=True, check=True)
@@ -176,4 +178,4 @@ def test_without_h5py_the_error_names_what_to_install(whole: Path) -> None:
 
 def test_format_that_is_asked_for_must_be_that_of_the_file(adk_xtc: Path) -> None:
     with pytest.raises(FormatError, match="expected a file of HDF5"):
-        read(adk_xtc, format="H5MD")
+        open_trajectory(adk_xtc, format="H5MD")

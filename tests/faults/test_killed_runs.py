@@ -19,11 +19,11 @@ from mdreel._core import FrameSet, Pass, rmsd
 from mdreel.execution.executors.resolve_executor import find_executor
 from mdreel.execution.job import Job
 from mdreel.execution.pipeline import run
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.timing.timing import Timing
 
 trajectory, backend, checkpoint, output = sys.argv[1:]
-source = read(trajectory)
+source = open_trajectory(trajectory)
 atoms = np.arange(3341, dtype=np.uint32)
 reference = source.read(FrameSet.range(0, 1, 1), atoms).positions[0].astype(float)
 frames = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 2000))

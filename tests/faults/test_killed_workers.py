@@ -17,7 +17,7 @@ from mdreel.execution.job import Job
 from mdreel.execution.pipeline import run
 from mdreel.execution.work import Work
 from mdreel.timing.timing import Timing
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from repetitions import N_TIMES
 
 ATOMS = np.arange(0, 3341, 5, dtype=np.uint32)
@@ -62,7 +62,7 @@ def dask(n_workers: int = 4) -> Iterator[tuple[Executor, Workers]]:
 @pytest.mark.parametrize("backend", [processes, dask])
 def test_worker_that_is_killed_costs_nothing_but_time(backend: Callable[..., object], adk_xtc: Path) -> None:
     """One of four, at three moments, and at random ones."""
-    source = read(adk_xtc)
+    source = open_trajectory(adk_xtc)
     reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
     job = Job(source, ATOMS, Pass.of(rmsd(reference, None, True)))
     expected = run(job, MANY, Threads(2)).rows.tobytes()
@@ -91,7 +91,7 @@ def test_worker_that_is_killed_costs_nothing_but_time(backend: Callable[..., obj
 
 
 def test_run_goes_on_when_the_only_worker_was_killed_and_another_came(adk_xtc: Path) -> None:
-    source = read(adk_xtc)
+    source = open_trajectory(adk_xtc)
     reference = source.read(FrameSet.range(0, 1, 1), ATOMS).positions[0].astype(np.float64)
     job = Job(source, ATOMS, Pass.of(rmsd(reference, None, True)))
     killed: list[int] = []

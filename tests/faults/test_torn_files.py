@@ -14,7 +14,7 @@ import mdreel
 from conformance.netcdf_writer import Make
 from conformance.netcdf_writer import write as write_netcdf
 from mdreel.errors import FormatError, FrameIndexError, MdreelError, MismatchError, WorkerError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 N_FRAMES = 3
 Write = Callable[[Path, np.ndarray], None]
@@ -91,7 +91,7 @@ def test_file_cut_at_any_byte_is_an_error_or_has_whole_frames(
             np.testing.assert_array_equal(rmsd, expected[: ends.index(length) + 1])
             continue
         with pytest.raises((FormatError, FrameIndexError)) as caught:
-            mdreel.RMSD(atoms, trajectory=read(path, access=access, index="none")).run(n_workers=2)
+            mdreel.RMSD(atoms, trajectory=open_trajectory(path, access=access, index="none")).run(n_workers=2)
         assert str(path) in str(caught.value)
         if isinstance(caught.value, FrameIndexError):  # the header of a DCD file, and nothing after it
             assert kind == "dcd"

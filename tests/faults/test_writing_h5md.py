@@ -75,11 +75,11 @@ def test_interrupt_at_any_moment_leaves_nothing_and_lets_the_process_end(tmp_pat
     program = """
         import signal, sys
         from pathlib import Path
-        from mdreel.trajectory.read import read
+        from mdreel.trajectory.open import open as open_trajectory
         from mdreel.trajectory.repack import repack
         import h5py  # a module whose import is interrupted stays broken
         signal.signal(signal.SIGALRM, signal.default_int_handler)
-        source, path, n_interrupted = read(sys.argv[1]), Path(sys.argv[2]), 0
+        source, path, n_interrupted = open_trajectory(sys.argv[1]), Path(sys.argv[2]), 0
         for i in range(60):
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.0005 * (i + 1))

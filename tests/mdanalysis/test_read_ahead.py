@@ -9,7 +9,7 @@ import pytest
 from mdreel._core import Frames, FrameSet
 from mdreel.mdanalysis import read_ahead
 from mdreel.mdanalysis.read_ahead import ReadAhead
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 N_FRAMES = 98
 
@@ -27,14 +27,14 @@ class Recorded:
     def reader(self, *arguments: Any) -> "Recorded":
         return Recorded(self._inner.reader(*arguments), self.reads)
 
-    def read(self, frames: FrameSet, *arguments: Any) -> Frames:
+    def open_trajectory(self, frames: FrameSet, *arguments: Any) -> Frames:
         self.reads.append(frames.numbers().tolist())
         return self._inner.read(frames, *arguments)
 
 
 @pytest.fixture
 def source(adk_dcd: Path) -> Recorded:
-    return Recorded(read(adk_dcd), [])
+    return Recorded(open_trajectory(adk_dcd), [])
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mdreel._core import Blocks, Source, plan
 from mdreel.errors import FormatError, FrameIndexError
 from mdreel.execution.blocks import select_frames
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 LIMIT = st.none() | st.integers(-40, 40)
 
@@ -65,7 +65,7 @@ def test_frames_up_to_a_torn_end_are_refused_and_those_before_are_not(tmp_path: 
     torn.write_bytes(adk_xtc.read_bytes()[:-100])
     for asked in ({"start": 1}, {"stop": 98}, {"stop": -1}, {"frames": [-1]}):
         with pytest.raises(FormatError, match="97 whole frames"):
-            select_frames(read(torn), **asked)
-    frames = select_frames(read(torn), stop=97)
+            select_frames(open_trajectory(torn), **asked)
+    frames = select_frames(open_trajectory(torn), stop=97)
     assert frames is not None
     assert len(frames) == 97

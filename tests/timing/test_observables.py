@@ -21,7 +21,7 @@ from mdreel.timing.observables import NAMES, observables_of
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.stragglers import CAUSES, stragglers_of
 from mdreel.timing.timing import Timing
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mixed_job import mixed_job
 from mpi_launcher import EVERY_MPI, GLOBAL_ARRAYS, Launcher, needs
 from rmsd_on_ranks import Wanted, results_of, spans_of
@@ -43,7 +43,7 @@ def cluster() -> Iterator[str]:
 
 
 def outcome_of(path: Path | list[Path], executor: Executor, **options: object) -> Outcome:
-    source = read(path, index="none")
+    source = open_trajectory(path, index="none")
     frames = options.pop("frames", MANY)
     return run(mixed_job(source, ATOMS), frames, executor, **options)  # type: ignore[arg-type]
 

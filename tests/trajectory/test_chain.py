@@ -9,7 +9,7 @@ import pytest
 
 from mdreel._core import FrameSet
 from mdreel.errors import FormatError, MismatchError, UnsupportedError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 N_SEGMENTS = 5_000
 
@@ -19,9 +19,10 @@ import os, resource, sys
 import numpy as np
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 from mdreel._core import FrameSet
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 folder, access = sys.argv[1:]
-source = read([os.path.join(folder, name) for name in sorted(os.listdir(folder))], access=access, index="none")
+paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+source = open_trajectory(paths, access=access, index="none")
 n_open = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
 assert n_open < 100, n_open
 every = source.read(FrameSet.range(0, 1, source.n_frames), np.array([0], np.uint32)).positions[:, 0, 0]
@@ -76,24 +77,24 @@ def test_chain_drops_what_was_written_after_the_checkpoint(tmp_path: Path) -> No
         write_times(tmp_path / "1.xtc", [0.0, 2.0, 4.0, 6.0]),
         write_times(tmp_path / "2.xtc", [4.0, 6.0, 8.0]),
     ]
-    assert read(parts).times().tolist() == [0, 2, 4, 6, 4, 6, 8]
-    source = read(parts, overlaps="drop")
+    assert open_trajectory(parts).times().tolist() == [0, 2, 4, 6, 4, 6, 8]
+    source = open_trajectory(parts, overlaps="drop")
     assert source.times().tolist() == [0, 2, 4, 6, 8]
     frames = source.read(FrameSet.range(0, 1, 5), np.array([1], np.uint32))
     np.testing.assert_allclose(frames.positions[:, 0, 2], [0, 2, 4, 6, 8], atol=0.01)
     with pytest.raises(UnsupportedError, match="known: keep, drop"):
-        read(parts, overlaps="mix")
+        open_trajectory(parts, overlaps="mix")
 
 
 def test_chain_names_the_file_in_which_time_goes_back(tmp_path: Path) -> None:
     parts = [write_times(tmp_path / "1.xtc", [0.0, 2.0, 1.0]), write_times(tmp_path / "2.xtc", [3.0])]
     with pytest.raises(MismatchError, match=r"1\.xtc: time goes back from 2 ps in frame 1 to 1 ps"):
-        read(parts, overlaps="drop").times()
+        open_trajectory(parts, overlaps="drop").times()
 
 
 def test_chain_says_which_file_was_replaced_while_it_was_closed(tmp_path: Path) -> None:
     paths = [write_times(tmp_path / f"{i:03d}.xtc", [0.0, 2.0]) for i in range(100)]
-    source = read(paths, index="none")
+    source = open_trajectory(paths, index="none")
     write_times(tmp_path / "other.xtc", [0.0, 2.0]).rename(paths[3])
     with pytest.raises(FormatError, match=r"003\.xtc: another file has this name"):
         source.times()

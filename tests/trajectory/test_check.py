@@ -8,7 +8,7 @@ from MDAnalysis.lib.formats.libmdaxdr import TRRFile
 
 from damaged_files import KINDS, N_ATOMS, N_FRAMES, Sound, frame_by_frame, write_sound
 from mdreel.trajectory.check import Report, check
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 
 def found(report: Report) -> list[tuple[str, int | None, int | None]]:
@@ -31,11 +31,11 @@ def test_check_reports_every_damaged_frame(tmp_path: Path, kind: str) -> None:
         start, end = sound.ranges[frame]
         content[start : end if kind == "h5md" else start + 24] = bytes(end - start if kind == "h5md" else 24)
     path = sound.written(bytes(content))
-    whole = frame_by_frame(read(path).with_on_error("skip"))
+    whole = frame_by_frame(open_trajectory(path).with_on_error("skip"))
     for n_workers in (1, 3):
         report = check(path, n_workers=n_workers)
         damaged = [one.frame for one in report.defects if one.kind == "damaged frame"]
-        n_frames = read(path).with_on_error("skip").n_frames
+        n_frames = open_trajectory(path).with_on_error("skip").n_frames
         assert damaged == sorted(set(range(n_frames)) - set(whole)) != []
         assert report.n_frames == len(whole)
         assert report.defects[0].byte == sound.ranges[2][0]

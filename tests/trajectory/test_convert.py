@@ -9,13 +9,13 @@ from MDAnalysisTests.datafiles import DCD, DCD_TRICLINIC, PSF, XTC
 from mdreel._core import FrameSet, Source
 from mdreel.errors import FormatError, FrameIndexError, MismatchError, SelectionError, UnsupportedError
 from mdreel.trajectory.convert import convert
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore:DCDReader currently makes independent timesteps:DeprecationWarning")
 
 
 def everything(path: Path):
-    source = read(path, index="none")
+    source = open_trajectory(path, index="none")
     source.check_end()
     return source.read(FrameSet.range(0, 1, source.n_frames), np.arange(source.n_atoms, dtype=np.uint32))
 
@@ -61,7 +61,7 @@ def test_precision_is_that_of_the_trajectory_unless_another_is_asked_for(tmp_pat
     convert(adk_dcd, tmp_path / "fine.xtc", precision=100_000, stop=4)
     convert(tmp_path / "fine.xtc", tmp_path / "part.xtc", atoms=range(100))
     convert(adk_dcd, tmp_path / "usual.xtc", stop=2)
-    found = [read(tmp_path / name).describe()[0]["precision"] for name in ("part.xtc", "usual.xtc")]
+    found = [open_trajectory(tmp_path / name).describe()[0]["precision"] for name in ("part.xtc", "usual.xtc")]
     assert found == [100_000, 1000]
 
 

@@ -7,7 +7,7 @@ import pytest
 from damaged_files import N_FRAMES, write_sound
 from mdreel.errors import DamagedFrameWarning, FormatError, UnsupportedError
 from mdreel.trajectory.convert import convert
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 
 @pytest.mark.parametrize("ending", ["xtc", "trr", "dcd", "nc"])
@@ -27,7 +27,7 @@ def test_convert_writes_what_is_whole(tmp_path: Path, ending: str, lost: list[in
     # A format of one interval cannot hold a gap in the middle, and says so.
     assert len(caught) == 1 + (ending == "dcd" and lost == [3])
     assert written.n_frames == len(kept)
-    source = read(written.paths[0])
+    source = open_trajectory(written.paths[0])
     source.check_end()
     assert source.n_frames == len(kept)
     if lost == [3]:

@@ -24,7 +24,7 @@ from mdreel.errors import (
     UnsupportedError,
 )
 from mdreel.trajectory.convert import convert
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.split import split
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -96,7 +96,7 @@ def test_follow_gives_the_bits_of_the_whole_file(
     assert len(followed) == N_FRAMES
     np.testing.assert_array_equal(followed, rmsd(atoms, whole[ending], n_workers=2, n_parts=7))
     assert source.n_frames == N_FRAMES
-    np.testing.assert_array_equal(source.times(), read(whole[ending]).times())
+    np.testing.assert_array_equal(source.times(), open_trajectory(whole[ending]).times())
 
 
 @pytest.mark.parametrize("ending", ["xtc", "dcd"])
@@ -298,8 +298,8 @@ def test_follow_stops_waiting_when_a_signal_handler_raises(
 
 
 def test_follow_survives_pickling_and_keeps_its_index(whole: dict[str, Path], atoms: Any) -> None:
-    assert not read(whole["xtc"]).is_located
+    assert not open_trajectory(whole["xtc"]).is_located
     source = pickle.loads(pickle.dumps(mdreel.follow(whole["xtc"], idle=0.05)))
     assert len(rmsd(atoms, source)) == N_FRAMES
-    assert read(whole["xtc"]).is_located
+    assert open_trajectory(whole["xtc"]).is_located
     assert mdreel.follow(whole["xtc"], idle=0.05).n_frames == N_FRAMES  # nobody has looked yet

@@ -12,7 +12,7 @@ import mdreel
 from mdreel._core import FrameSet
 from mdreel.errors import FormatError, UnsupportedError
 from mdreel.trajectory.mdanalysis_source import open_foreign
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.universe import source_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -33,7 +33,7 @@ def test_foreign_frames_are_those_of_mdanalysis(format_: str) -> None:
     from MDAnalysis.coordinates.core import get_reader_for
 
     path, n_atoms = FILES[format_]
-    source = pickle.loads(pickle.dumps(read(path, format=format_, n_atoms=n_atoms)))
+    source = pickle.loads(pickle.dumps(open_trajectory(path, format=format_, n_atoms=n_atoms)))
     atoms = np.arange(0, source.n_atoms, 3, dtype=np.uint32)
     frames = source.read(FrameSet.range(0, 1, source.n_frames), atoms, QUANTITIES)
     options = {} if n_atoms is None else {"n_atoms": n_atoms}
@@ -66,23 +66,23 @@ def test_foreign_source_of_a_universe_keeps_its_options() -> None:
 
 def test_foreign_file_that_needs_the_number_of_atoms_says_so() -> None:
     with pytest.raises(UnsupportedError, match="give n_atoms="):
-        read(datafiles.TRZ, format="TRZ")
+        open_trajectory(datafiles.TRZ, format="TRZ")
 
 
 def test_foreign_file_that_is_wrong_says_what_mdanalysis_said(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        read(tmp_path / "missing.xyz", format="XYZ")
+        open_trajectory(tmp_path / "missing.xyz", format="XYZ")
     path = tmp_path / "wrong.xyz"
     path.write_text("three\n")
     with pytest.raises(FormatError, match=r"wrong\.xyz: MDAnalysis cannot read the file"):
-        read(path, format="XYZ")
+        open_trajectory(path, format="XYZ")
 
 
 def test_foreign_frame_that_is_wrong_is_named(tmp_path: Path) -> None:
     path = tmp_path / "torn.xyz"
     frame = "2\nframe\nC 1 2 3\nC 4 5 6\n"
     path.write_text(frame * 3)
-    source = read(path, format="XYZ")
+    source = open_trajectory(path, format="XYZ")
     path.write_text(frame + frame.replace("4 5 6", "4 five 6") + frame)
     with pytest.raises(FormatError, match=r"torn\.xyz, frame 1: "):
         source.read(FrameSet.range(0, 1, 3), np.array([0], np.uint32))

@@ -14,7 +14,7 @@ from h5md_writer import write_h5md
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FormatError, UnsupportedError
 from mdreel.trajectory.h5md_units import conversion_factor
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 N_FRAMES, N_ATOMS = 23, 57
 QUANTITIES = ["positions", "velocities", "forces"]
@@ -64,7 +64,7 @@ def test_h5md_of_every_layout_has_the_numbers_that_were_written(
         return  # filters need chunks
     written = numbers().astype(number)
     options = {**LAYOUTS[layout], **FILTERS[filters]}
-    source = read(write_h5md(tmp_path / "run.h5md", {"position": written}, layout=options))
+    source = open_trajectory(write_h5md(tmp_path / "run.h5md", {"position": written}, layout=options))
     atoms = np.array([0, 3, 12, 13, 14, 40, 56])
     np.testing.assert_array_equal(read_frames(source).positions, written.astype(np.float32))
     frames = FrameSet.list(np.array([22, 0, 8, 8, 7], np.uint64))
@@ -100,7 +100,7 @@ def test_h5md_gives_any_frames_and_atoms_of_any_chunks(
         value.attrs["unit"] = "Angstrom"
         for frame, atom in holes or [(0, 0)]:
             value[frame, atom : atom + 9] = expected[frame, atom : atom + 9] = numbers()[frame, atom : atom + 9]
-    chosen = read_frames(read(path), FrameSet.list(np.array(frames, np.uint64)), np.array(sorted(atoms)))
+    chosen = read_frames(open_trajectory(path), FrameSet.list(np.array(frames, np.uint64)), np.array(sorted(atoms)))
     np.testing.assert_array_equal(chosen.positions, expected[np.ix_(frames, sorted(atoms))])
     np.testing.assert_array_equal(chosen.times, frames)
 
@@ -114,7 +114,7 @@ def test_h5md_reads_only_the_chunks_that_hold_wanted_atoms(tmp_path: Path) -> No
     content = bytearray(path.read_bytes())
     content[chunk.byte_offset : chunk.byte_offset + chunk.size] = bytes(chunk.size)
     path.write_bytes(content)
-    source = read(path)
+    source = open_trajectory(path)
     elsewhere = np.array([0, 19, 40, 56])
     np.testing.assert_array_equal(read_frames(source, None, elsewhere).positions, numbers()[:, elsewhere])
     before = read_frames(source, FrameSet.range(0, 1, 5)).positions
@@ -136,7 +136,7 @@ def test_h5md_box_is_that_of_each_frame(tmp_path: Path, shape: tuple[int, ...], 
     vectors[:, 1, 0] = 1 if shape[-2:] == (3, 3) else 0
     box = {1: lengths[0], 2: lengths if shape[0] != 3 else vectors[0], 3: vectors}[len(shape)].astype(number)
     path = write_h5md(tmp_path / "run.h5md", {"position": numbers()}, box=box, units={"position": "nm"})
-    frames = read_frames(read(path))
+    frames = read_frames(open_trajectory(path))
     assert frames.has_cell.all()
     np.testing.assert_allclose(frames.vectors, 10 * vectors, atol=1e-5)
     np.testing.assert_array_equal(frames.positions, numbers() * np.float32(10))
@@ -144,7 +144,7 @@ def test_h5md_box_is_that_of_each_frame(tmp_path: Path, shape: tuple[int, ...], 
 
 def test_h5md_without_edges_or_with_zeros_has_no_cell(tmp_path: Path) -> None:
     for box in (None, np.zeros(3), np.zeros((N_FRAMES, 3, 3))):
-        frames = read_frames(read(write_h5md(tmp_path / "run.h5md", {"position": numbers()}, box=box)))
+        frames = read_frames(open_trajectory(write_h5md(tmp_path / "run.h5md", {"position": numbers()}, box=box)))
         assert not frames.has_cell.any()
 
 
@@ -153,7 +153,7 @@ def test_h5md_converts_every_quantity(tmp_path: Path) -> None:
     units = {"position": "pm", "velocity": "nm ns-1", "force": "kJ mol-1 nm-1", "time": "fs", "box": "nm"}
     times = np.linspace(0, 1, N_FRAMES, dtype=np.float32)
     path = write_h5md(tmp_path / "run.h5md", elements, units=units, times=times, box=np.full(3, 2.0))
-    source = read(path)
+    source = open_trajectory(path)
     assert source.quantities == QUANTITIES
     frames = read_frames(source)
     for name, element, factor in zip(QUANTITIES, elements, (0.01, 0.01, 0.1), strict=True):
@@ -171,7 +171,7 @@ def test_h5md_steps_and_times_may_be_increments(tmp_path: Path) -> None:
             group[name] = increment
             group[name].attrs["offset"] = offset
         group["time"].attrs["unit"] = "ps"
-    frames = read_frames(read(path))
+    frames = read_frames(open_trajectory(path))
     np.testing.assert_array_equal(frames.steps, 1000 + 500 * np.arange(N_FRAMES))
     np.testing.assert_array_equal(frames.times, 20 + 0.5 * np.arange(N_FRAMES))
 
@@ -180,7 +180,7 @@ def test_h5md_without_times_counts_frames_and_says_so(tmp_path: Path) -> None:
     path = write_h5md(tmp_path / "run.h5md", {"position": numbers()})
     with h5py.File(path, "a") as file:
         del file["particles/atoms/position/time"]
-    source = read(path)
+    source = open_trajectory(path)
     np.testing.assert_array_equal(source.times(), np.arange(N_FRAMES))
     assert "counted" in source.describe()[0]["times"]
 
@@ -193,36 +193,36 @@ def test_h5md_velocities_of_fewer_steps_belong_to_their_frames(tmp_path: Path) -
         del group["value"], group["step"], group["time"]
         group["value"], group["step"] = numbers(2)[kept], kept
         group["value"].attrs["unit"] = "Angstrom ps-1"
-    frames = read_frames(read(path))
+    frames = read_frames(open_trajectory(path))
     assert np.flatnonzero(frames.has_velocities).tolist() == kept
     np.testing.assert_array_equal(frames.velocities[kept], numbers(2)[kept])
     with h5py.File(path, "a") as file:
         file["particles/atoms/velocity/step"][0] = 99
     with pytest.raises(UnsupportedError, match="velocity: there are steps that the other elements do not have"):
-        read(path)
+        open_trajectory(path)
 
 
 def test_h5md_of_several_groups_asks_which(tmp_path: Path) -> None:
     path = write_h5md(tmp_path / "run.h5md", {"position": numbers()}, groups=("protein", "water"))
     with pytest.raises(UnsupportedError, match=r"several groups of particles: protein, water; choose one with group="):
-        read(path)
-    source = read(path, group="water")
+        open_trajectory(path)
+    source = open_trajectory(path, group="water")
     assert source.describe()[0]["group of particles"] == "water"
     assert pickle.loads(pickle.dumps(source)).describe() == source.describe()
     with pytest.raises(FormatError, match="'ions', found protein, water"):
-        read(path, group="ions")
+        open_trajectory(path, group="ions")
 
 
 def test_h5md_behind_a_block_of_the_user_is_found(tmp_path: Path) -> None:
     path = write_h5md(
         tmp_path / "run.h5md", {"position": numbers()}, layout={"chunks": (4, 10, 3)}, userblock_size=2048
     )
-    np.testing.assert_array_equal(read_frames(read(path)).positions, numbers())
+    np.testing.assert_array_equal(read_frames(open_trajectory(path)).positions, numbers())
 
 
 def test_h5md_is_chained_with_other_formats(tmp_path: Path, adk_xtc: Path) -> None:
     path = write_h5md(tmp_path / "run.h5md", {"position": numbers(n_atoms=3341)})
-    source = read([path, adk_xtc], index="none")
+    source = open_trajectory([path, adk_xtc], index="none")
     source = pickle.loads(pickle.dumps(source))
     assert [facts["format"] for facts in source.describe()] == ["H5MD", "XTC"]
     assert source.n_frames == N_FRAMES + 98
@@ -236,7 +236,7 @@ def test_h5md_of_many_files_keeps_few_of_them_open(tmp_path: Path) -> None:
     for i, path in enumerate(paths):
         write_h5md(path, {"position": numbers(i, 2)})
     before = len(list(Path("/proc/self/fd").iterdir()))
-    frames = read_frames(source := read(paths))
+    frames = read_frames(source := open_trajectory(paths))
     assert len(list(Path("/proc/self/fd").iterdir())) - before <= 64
     assert source.n_frames == 300
     np.testing.assert_array_equal(frames.positions[280:282], numbers(140, 2))

@@ -10,7 +10,7 @@ import pytest
 
 from mdreel._core import Frames, FrameSet, Source
 from mdreel.errors import FormatError, UnsupportedError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from netcdf4_writer import write_netcdf4
 
 N_FRAMES, N_ATOMS = 12, 31
@@ -36,7 +36,7 @@ def read_frames(source: Source) -> Frames:
 )
 def test_netcdf4_has_what_the_library_reads(tmp_path: Path, storage: dict[str, Any]) -> None:
     path = write_netcdf4(tmp_path / "run.nc", POSITIONS, others=OTHERS, **storage)
-    source = pickle.loads(pickle.dumps(read(path)))
+    source = pickle.loads(pickle.dumps(open_trajectory(path)))
     frames = read_frames(source)
     assert source.describe()[0]["convention"] == "AMBER 1.0"
     with netCDF4.Dataset(path) as file:
@@ -53,20 +53,20 @@ def test_netcdf4_is_scaled_in_the_precision_of_the_factor(tmp_path: Path, number
     scales = {"velocities": number(20.455)}
     path = write_netcdf4(tmp_path / "run.nc", POSITIONS, others=OTHERS, scales=scales)
     expected = (OTHERS["velocities"] * number(20.455)).astype(np.float32)
-    np.testing.assert_array_equal(read_frames(read(path)).velocities, expected)
+    np.testing.assert_array_equal(read_frames(open_trajectory(path)).velocities, expected)
 
 
 def test_netcdf4_cells_are_lengths_and_angles(tmp_path: Path) -> None:
     cells = np.array([50, 60, 70, 90, 80, 109.4712190]) + np.arange(N_FRAMES)[:, None] / 8
     cells[3] = 0
-    frames = read_frames(read(write_netcdf4(tmp_path / "run.nc", POSITIONS, cells=cells)))
+    frames = read_frames(open_trajectory(write_netcdf4(tmp_path / "run.nc", POSITIONS, cells=cells)))
     assert np.flatnonzero(~frames.has_cell).tolist() == [3]
     np.testing.assert_array_equal(frames.dimensions[frames.has_cell], np.delete(cells, 3, 0).astype(np.float32))
 
 
 def test_netcdf4_velocities_that_were_not_written_are_absent(tmp_path: Path) -> None:
     path = write_netcdf4(tmp_path / "run.nc", POSITIONS, others={"velocities": OTHERS["velocities"][:5]})
-    frames = read_frames(read(path))
+    frames = read_frames(open_trajectory(path))
     assert frames.has_velocities.tolist() == [True] * 5 + [False] * 7
     np.testing.assert_array_equal(frames.velocities[:5], OTHERS["velocities"][:5])
 
@@ -88,7 +88,7 @@ def test_netcdf4_agrees_with_mdanalysis_on_the_same_classic_file(tmp_path: Path)
             variable.set_auto_maskandscale(False)
             copied.set_auto_maskandscale(False)
             copied[:] = variable[:]
-    frames = read_frames(read(path))
+    frames = read_frames(open_trajectory(path))
     with NCDFReader(str(classic)) as reader:
         for i, ts in enumerate(reader):
             np.testing.assert_array_equal(frames.positions[i], ts.positions)
@@ -103,8 +103,8 @@ def test_netcdf4_of_other_units_or_without_coordinates_is_refused(tmp_path: Path
     with netCDF4.Dataset(path, "a") as file:
         file["coordinates"].units = "nanometer"
     with pytest.raises(UnsupportedError, match="/coordinates: the unit 'nanometer' is not supported"):
-        read(path)
+        open_trajectory(path)
     with netCDF4.Dataset(path, "a") as file:
         file.renameVariable("coordinates", "places")
     with pytest.raises(FormatError, match="expected coordinates, velocities or forces, found"):
-        read(path)
+        open_trajectory(path)

@@ -8,12 +8,12 @@ import pytest
 
 from mdreel._core import FrameSet
 from mdreel.errors import FormatError, FrameIndexError, MismatchError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 
 @pytest.mark.parametrize("kind", ["xtc", "dcd"])
 def test_reader_gives_the_frames_of_a_read_in_any_order(kind: str, adk_xtc: Path, adk_dcd: Path) -> None:
-    source = read({"xtc": adk_xtc, "dcd": adk_dcd}[kind])
+    source = open_trajectory({"xtc": adk_xtc, "dcd": adk_dcd}[kind])
     atoms = np.array([0, 5, 7, 3340], np.uint32)
     reader = source.reader(atoms)
     for frames in (FrameSet.range(3, 2, 9), FrameSet.range(0, 1, 1), FrameSet.list(np.array([97, 0, 5], np.uint64))):
@@ -23,7 +23,7 @@ def test_reader_gives_the_frames_of_a_read_in_any_order(kind: str, adk_xtc: Path
 
 
 def test_reader_is_shared_by_threads(adk_xtc: Path) -> None:
-    source = read(adk_xtc)
+    source = open_trajectory(adk_xtc)
     atoms = np.arange(source.n_atoms, dtype=np.uint32)
     reader = source.reader(atoms)
     expected = source.read(FrameSet.range(0, 1, source.n_frames), atoms).positions
@@ -42,7 +42,7 @@ def test_reader_is_shared_by_threads(adk_xtc: Path) -> None:
 
 
 def test_reader_reads_on_after_an_error(adk_xtc: Path, tmp_path: Path) -> None:
-    source = read(adk_xtc)
+    source = open_trajectory(adk_xtc)
     atoms = np.arange(3, dtype=np.uint32)
     with pytest.raises(MismatchError, match="atom index 3341"):
         source.reader(np.array([3341], np.uint32)).read(FrameSet.range(0, 1, 1))
@@ -57,7 +57,7 @@ def test_reader_reads_on_after_an_error(adk_xtc: Path, tmp_path: Path) -> None:
     at = content.index(content[:8], len(content) // 2) + 100
     content[at : at + 400] = bytes(400)
     (tmp_path / "damaged.xtc").write_bytes(content)
-    source = read(tmp_path / "damaged.xtc")
+    source = open_trajectory(tmp_path / "damaged.xtc")
     reader = source.reader(np.arange(source.n_atoms, dtype=np.uint32))
     with pytest.raises(FormatError, match=r"damaged\.xtc, frame 4"):
         reader.read(FrameSet.range(0, 1, source.n_frames))

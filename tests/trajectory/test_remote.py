@@ -19,7 +19,7 @@ import mdreel
 from mdreel._core import FrameSet
 from mdreel.errors import FormatError
 from mdreel.trajectory import convert
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.remote import RemoteFile
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -171,7 +171,7 @@ def test_remote_rmsd_has_the_bits_of_the_local_one(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_remote_file_is_fetched_once(uploaded: int, ca: MDAnalysis.AtomGroup, name: str) -> None:
-    source = read(f"s3://{BUCKET}/{name}")
+    source = open_trajectory(f"s3://{BUCKET}/{name}")
     rmsd(ca, source, n_workers=1, n_parts=1)
     assert source.n_fetched is not None
     # The first header and the reference frame are fetched on their own, and again with the rest.
@@ -180,7 +180,7 @@ def test_remote_file_is_fetched_once(uploaded: int, ca: MDAnalysis.AtomGroup, na
 
 def test_remote_water_is_left_on_the_server(uploaded: int) -> None:
     protein = MDAnalysis.Universe(GRO).select_atoms("protein and name CA")
-    source = read(f"s3://{BUCKET}/water.xtc")
+    source = open_trajectory(f"s3://{BUCKET}/water.xtc")
     np.testing.assert_array_equal(rmsd(protein, source, n_workers=1, n_parts=1), rmsd(protein, XTC))
     assert source.n_fetched is not None
     assert source.n_fetched < 0.5 * source.n_bytes  # of 10 frames the first is read whole, twice
@@ -188,7 +188,7 @@ def test_remote_water_is_left_on_the_server(uploaded: int) -> None:
 
 def test_remote_netcdf_water_is_left_on_the_server(uploaded: int) -> None:
     protein = MDAnalysis.Universe(GRO).select_atoms("protein and name CA")
-    source = read(f"s3://{BUCKET}/water.nc")
+    source = open_trajectory(f"s3://{BUCKET}/water.nc")
     np.testing.assert_array_equal(rmsd(protein, source, n_workers=1, n_parts=1), rmsd(protein, XTC))
     assert source.n_fetched is not None
     # From the first to the last of the atoms it is 7 % of each of 10 frames; the first is read once more as the
@@ -206,30 +206,32 @@ def test_remote_server_that_drops_connections_changes_nothing(
     options = {"client_options": {"pool_max_idle_per_host": "0"}}
     file = RemoteFile(f"http://127.0.0.1:{proxy.port}/{BUCKET}/{name}", options)
     for _ in range(4):
-        np.testing.assert_array_equal(rmsd(ca, read(file, index="none"), n_workers=2, n_parts=9), expected)
+        np.testing.assert_array_equal(rmsd(ca, open_trajectory(file, index="none"), n_workers=2, n_parts=9), expected)
     assert proxy.n_connections >= 20
     proxy.close()
 
 
 def test_remote_index_is_kept_by_version(uploaded: int, ca: MDAnalysis.AtomGroup, own_cache: Path) -> None:
     url = f"s3://{BUCKET}/adk.xtc"
-    assert not read(url).is_located
+    assert not open_trajectory(url).is_located
     rmsd(ca, url)
     assert len(list((own_cache / "mdreel" / "index").iterdir())) == 1
-    assert read(url).is_located
+    assert open_trajectory(url).is_located
 
 
 def test_remote_source_survives_pickling(uploaded: int, adk_xtc: Path) -> None:
-    source = pickle.loads(pickle.dumps(read(f"s3://{BUCKET}/adk.xtc")))
+    source = pickle.loads(pickle.dumps(open_trajectory(f"s3://{BUCKET}/adk.xtc")))
     atoms = np.arange(10, dtype=np.uint32)
     frames = FrameSet.range(3, 1, 2)
-    np.testing.assert_array_equal(source.read(frames, atoms).positions, read(adk_xtc).read(frames, atoms).positions)
+    np.testing.assert_array_equal(
+        source.read(frames, atoms).positions, open_trajectory(adk_xtc).read(frames, atoms).positions
+    )
 
 
 def test_remote_file_that_is_not_there_is_missing(uploaded: int) -> None:
     url = f"s3://{BUCKET}/none.xtc"
     with pytest.raises(FileNotFoundError, match="none"):
-        read(url)
+        open_trajectory(url)
 
 
 def test_remote_server_that_is_not_there_is_an_error_that_names_the_url() -> None:
@@ -243,13 +245,13 @@ def test_remote_server_that_is_not_there_is_an_error_that_names_the_url() -> Non
 def test_remote_file_that_is_no_trajectory_names_its_url(uploaded: int) -> None:
     put(uploaded, f"{BUCKET}/notes.txt", b"not a trajectory")
     with pytest.raises(FormatError, match=f"s3://{BUCKET}/notes.txt, byte 0: expected a trajectory"):
-        read(f"s3://{BUCKET}/notes.txt")
+        open_trajectory(f"s3://{BUCKET}/notes.txt")
 
 
 def test_remote_needs_obstore_and_says_so() -> None:
     program = (
         "import sys; sys.modules['obstore'] = None; sys.modules['obstore.store'] = None\n"
-        "from mdreel.trajectory.read import read\n"
+        "from mdreel.trajectory.open import open as open_trajectory\n"
         "read('s3://bucket/adk.xtc')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -41,7 +41,7 @@ def trajectory(folder: Path, ending: str, is_changed: bool) -> Path:
 
 def content(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]:
     """Return the times that are told without reading frames, and positions, steps and times of the frames."""
-    source = mdreel.read(path)
+    source = mdreel.open(path)
     told = np.asarray(source.times())
     read = source.read(FrameSet.range(0, 1, source.n_frames), ATOMS)
     return told, read.positions, np.asarray(read.steps), np.asarray(read.times)
@@ -86,7 +86,7 @@ def test_analysis_with_a_stride_sees_a_file_that_was_rewritten_in_place(tmp_path
     path, other = trajectory(tmp_path, ending, False), trajectory(tmp_path, ending, True)
     content(path)
     write_over(path, other.read_bytes())
-    source = mdreel.read(path)
+    source = mdreel.open(path)
     read = source.read(FrameSet.range(0, 10, N_FRAMES // 10), ATOMS)
     np.testing.assert_array_equal(read.times, np.asarray(source.times())[::10])
     assert read.times[30] == 300.25

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from mdreel._core import FrameSet, Source
 from mdreel.errors import FrameIndexError, MismatchError, UnsupportedError
 from mdreel.trajectory.concat import concat
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.split import split
 
 
 def times_of(path: Path) -> list[float]:
-    return read(path, index="none").times().tolist()
+    return open_trajectory(path, index="none").times().tolist()
 
 
 @pytest.mark.parametrize("n_workers", [1, 3])
@@ -30,15 +30,15 @@ def test_segments_of_xtc_joined_are_the_file_they_came_from(tmp_path: Path, adk_
 
 def test_segments_of_dcd_have_headers_of_their_own(tmp_path: Path, adk_dcd: Path) -> None:
     written = split(adk_dcd, tmp_path / "part.dcd", frames_per_part=30, start=3)
-    expected = read(adk_dcd).times()[3:]
+    expected = open_trajectory(adk_dcd).times()[3:]
     np.testing.assert_allclose(np.concatenate([times_of(path) for path in written.paths]), expected, rtol=1e-6)
-    facts = [read(path).describe()[0] for path in written.paths]
+    facts = [open_trajectory(path).describe()[0] for path in written.paths]
     assert [fact["frames counted by the header"] for fact in facts] == [30, 30, 30, 5]
     assert [fact["first step"] for fact in facts] == [4000, 34000, 64000, 94000]
     concat(written.paths, tmp_path / "all.dcd")
     atoms = np.arange(3341, dtype=np.uint32)
-    found = read(tmp_path / "all.dcd").read(FrameSet.range(0, 1, 95), atoms)
-    whole = read(adk_dcd).read(FrameSet.range(3, 1, 95), atoms)
+    found = open_trajectory(tmp_path / "all.dcd").read(FrameSet.range(0, 1, 95), atoms)
+    whole = open_trajectory(adk_dcd).read(FrameSet.range(3, 1, 95), atoms)
     np.testing.assert_array_equal(found.positions, whole.positions)
     np.testing.assert_allclose(found.times, whole.times, rtol=1e-6)
 
@@ -64,7 +64,7 @@ def test_segments_are_balanced_to_within_one_frame(
 
 def test_segments_hold_the_atoms_asked_for(tmp_path: Path, adk_xtc: Path) -> None:
     written = split(adk_xtc, tmp_path / "part.xtc", n_parts=2, atoms=[3, 5, 3340])
-    assert [read(path).n_atoms for path in written.paths] == [3, 3]
+    assert [open_trajectory(path).n_atoms for path in written.paths] == [3, 3]
 
 
 def test_files_are_joined_without_what_overlaps_on_request(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_files_are_joined_without_what_overlaps_on_request(tmp_path: Path) -> No
     assert times_of(tmp_path / "keep.xtc") == [0, 1, 2, 3, 4, 3, 4, 5, 6, 6, 7]
     assert times_of(tmp_path / "drop.xtc") == [0, 1, 2, 3, 4, 5, 6, 7]
     np.testing.assert_allclose(times_of(tmp_path / "drop.dcd"), range(8), rtol=1e-6)
-    frames = read(tmp_path / "drop.xtc").read(FrameSet.range(0, 1, 8), np.zeros(1, np.uint32))
+    frames = open_trajectory(tmp_path / "drop.xtc").read(FrameSet.range(0, 1, 8), np.zeros(1, np.uint32))
     assert frames.positions[:, 0, 0].tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
 
 
@@ -86,7 +86,7 @@ def test_files_of_several_formats_are_joined(tmp_path: Path, adk_xtc: Path, adk_
     with pytest.warns(UserWarning, match="every 1 ps"):
         concat([adk_xtc, adk_dcd], tmp_path / "all.dcd")
     concat([adk_xtc, adk_dcd], tmp_path / "all.xtc")
-    assert read(tmp_path / "all.dcd").n_frames == read(tmp_path / "all.xtc").n_frames == 196
+    assert open_trajectory(tmp_path / "all.dcd").n_frames == open_trajectory(tmp_path / "all.xtc").n_frames == 196
 
 
 @pytest.mark.parametrize(

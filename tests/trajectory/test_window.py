@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdreel.errors import FrameIndexError, MismatchError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.window import TimeWindow, frames_in_window
 
 
@@ -82,7 +82,7 @@ def test_window_refuses_an_interval_that_is_not_positive(interval):
 
 def test_window_of_a_trajectory_holds_its_frames():
     datafiles = pytest.importorskip("MDAnalysisTests.datafiles")
-    source = read(datafiles.DCD)
+    source = open_trajectory(datafiles.DCD)
     assert frames_in_window(source, TimeWindow()) is None
     assert frames_in_window(source, TimeWindow(10.0, 30.0, 10.0)).tolist() == [9, 19, 29]
     with pytest.raises(FrameIndexError, match="no frame"):

@@ -60,7 +60,7 @@ impl Source {
 
 #[pymethods]
 impl Source {
-    /// Open files as one trajectory; see `mdreel.trajectory.read.read`.
+    /// Open files as one trajectory; see `mdreel.trajectory.open.open`.
     #[staticmethod]
     #[pyo3(signature = (paths, format=None, access="auto", index="cache", overlaps="keep"))]
     fn open(

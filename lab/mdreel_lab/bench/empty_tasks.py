@@ -40,10 +40,10 @@ def _blocks(order: Order) -> Result:
     from mdreel.execution.job import Job
     from mdreel.execution.pipeline import run
     from mdreel.timing.spans import KINDS
-    from mdreel.trajectory.read import read
+    from mdreel.trajectory.open import open as open_trajectory
 
     point = order.point
-    source = read(order.paths)
+    source = open_trajectory(order.paths)
     numbers = np.resize(np.arange(source.n_frames, dtype=np.uint64), point.n_tasks)
     atoms = np.zeros(1, np.uint32)
     reference = np.array(source.read(FrameSet.range(0, 1, 1), atoms).positions[0], np.float64)

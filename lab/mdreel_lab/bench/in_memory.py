@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source
 from mdreel.execution.job import Job, Outcome
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 if TYPE_CHECKING:
     from mdreel._core import Pass
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def load_frames(paths: Sequence[str], atoms: NDArray[np.uint32]) -> Source:
     """Read some atoms of a trajectory, given by ascending indices, into memory: 12 bytes for each and frame."""
-    file = read(list(paths))
+    file = open_trajectory(list(paths))
     frames = file.read(FrameSet.range(0, 1, file.n_frames), atoms)
     return Source.memory(frames.positions, frames.times)
 

@@ -9,7 +9,7 @@ from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.timing.environment import environment_of, versions
 from mdreel.timing.files import write_record
 from mdreel.timing.record import Record
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel_lab.bench import empty_tasks, workload
 from mdreel_lab.bench.cache_state import prepared, refresh
 from mdreel_lab.bench.records import DONE, Kept, keep, place_of, spans_of
@@ -43,7 +43,7 @@ def do(order: Order) -> None:
     with prepared([Path(path) for path in order.paths], point.cache) as (paths, state):
         if point.program == "mdreel":
             for path in paths:
-                read(str(path))  # makes the index of the frames, whose time is not measured
+                open_trajectory(str(path))  # makes the index of the frames, whose time is not measured
         refresh(paths, point.cache)
         environment = environment_of(paths)
         result = _measured(replace(order, paths=[str(path) for path in paths]))

@@ -17,8 +17,8 @@ from mdreel.execution.blocks import Frames
 from mdreel.execution.executors.executor import Executor
 from mdreel.results.results import Results
 from mdreel.trajectory.convert import convert
+from mdreel.trajectory.open import Stored
 from mdreel.trajectory.output_file import check_trajectory
-from mdreel.trajectory.read import Stored
 from mdreel.trajectory.selection import select_both
 from mdreel.trajectory.write_report import Written
 

@@ -8,7 +8,7 @@ from MDAnalysis.coordinates import DCD
 from numpy.typing import NDArray
 
 from mdreel.mdanalysis.reader import CoreReader
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 
 class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
@@ -33,7 +33,7 @@ class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
         super().__init__(filename, convert_units=convert_units, dt=dt, **kwargs)
         header = self._file.header
         self._first = header["istart"] / header["nsavc"]
-        self._take_over(partial(read, self.filename, format="DCD"))
+        self._take_over(partial(open_trajectory, self.filename, format="DCD"))
 
     def timeseries(
         self,

@@ -8,7 +8,7 @@ from MDAnalysis.coordinates import H5MD
 from MDAnalysis.lib.mdamath import triclinic_box
 
 from mdreel.mdanalysis.reader import CoreReader
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 
 class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
@@ -43,7 +43,7 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
             of_vectors = edges is not None and edges.ndim == 3
             # MDAnalysis takes lengths of vectors in the file's unit: of those in Å they would be rounded twice.
             self._has_native_vectors = of_vectors and self.units["length"] != "Angstrom"
-            opening = partial(read, self.filename, format="H5MD", group=group)
+            opening = partial(open_trajectory, self.filename, format="H5MD", group=group)
             self._take_over(opening, of_vectors=of_vectors)
 
     def _has_one_axis(self) -> bool:

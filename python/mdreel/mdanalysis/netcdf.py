@@ -7,7 +7,7 @@ import numpy as np
 from MDAnalysis.coordinates import TRJ
 
 from mdreel.mdanalysis.reader import CoreReader
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 
 class NCDFReader(CoreReader, TRJ.NCDFReader):  # type: ignore[misc]
@@ -29,7 +29,7 @@ class NCDFReader(CoreReader, TRJ.NCDFReader):  # type: ignore[misc]
 
     def __init__(self, filename: Any, n_atoms: int | None = None, mmap: bool | None = None, **kwargs: Any) -> None:
         super().__init__(filename, n_atoms=n_atoms, mmap=mmap, **kwargs)
-        self._take_over(partial(read, self.filename, format="NCDF"))
+        self._take_over(partial(open_trajectory, self.filename, format="NCDF"))
 
     def _next_frame(self) -> int:
         return int(self._current_frame) + 1

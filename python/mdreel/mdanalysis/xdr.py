@@ -12,7 +12,7 @@ from MDAnalysis.lib.util import NamedStream, store_init_arguments
 from mdreel.errors import UnsupportedError
 from mdreel.mdanalysis.read_ahead import ReadAhead
 from mdreel.mdanalysis.reader import CoreReader, show_arrays
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 
 class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
@@ -95,7 +95,7 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
         if isinstance(self.filename, NamedStream) or not self.convert_units:
             self._give_back("it is no path, or its units are not to be converted")
             return None
-        opening = partial(read, self.filename, format=self.format)
+        opening = partial(open_trajectory, self.filename, format=self.format)
         try:
             atoms = None if sub is None else np.arange(opening().n_atoms)[sub]
             return ReadAhead(opening, atoms, of_vectors=True)

@@ -15,8 +15,8 @@ from mdreel.execution.damage import DamagedFrame, damaged_frames, warn_of_damage
 from mdreel.execution.progress import Progress
 from mdreel.execution.source_name import source_name
 from mdreel.trajectory.frame_arrays import UNITS, Coordinates, FrameArrays
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.opener import Opener
-from mdreel.trajectory.read import read as open_trajectory
 from mdreel.trajectory.selection import Selection, atoms_of
 from mdreel.trajectory.universe import source_of
 
@@ -52,7 +52,7 @@ class Reading:
         n_workers: int | None,
         on_error: str,
     ) -> Self:
-        """Check what the user asks for; see `mdreel.read`."""
+        """Check what the user asks for; see `mdreel.open`."""
         if sorted(order) != sorted("fac"):
             raise UnsupportedError(f"order must have the letters f, a and c, each once, not {order!r}")
         kind = np.dtype(dtype)
@@ -232,9 +232,9 @@ def read_to_end(reading: Reading, parts: Iterable[FrameSet], progress: bool) -> 
             bar.update(sum(len(times) for _, times, _, _ in columns))
     if not columns:
         raise FrameIndexError("the trajectory ended before the first of the frames", path=reading.name)
-    values = {name: reading.in_order(array.values()) for name, array in growing.items()}
+    quantities = {name: reading.in_order(array.values()) for name, array in growing.items()}
     numbers, times, steps, cells = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return reading.result(values, numbers, times, steps, cells, ())
+    return reading.result(quantities, numbers, times, steps, cells, ())
 
 
 class _GrowingArray:

@@ -13,7 +13,7 @@ from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.progress import Progress
 from mdreel.timing.spans import spans_from_columns
 from mdreel.timing.timing import Timing
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.remote import RemoteFile
 
 _NOTES = ("interval",)
@@ -123,7 +123,7 @@ def check(
     """
     name = path.url if isinstance(path, RemoteFile) else fspath(path)
     try:
-        source = read(path).with_on_error("skip")
+        source = open_trajectory(path).with_on_error("skip")
     except FormatError as error:
         return Report(name, None, 0, 0, 0, (Defect("file", None, None, str(error)),))
     n_frames = source.n_frames

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from os import PathLike
 
 from mdreel.trajectory.convert import convert
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.output_atoms import Atoms
-from mdreel.trajectory.read import read
 from mdreel.trajectory.write_report import Written
 
 
@@ -51,7 +51,7 @@ def concat(
     XTC files with all atoms are copied to XTC as bytes, without loss, and TRR files to TRR. With ``on_error="stop"``,
     the output ends at the first incomplete file.
     """
-    source = read(paths, overlaps=overlaps)
+    source = open_trajectory(paths, overlaps=overlaps)
     return convert(
         source,
         output,

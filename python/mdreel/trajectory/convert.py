@@ -15,10 +15,11 @@ from mdreel.execution.progress import Progress
 from mdreel.timing.spans import spans_from_columns
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.h5md_writer import H5mdSettings, write_h5md
+from mdreel.trajectory.open import Stored
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.output_atoms import Atoms, atoms_of
 from mdreel.trajectory.output_file import H5MD, check_trajectory, find_format, naming, warn_of_times
 from mdreel.trajectory.output_frames import frames_of
-from mdreel.trajectory.read import Stored, read
 from mdreel.trajectory.write_report import Written
 
 
@@ -92,7 +93,7 @@ def convert(
     of frames.
     """
     path = check_trajectory(output, precision, force)
-    source = (trajectory if isinstance(trajectory, Source) else read(trajectory)).with_on_error(on_error)
+    source = (trajectory if isinstance(trajectory, Source) else open_trajectory(trajectory)).with_on_error(on_error)
     indices = atoms_of(source, atoms)
     selected = frames_of(source, start, stop, step, frames)
     if on_error == "raise":

@@ -10,7 +10,8 @@ from mdreel._core import FrameSet, Source
 from mdreel.errors import FormatError
 from mdreel.foundation.file_system import file_system, stripes
 from mdreel.trajectory.frame_times import intervals
-from mdreel.trajectory.read import Stored, read
+from mdreel.trajectory.open import Stored
+from mdreel.trajectory.open import open as open_trajectory
 
 Facts = dict[str, Any]
 
@@ -41,7 +42,7 @@ def info(trajectory: Stored) -> Facts:
     -----
     The frame index is made if there is none, which reads the header of each frame. Coordinates are not read.
     """
-    source = trajectory if isinstance(trajectory, Source) else read(trajectory)
+    source = trajectory if isinstance(trajectory, Source) else open_trajectory(trajectory)
     times = source.times()
     found = intervals(times)
     n_frames = source.n_frames

@@ -3,7 +3,7 @@
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from mdreel._core import Source
-from mdreel.trajectory.read import Stored
+from mdreel.trajectory.open import Stored
 
 
 @runtime_checkable

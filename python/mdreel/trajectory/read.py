@@ -1,128 +1,163 @@
-"""Opening of trajectory files."""
+"""Reading of frames into arrays."""
 
-from collections.abc import Sequence
-from os import PathLike, fspath
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from mdreel._core import OpenFiles, Source, chain_sources, is_hdf5
-from mdreel.errors import FormatError
-from mdreel.foundation.urls import is_remote
-from mdreel.trajectory.h5md import open_h5md
-from mdreel.trajectory.hdf5 import open_hdf5
-from mdreel.trajectory.mdanalysis_source import open_foreign
-from mdreel.trajectory.netcdf4 import is_amber, open_netcdf4
-from mdreel.trajectory.remote import RemoteFile
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
-Location: TypeAlias = str | PathLike[str] | RemoteFile
+from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.execution.blocks import Frames
+from mdreel.execution.damage import warn_of_damage
+from mdreel.execution.progress import Progress
+from mdreel.trajectory.array_reading import Order, Reading, read_to_end
+from mdreel.trajectory.frame_arrays import Coordinates, FrameArrays
+from mdreel.trajectory.opener import Trajectory
 
-Stored: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | Source
-"""One file, several files, or an open source."""
-
-# What the core recognises and reads by itself, and what it reads when HDF5's structure was read for it.
-CORE_FORMATS = ("XTC", "TRR", "DCD", "NCDF")
-HDF5_FORMATS = ("H5MD", "NETCDF-4")
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, Universe
 
 
 def read(
-    paths: Location | Sequence[Location],
+    trajectory: "Trajectory | Universe",
+    atoms: "AtomGroup | str | Sequence[int] | NDArray[np.integer] | None" = None,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    frames: Frames | None = None,
     *,
-    format: str | None = None,  # noqa: A002 (MDAnalysis's word)
-    access: str = "auto",
-    index: str = "cache",
-    overlaps: str = "keep",
-    group: str | None = None,
-    n_atoms: int | None = None,
-) -> Source:
-    """Open a trajectory; the content of the file decides its format.
+    quantities: str | Sequence[str] = ("positions",),
+    dtype: DTypeLike = np.float32,
+    order: Order = "fac",
+    out: Coordinates | Mapping[str, Coordinates] | None = None,
+    n_workers: int | None = None,
+    progress: bool = False,
+    on_error: str = "raise",
+) -> FrameArrays:
+    """Read frames of a trajectory into arrays.
 
     Parameters
     ----------
-    paths : path, URL or RemoteFile, or sequence of them
-        One file, or several files that are read one after another and have the same atoms. A URL (``https://``,
-        ``s3://``...) needs the extra ``remote``; mdreel fetches only the bytes that it needs. HDF5 files, and files
-        that MDAnalysis reads, must be in a file system.
-    format : str, optional
-        Format of the files; by default, mdreel detects XTC, TRR, DCD, NCDF (AMBER NetCDF), H5MD and NetCDF-4 by the
-        content of each file. For any other format of MDAnalysis, its slower reader reads the file.
-    access : {"auto", "map", "read"}
-        Access to the bytes: a memory map, positioned reads, or the faster of the two.
-    index : {"cache", "beside", "none"}
-        Location of the frame index of an XTC or TRR file: the user's cache directory, beside the file, or nowhere.
-    overlaps : {"keep", "drop"}
-        Handling of overlapping times of several files: keep all frames, or end each file where the next file begins, as
-        for a simulation that continued from a checkpoint.
-    group : str, optional
-        Particle group of an H5MD file; by default the only one.
-    n_atoms : int, optional
-        Number of atoms, for files without this number that MDAnalysis reads, such as TRZ.
+    trajectory : path, URL, sequence of paths, Source, Channel or MDAnalysis.Universe
+        The trajectory. A growing one is read until it ends.
+    atoms : MDAnalysis.AtomGroup, str, or array_like, shape (n_atoms,), int, optional
+        The atoms, in this order and with repetitions: a group, a selection string for a Universe, or indices. By
+        default all. Other atoms are not decoded where the format allows this.
+    start, stop, step : int, optional
+        Range of frames, as in a Python slice.
+    frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
+        Frame numbers or a boolean mask, instead of a slice.
+    quantities : str or sequence of str
+        What to read: ``"positions"``, ``"velocities"``, ``"forces"``.
+    dtype : float32 or float64
+        Type of the arrays. Files of most formats have float32.
+    order : {"fac", "fca", "afc", "acf", "caf", "cfa"}
+        Order of the axes: f for frames, a for atoms, c for coordinates.
+    out : ndarray, or mapping of str to ndarray, optional
+        Arrays to fill, of the shape, order and dtype of the result: one for a single quantity, or one for each name.
+        Memory that is used again costs no page faults.
+    n_workers : int, optional
+        Number of threads; by default one for each processor.
+    progress : bool
+        Whether to show progress, on a terminal or in a notebook.
+    on_error : {"raise", "stop", "skip"}
+        How to handle a damaged frame: raise an error, end before the frame, or leave it out. A warning reports the
+        frames left out, and `FrameArrays.damage` lists them.
 
     Returns
     -------
-    Source
-        The trajectory, which is immutable and thread-safe.
+    FrameArrays
+        The arrays.
 
     Raises
     ------
-    FileNotFoundError, PermissionError, IsADirectoryError
-        If a file cannot be opened.
-    FormatError
-        If a file is damaged, or has an unknown format.
+    FrameIndexError
+        If a frame does not exist, or no frame is left.
+    FormatError, OSError
+        If the trajectory cannot be read.
     MismatchError
-        If the files have different numbers of atoms. With ``overlaps="drop"``, if times decrease within a file.
+        If the trajectory lacks an atom or a quantity, or `out` does not fit.
+    SelectionError
+        If there are no atoms, or `atoms` is not a selection.
     UnsupportedError
-        If the format is unknown. For an HDF5 file, if h5py is not installed, or the storage layout is not supported.
+        If a quantity, type or order is unknown, or the frames do not fit into memory.
 
     Notes
     -----
-    Only the first header of each file is read. Frames are numbered across files; times are those in the files. At most
-    64 files are open at the same time.
+    Threads decode blocks of frames side by side and write them straight into the arrays, so that memory for the arrays
+    and a few megabytes suffice. The number of frames of a growing trajectory is known at its end only; its arrays grow.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> frames = mdreel.read(DCD, step=2)
+    >>> frames.positions.shape
+    (49, 3341, 3)
     """
-    several = [_located(path) for path in ([paths] if isinstance(paths, (str, PathLike, RemoteFile)) else paths)]
-    known = None if format is None else format.upper()
-    if known is None or known in CORE_FORMATS:
-        try:
-            return Source.open(several, format, access, index, overlaps)
-        except FormatError:
-            if known is not None or not any(_is_hdf5(path) for path in several):
-                raise
-    options = {"format": format, "access": access, "index": index, "group": group, "n_atoms": n_atoms}
-    open_files = OpenFiles()
-    parts = [_open_one(path, options, open_files) for path in several]
-    if len(parts) == 1:
-        return parts[0]
-    names = [path.url if isinstance(path, RemoteFile) else path for path in several]
-    return chain_sources(names, parts, overlaps, (_open_again, (several, {**options, "overlaps": overlaps})))
+    reading = Reading.of(trajectory, atoms, quantities, dtype, order, n_workers, on_error)
+    if reading.source.is_growing:
+        if out is not None:
+            raise UnsupportedError("out needs the number of frames, which is unknown for a growing trajectory")
+        return read_to_end(reading, reading.arriving(start, stop, step, frames, reading.chunk_frames), progress)
+    selected = reading.frames(start, stop, step, frames)
+    arrays = reading.arrays(len(selected)) if out is None else reading.checked(out, len(selected))
+    with Progress("reading", len(selected), enabled=progress) as bar:
+        found = reading.fill(selected, arrays, bar.update if progress else None)
+        bar.update(len(found))
+    warn_of_damage(found.damage, on_error)
+    return found
 
 
-def _located(path: Location) -> str | RemoteFile:
-    if isinstance(path, RemoteFile):
-        return path
-    return RemoteFile(path) if isinstance(path, str) and is_remote(path) else fspath(path)
+def iread(
+    trajectory: "Trajectory | Universe",
+    atoms: "AtomGroup | str | Sequence[int] | NDArray[np.integer] | None" = None,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    frames: Frames | None = None,
+    *,
+    chunk: int | None = None,
+    quantities: str | Sequence[str] = ("positions",),
+    dtype: DTypeLike = np.float32,
+    order: Order = "fac",
+    n_workers: int | None = None,
+    on_error: str = "raise",
+) -> Iterator[FrameArrays]:
+    """Read a trajectory chunk by chunk, in bounded memory.
 
+    Parameters
+    ----------
+    trajectory, atoms, start, stop, step, frames, quantities, dtype, order, n_workers, on_error
+        See `read`.
+    chunk : int, optional
+        Number of frames in each chunk but the last; by default as many as fit into 32 MiB. A chunk of a growing
+        trajectory has the frames that have arrived, up to this number.
 
-def _is_hdf5(path: str | RemoteFile) -> bool:
-    return not isinstance(path, RemoteFile) and is_hdf5(path)
+    Yields
+    ------
+    FrameArrays
+        The chunks in order. All chunks use the same memory: use a chunk before you ask for the next one, or take its
+        `copy`.
 
+    Raises
+    ------
+    MismatchError
+        If `chunk` is not positive; see also `read`.
+    MdreelError, OSError
+        See `read`.
 
-def _open_again(paths: list[str | RemoteFile], options: dict[str, Any]) -> Source:
-    """Open a pickled trajectory."""
-    return read(paths, **options)
-
-
-def _open_one(path: str | RemoteFile, options: dict[str, Any], open_files: OpenFiles) -> Source:
-    format_ = options["format"]
-    if isinstance(path, RemoteFile):
-        return Source.open([path], format_, options["access"], options["index"])
-    if format_ is not None and format_.upper() not in HDF5_FORMATS:
-        return open_foreign(path, format_, options["n_atoms"])
-    if not is_hdf5(path):
-        if format_ is not None:
-            raise FormatError(f"byte 0: expected a file of HDF5, as {format_} is", path=path)
-        return Source.open([path], None, options["access"], options["index"])
-    recipe = (_open_again, ([path], options))
-    with open_hdf5(path) as file:
-        if is_amber(file) if format_ is None else format_.upper() == "NETCDF-4":
-            return open_netcdf4(file, path, access=options["access"], recipe=recipe, open_files=open_files)
-        return open_h5md(
-            file, path, group=options["group"], access=options["access"], recipe=recipe, open_files=open_files
-        )
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> [len(chunk) for chunk in mdreel.iread(DCD, chunk=40)]
+    [40, 40, 18]
+    """
+    reading = Reading.of(trajectory, atoms, quantities, dtype, order, n_workers, on_error)
+    if chunk is not None and chunk < 1:
+        raise MismatchError(f"chunk must be a number of frames, 1 or more, not {chunk}")
+    n_frames = chunk or reading.chunk_frames
+    if reading.source.is_growing:
+        return reading.chunks(reading.arriving(start, stop, step, frames, n_frames), n_frames)
+    return reading.chunks(reading.cut(reading.frames(start, stop, step, frames), n_frames), n_frames)

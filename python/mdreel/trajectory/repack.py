@@ -11,10 +11,11 @@ from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.trajectory.chunking import check_compression
 from mdreel.trajectory.h5md_writer import GROUP, H5mdSettings, check_group, write_h5md
+from mdreel.trajectory.open import Stored
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.output_atoms import Atoms, atoms_of
 from mdreel.trajectory.output_file import H5MD, check_trajectory, find_format
 from mdreel.trajectory.output_frames import frames_of
-from mdreel.trajectory.read import Stored, read
 from mdreel.trajectory.write_report import Written
 
 
@@ -94,7 +95,7 @@ def repack(
     check_group(group)
     settings = H5mdSettings(access or "both", chunk, check_compression(compression, level), group)
     settings.chunking(1, 1, 1)  # refuses invalid settings before the trajectory is opened
-    source = trajectory if isinstance(trajectory, Source) else read(trajectory)
+    source = trajectory if isinstance(trajectory, Source) else open_trajectory(trajectory)
     indices = atoms_of(source, atoms)
     selected = frames_of(source, start, stop, step, frames)
     n_threads = Threads(n_workers).n_workers

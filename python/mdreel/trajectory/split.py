@@ -16,9 +16,10 @@ from mdreel.execution.source_name import source_name
 from mdreel.timing.spans import spans_from_columns
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.h5md_writer import H5mdSettings, write_h5md
+from mdreel.trajectory.open import Stored
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.output_atoms import Atoms, atoms_of
 from mdreel.trajectory.output_file import H5MD, check_settings, check_trajectory, find_format, naming, warn_of_times
-from mdreel.trajectory.read import Stored, read
 from mdreel.trajectory.write_report import Written
 
 
@@ -87,7 +88,7 @@ def split(
         raise MismatchError("give either n_parts or frames_per_part")
     if (n_parts if n_parts is not None else frames_per_part or 0) < 1:
         raise MismatchError(f"at least 1 is needed, got {n_parts if n_parts is not None else frames_per_part}")
-    source = trajectory if isinstance(trajectory, Source) else read(trajectory)
+    source = trajectory if isinstance(trajectory, Source) else open_trajectory(trajectory)
     refuse_growing(source, "splits")
     indices = atoms_of(source, atoms)
     first, stop = _range(source, start, stop)

@@ -9,7 +9,8 @@ from mdreel._core import Source
 from mdreel.errors import UnsupportedError
 from mdreel.trajectory.hdf5 import open_hdf5
 from mdreel.trajectory.mdanalysis_source import source_of_reader
-from mdreel.trajectory.read import CORE_FORMATS, HDF5_FORMATS, read
+from mdreel.trajectory.open import CORE_FORMATS, HDF5_FORMATS
+from mdreel.trajectory.open import open as open_trajectory
 
 if TYPE_CHECKING:
     from MDAnalysis import Universe
@@ -70,7 +71,7 @@ def _files(readers: list[Any]) -> Source:
     if len(groups) > 1:
         raise UnsupportedError("a chain of different groups of particles is not supported", path=readers[0].filename)
     try:
-        source = read([reader.filename for reader in readers], group=groups.pop())
+        source = open_trajectory([reader.filename for reader in readers], group=groups.pop())
     except UnsupportedError:
         # MDAnalysis reads files with a filter or data type that the core does not support.
         if [reader.format for reader in readers] != ["H5MD"]:

@@ -100,7 +100,7 @@ def frames_in_window(source: Source, window: TimeWindow) -> NDArray[np.int64] | 
     Parameters
     ----------
     source : Source
-        The trajectory, as `mdreel.read` opens it.
+        The trajectory, as `mdreel.open` opens it.
     window : TimeWindow
         The window.
 

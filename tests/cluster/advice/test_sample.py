@@ -16,7 +16,7 @@ from mdreel.cluster.advice import sample as sampling
 from mdreel.cluster.advice.advise import advise
 from mdreel.cluster.advice.sample import FrameCost, files_of, take_sample
 from mdreel.errors import FormatError, FrameIndexError, MismatchError, UnsupportedError
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
@@ -28,7 +28,7 @@ def universe() -> MDAnalysis.Universe:
 
 @pytest.fixture
 def rmsd(universe: MDAnalysis.Universe, adk_xtc: Path) -> mdreel.RMSD:
-    return mdreel.RMSD(universe.select_atoms("name CA"), trajectory=read(adk_xtc))
+    return mdreel.RMSD(universe.select_atoms("name CA"), trajectory=open_trajectory(adk_xtc))
 
 
 def sampled(analysis, frames: FrameSet | None = None, n_together: int = 1, **settings):
@@ -149,7 +149,7 @@ def test_code_of_users_is_known_to_run_in_python(universe, adk_xtc):
 
 def test_frames_of_a_foreign_reader_run_in_python():
     atoms = MDAnalysis.Universe(datafiles.TRZ_psf).atoms
-    source = read(datafiles.TRZ, format="TRZ", n_atoms=8184)
+    source = open_trajectory(datafiles.TRZ, format="TRZ", n_atoms=8184)
     assert sampled(mdreel.Rg(atoms, trajectory=source)).runs_python
 
 
@@ -169,7 +169,7 @@ def test_order_that_a_transformation_needs_is_known(universe, adk_xtc):
 
 
 def test_several_analyses_are_sampled_in_one_pass(universe, adk_xtc):
-    source = read(adk_xtc)
+    source = open_trajectory(adk_xtc)
     alpha = mdreel.RMSD(universe.select_atoms("name CA"), trajectory=source)
     advice = advise([alpha, mdreel.Rg(universe.atoms, trajectory=source)], step=2)
     assert advice.sample.n_frames == 49
@@ -178,7 +178,7 @@ def test_several_analyses_are_sampled_in_one_pass(universe, adk_xtc):
 
 @pytest.mark.parametrize("name", ["PCA", "RMSF", "Dihedrals", "DSSP", "InterRDF", "EinsteinMSD"])
 def test_analyses_of_every_kind_can_be_sampled(name: str, universe, adk_xtc):
-    atoms, source = universe.select_atoms("resid 3:20"), read(adk_xtc)
+    atoms, source = universe.select_atoms("resid 3:20"), open_trajectory(adk_xtc)
     groups = (atoms, atoms) if name == "InterRDF" else (atoms,)
     found = sampled(getattr(mdreel, name)(*groups, trajectory=source), FrameSet.range(3, 1, 2))
     assert found.n_sampled >= 2

@@ -50,7 +50,7 @@ def all_published(staging: Staging | None, first: int = 0, end: int = N_FRAMES, 
 
 def check_frames(path: Path, n_frames: int = N_FRAMES) -> None:
     """Compare a file with exact positions to the published frames."""
-    source = mdreel.read(path)
+    source = mdreel.open(path)
     assert source.n_frames == n_frames
     reader = source.reader(np.arange(N_ATOMS, dtype=np.uint32), ["positions"])
     read = reader.read(FrameSet.range(0, 1, n_frames))
@@ -82,7 +82,7 @@ def test_precision_is_that_of_the_file(staging: Staging, output: Path) -> None:
     coarse = mdreel.live.archive("run", output / "coarse.xtc", precision=10, group="coarse").path
     assert fine.stat().st_size > coarse.stat().st_size
     for path, error in ((fine, 1e-4), (coarse, 1.0)):
-        source = mdreel.read(path)
+        source = mdreel.open(path)
         read = source.reader(np.arange(N_ATOMS, dtype=np.uint32), ["positions"]).read(FrameSet.range(0, 1, N_FRAMES))
         differences = np.abs(read.positions - np.array([positions(frame) for frame in range(N_FRAMES)]))
         assert error / 10 < differences.max() < error
@@ -208,7 +208,7 @@ def test_single_frame_is_an_archive_and_none_is_not(staging: Staging, output: Pa
     all_published(staging, end=1)
     for ending in EXTENSIONS:
         archived = mdreel.live.archive("run", output / f"run{ending}", group=f"of-{ending[1:]}")
-        assert mdreel.read(archived.path).n_frames == archived.n_frames == 1
+        assert mdreel.open(archived.path).n_frames == archived.n_frames == 1
     with Producer("empty", N_ATOMS):
         pass
     with pytest.raises(StreamError, match="without a new frame"):
@@ -326,7 +326,7 @@ def test_frames_with_other_quantities_are_refused_by_formats_in_which_all_are_al
             MismatchError, match=r"run, step 10: .*expected positions, velocities as in the first frame"
         ):
             mdreel.live.archive("run", output / f"run{ending}", group=f"of-{ending[1:]}")
-    source = mdreel.read(mdreel.live.archive("run", output / "run.trr").path)
+    source = mdreel.open(mdreel.live.archive("run", output / "run.trr").path)
     read = source.reader(np.arange(N_ATOMS, dtype=np.uint32), source.quantities).read(FrameSet.range(0, 1, 2))
     assert list(read.has_velocities) == [True, False]
     np.testing.assert_allclose(read.velocities[0], velocities, rtol=1e-6)

@@ -14,7 +14,7 @@ import mdreel
 from every_analysis import CELL, peptide, peptide_positions
 from mdreel.errors import BrokenMoleculeWarning, JumpWarning
 from mdreel.live.producers.replay import replay
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 N_FRAMES = 8
@@ -43,7 +43,7 @@ def warned(run: Callable[[], Any]) -> list[type[Warning]]:
 @pytest.mark.parametrize("is_channel", [False, True])
 def test_growing_trajectory_warns_once_as_a_file_does(trajectory: Path, is_live: bool, is_channel: bool) -> None:
     atoms = peptide().atoms
-    publishing = threading.Thread(target=lambda: replay(read(trajectory), "run", n_consumers=1))
+    publishing = threading.Thread(target=lambda: replay(open_trajectory(trajectory), "run", n_consumers=1))
     if is_channel:
         publishing.start()
     source = mdreel.live.channel("run", wait=20) if is_channel else mdreel.follow(trajectory, n_frames=N_FRAMES)

@@ -17,7 +17,7 @@ from growing_file import N_ATOMS, write_xtc
 from mdreel.errors import FrameIndexError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
 from mdreel.live.producers.producer import Producer
 from mdreel.live.producers.replay import Pace, replay
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from publishing import publish
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -40,7 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def replayed(path: Path, **settings: Any) -> Iterator[None]:
     """Publish a file on the channel `run` in a thread."""
     done: list[int] = []
-    thread = threading.Thread(target=lambda: done.append(replay(read(path), "run", **settings)))
+    thread = threading.Thread(target=lambda: done.append(replay(open_trajectory(path), "run", **settings)))
     thread.start()
     try:
         yield
@@ -51,7 +51,7 @@ def replayed(path: Path, **settings: Any) -> Iterator[None]:
 
 def all_in_ring(path: Path) -> None:
     """Publish a file on the channel `run`, whose ring has a slot for each frame."""
-    assert replay(read(path), "run", n_slots=N_FRAMES) == N_FRAMES
+    assert replay(open_trajectory(path), "run", n_slots=N_FRAMES) == N_FRAMES
 
 
 def rmsd(atoms: Any, **options: Any) -> np.ndarray:
@@ -223,7 +223,7 @@ def test_run_over_a_channel_stops_waiting_when_a_signal_handler_raises(atoms: An
 
 def test_replay_refuses_what_cannot_be_published(whole: Path) -> None:
     with pytest.raises(MismatchError, match="no frame is left"):
-        replay(read(whole), "run", start=N_FRAMES)
+        replay(open_trajectory(whole), "run", start=N_FRAMES)
     for wrong in ({"frames": 0.0}, {"time": -1.0}, {"frames": float("inf")}):
         with pytest.raises(MismatchError, match="a pace must be more than 0"):
             Pace(**wrong)

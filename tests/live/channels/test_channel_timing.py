@@ -12,7 +12,7 @@ from growing_file import N_ATOMS, write_xtc
 from mdreel.live.notices.timing import time_by_kind
 from mdreel.live.producers.replay import Pace, replay
 from mdreel.timing.spans import NO_BLOCK
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 N_FRAMES, FRAMES_PER_SECOND = 11, 20.0
@@ -30,7 +30,7 @@ def run_live(analysis: mdreel.RMSD) -> None:
 @pytest.mark.parametrize("run", [run_at_the_end, run_live])
 def test_run_that_waits_for_most_of_its_time_shows_waiting(run: Callable[..., None], tmp_path: Path) -> None:
     write_xtc(N_FRAMES, tmp_path / "whole.xtc")
-    source = read(tmp_path / "whole.xtc")
+    source = open_trajectory(tmp_path / "whole.xtc")
     settings = {"n_consumers": 1, "pace": Pace(frames=FRAMES_PER_SECOND)}
     simulation = threading.Thread(target=lambda: replay(source, "run", **settings))
     simulation.start()

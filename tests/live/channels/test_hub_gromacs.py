@@ -46,7 +46,7 @@ def apart(frame: Frame, written: np.ndarray) -> np.ndarray:
 
 def read_frames(path: Path, n_frames: int) -> "tuple[list[int], list[float], np.ndarray]":
     """Return the steps, times and positions of a file."""
-    source = mdreel.read(path)
+    source = mdreel.open(path)
     assert source.n_frames == n_frames
     reader = source.reader(np.arange(source.n_atoms, dtype=np.uint32), ["positions"])
     found = reader.read(FrameSet.range(0, 1, n_frames))

@@ -81,7 +81,7 @@ def test_results_are_those_of_the_archive_when_analysis_and_simulation_were_kill
         assert analysis.returncode == 0
         assert simulation.wait(LONGEST_SECONDS) == 0
 
-    archive = mdreel.read(tmp_path / "live.h5md")
+    archive = mdreel.open(tmp_path / "live.h5md")
     steps = archive.reader(np.arange(1, dtype=np.uint32), []).read(FrameSet.range(0, 1, archive.n_frames)).steps
     np.testing.assert_array_equal(steps, INTERVAL * np.arange(1, n_frames + 1))
     example = runpy.run_path(str(EXAMPLE))

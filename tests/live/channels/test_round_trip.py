@@ -18,7 +18,7 @@ from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.staging import Staging
 from mdreel.live.producers.producer import Producer
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from publishing import BOX, publish
 
 SHORT = 0.1
@@ -81,7 +81,7 @@ def test_positions_that_are_compressed_are_those_of_a_file(tmp_path: Path, preci
         for values in given:
             atoms.positions = values
             file.write(atoms)
-    source, indices = read(path), np.arange(N_ATOMS, dtype=np.uint32)
+    source, indices = open_trajectory(path), np.arange(N_ATOMS, dtype=np.uint32)
     for i, (frame, values) in enumerate(zip(found, given, strict=True)):
         assert frame.positions is not None
         assert np.abs(frame.positions - values).max() <= 5.01 / precision

@@ -52,7 +52,7 @@ def test_replicas_of_openmm_have_the_results_of_their_archives(walks: Walks, exa
     assert [one["n_deaths"] for one in walks.status()] == [0, 1]
     atoms = mda.Universe(str(topology)).atoms
     for label in ("000", "001"):
-        archive = mdreel.read(walks.place / label / "run.dcd")
+        archive = mdreel.open(walks.place / label / "run.dcd")
         assert archive.n_frames == FRAMES
         expected = mdreel.RMSD(atoms, trajectory=archive).run().results.rmsd
         found = walks.table(f"{label}/rmsd.csv")

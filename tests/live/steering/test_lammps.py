@@ -80,7 +80,7 @@ def steered(folder: Path, n_frames: int, pace: float, *words: str) -> "list[dict
 
 def positions_of(path: Path) -> np.ndarray:
     """Return the positions of all atoms in all frames, float32."""
-    source = mdreel.read(path)
+    source = mdreel.open(path)
     frames = mdreel._core.FrameSet.range(0, 1, source.n_frames)
     return source.read(frames, np.arange(source.n_atoms, dtype=np.uint32)).positions
 

@@ -40,7 +40,7 @@ def example() -> dict[str, Any]:
 
 def positions_of(path: Path) -> np.ndarray:
     """Return the positions of all atoms in all frames, float32."""
-    source = mdreel.read(path)
+    source = mdreel.open(path)
     atoms = np.arange(source.n_atoms, dtype=np.uint32)
     frames = mdreel._core.FrameSet.range(0, 1, source.n_frames)
     return source.read(frames, atoms).positions

@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from multiprocessing import get_context
 
-from mdreel.trajectory.read import read
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel_lab.bench.peers import mdreel
 from mdreel_lab.bench.peers.job import Job, Series, Work
 
@@ -21,7 +21,7 @@ def prepare(job: Job) -> Work:
     context = get_context("fork")
     start, end = context.Barrier(len(cores)), context.Barrier(len(cores))
     alone = mdreel.prepare(replace(job, n_workers=1))
-    analysis, middle = mdreel.analysis_of(job), read(job.trajectory).n_frames // 2
+    analysis, middle = mdreel.analysis_of(job), open_trajectory(job.trajectory).n_frames // 2
 
     def run(core: int) -> Series:
         os.sched_setaffinity(0, {core})

@@ -81,12 +81,12 @@ VALUES: dict[str, Callable[[Any], Any]] = {
 
 def _reading(job: Job) -> Work:
     from mdreel._core import FrameSet
-    from mdreel.trajectory.read import read
+    from mdreel.trajectory.open import open as open_trajectory
 
     chosen = None if job.what == "read" else job.indices().astype(np.uint32)
 
     def work() -> Read:
-        source = read(job.trajectory)
+        source = open_trajectory(job.trajectory)
         wanted = np.arange(source.n_atoms, dtype=np.uint32) if chosen is None else chosen
         reader = source.reader(wanted)
         n_frames, batch = source.n_frames, max(1, BATCH_BYTES // (12 * len(wanted)))

@@ -26,8 +26,8 @@ from mdreel.execution.tally import Tally
 from mdreel.results.column import Column
 from mdreel.results.results import Results
 from mdreel.timing.timing import Timing
+from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.opener import Opener, Trajectory
-from mdreel.trajectory.read import read
 from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 from mdreel.trajectory.universe import source_of
 
@@ -316,7 +316,7 @@ class Analysis(MDAnalysisInterface):
         elif isinstance(self._trajectory, Opener):
             source = self._trajectory.source()
         else:
-            source = read(self._trajectory)
+            source = open_trajectory(self._trajectory)
         if source.n_atoms != len(universe.atoms):
             message = f"the trajectory has {source.n_atoms} atoms, the topology has {len(universe.atoms)}"
             raise MismatchError(message, path=source_name(source))

@@ -97,9 +97,9 @@ def check(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
 def open_files(request: Request) -> "Source":
     """Open the trajectory files; with ``--follow``, wait for the first frame."""
     from mdreel.trajectory.follow import follow
-    from mdreel.trajectory.read import read
+    from mdreel.trajectory.open import open as open_trajectory
 
-    return follow(request.trajectories[0], **request.ends) if request.follow else read(request.trajectories)
+    return follow(request.trajectories[0], **request.ends) if request.follow else open_trajectory(request.trajectories)
 
 
 def prepare(

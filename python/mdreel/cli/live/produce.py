@@ -70,11 +70,11 @@ def produce(
 
     from mdreel.execution.progress import Progress
     from mdreel.live.producers.replay import replay
-    from mdreel.trajectory.read import read
+    from mdreel.trajectory.open import open as open_trajectory
 
     with failing_with(ExitCode.INPUT):
         pace = _pace(rate)
-        source = read(trajectories)
+        source = open_trajectory(trajectories)
         frames = range(source.n_frames)[slice(start, stop, step)]
         with Progress(f"channel {channel}", len(frames), enabled=not quiet) as bar:
             n_frames = replay(

@@ -46,11 +46,11 @@ def align(
     from mdreel.analysis.align import AlignTraj
     from mdreel.analysis.named_transformations import transformed_by_name
     from mdreel.analysis.topology.topology_file import open_topology, select_atoms
-    from mdreel.trajectory.read import read
+    from mdreel.trajectory.open import open as open_trajectory
     from mdreel.trajectory.window import TimeWindow, frames_in_window
 
     with failing_by_file(trajectories):
-        source = read(trajectories)
+        source = open_trajectory(trajectories)
         universe = open_topology(topology)
         select_atoms(universe, selection, topology)
         source = transformed_by_name(source, universe, transforms or (), center_on, topology)

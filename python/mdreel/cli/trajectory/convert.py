@@ -45,11 +45,11 @@ def convert(
     from mdreel.analysis.named_transformations import transformed_by_name
     from mdreel.analysis.topology.topology_file import open_topology
     from mdreel.trajectory.convert import convert as convert_trajectory
-    from mdreel.trajectory.read import read
+    from mdreel.trajectory.open import open as open_trajectory
     from mdreel.trajectory.window import TimeWindow, frames_in_window
 
     with failing_by_file(trajectories):
-        source = read(trajectories)
+        source = open_trajectory(trajectories)
         if topology is not None and transforms:
             source = transformed_by_name(source, open_topology(topology), transforms, center_on, topology)
         frames = frames_in_window(source.with_on_error(on_error), TimeWindow(begin, end, interval))

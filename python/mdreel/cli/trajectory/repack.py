@@ -69,12 +69,12 @@ def repack(
     check_usage(output, None, topology, selection)
     sizes = _check_storage(output, access, chunk, compression, level, group)
 
-    from mdreel.trajectory.read import read
+    from mdreel.trajectory.open import open as open_trajectory
     from mdreel.trajectory.repack import repack as repack_trajectory
     from mdreel.trajectory.window import TimeWindow, frames_in_window
 
     with failing_by_file(trajectories):
-        source = read(trajectories)
+        source = open_trajectory(trajectories)
         frames = frames_in_window(source, TimeWindow(begin, end, interval))
         written = repack_trajectory(
             source,

@@ -62,12 +62,12 @@ def split(
         raise CommandError("give either -n (number of files) or --frames (frames in each)", ExitCode.USAGE)
     check_usage(output, precision, topology, selection)
 
-    from mdreel.trajectory.read import read
+    from mdreel.trajectory.open import open as open_trajectory
     from mdreel.trajectory.split import split as split_trajectory
 
     with failing_by_file(trajectories):
         written = split_trajectory(
-            read(trajectories),
+            open_trajectory(trajectories),
             output,
             n_parts=n_parts,
             frames_per_part=frames_per_part,
