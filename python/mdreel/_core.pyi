@@ -12,6 +12,7 @@ from mdreel._channels import *
 from mdreel._codecs import *
 from mdreel._computations import *
 from mdreel._managed import *
+from mdreel._transformations import *
 
 __all__ = [
     "Blocks",
@@ -151,30 +152,6 @@ class Source:
     def read(self, frames: FrameSet, atoms: NDArray[np.uint32], wanted: Sequence[str] = ...) -> Frames: ...
     def reader(self, atoms: NDArray[np.uint32], wanted: Sequence[str] = ...) -> FrameReader: ...
 
-@final
-class Transformation:
-    @property
-    def needs_order(self) -> bool: ...
-
-def superposed(
-    atoms: NDArray[np.uint32], reference: NDArray[np.float64], weights: NDArray[np.float64] | None
-) -> Transformation: ...
-def whole(
-    groups: tuple[NDArray[np.uint32], NDArray[np.uint64]],
-    parents: NDArray[np.uint64],
-    weights: NDArray[np.float64] | None,
-    is_centered: bool,
-) -> Transformation: ...
-def wrapped(
-    groups: tuple[NDArray[np.uint32], NDArray[np.uint64]], weights: NDArray[np.float64] | None
-) -> Transformation: ...
-def centered(
-    atoms: NDArray[np.uint32],
-    weights: NDArray[np.float64] | None,
-    point: tuple[float, float, float] | None,
-    is_wrapped: bool,
-) -> Transformation: ...
-def without_jumps(scheme: str) -> Transformation: ...
 def read_into(
     source: Source,
     frames: FrameSet,

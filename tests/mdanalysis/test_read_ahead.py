@@ -27,7 +27,7 @@ class Recorded:
     def reader(self, *arguments: Any) -> "Recorded":
         return Recorded(self._inner.reader(*arguments), self.reads)
 
-    def open_trajectory(self, frames: FrameSet, *arguments: Any) -> Frames:
+    def read(self, frames: FrameSet, *arguments: Any) -> Frames:
         self.reads.append(frames.numbers().tolist())
         return self._inner.read(frames, *arguments)
 

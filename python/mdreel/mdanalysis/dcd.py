@@ -62,10 +62,10 @@ class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
         numpy.ndarray, float32
             Positions, Å, of the shape that `order` says.
         """
-        return np.ascontiguousarray(super().timeseries(asel, atomgroup, start, stop, step, order))
+        return super().timeseries(asel, atomgroup, start, stop, step, order)
 
-    def _positions(self, numbers: range, atoms: NDArray[np.int64] | None) -> NDArray[np.float32] | None:
-        return None if self._ahead is None else self._ahead.positions(numbers, atoms)
+    def _positions(self, numbers: range, atoms: NDArray[np.int64] | None, order: Any) -> Any:
+        return None if self._ahead is None else self._ahead.positions(numbers, atoms, order)
 
     def _reopen(self) -> None:
         super()._reopen()

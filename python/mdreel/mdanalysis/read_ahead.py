@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameReader, Frames, FrameSet, Source
 from mdreel.errors import FormatError
+from mdreel.trajectory.array_reading import Order
+from mdreel.trajectory.read import read
 
 # Limits of reading ahead: the number of frames that the core decodes side by side, which makes the cost of a call
 # negligible, and a size for which coordinates stay in the cache of the processor.
@@ -135,8 +137,10 @@ class ReadAhead:
         self._batch = self._taken_apart(self._reader.read(_frame_set(numbers)))
         self._numbers = numbers
 
-    def positions(self, numbers: range, atoms: NDArray[np.int64] | None) -> NDArray[np.float32] | None:
-        """Read the positions of some atoms in many frames at once.
+    def positions(
+        self, numbers: range, atoms: NDArray[np.int64] | None, order: Order = "fac"
+    ) -> NDArray[np.floating[Any]] | None:
+        """Read the positions of some atoms in many frames at once, with all processors.
 
         Parameters
         ----------
@@ -144,19 +148,22 @@ class ReadAhead:
             Numbers of the frames, at least one.
         atoms : numpy.ndarray, shape (n,), int, optional
             The atoms, in any order; by default all.
+        order : str
+            Order of the axes: f for frames, a for atoms, c for coordinates.
 
         Returns
         -------
-        numpy.ndarray, shape (n_frames, n, 3), float32, or None
-            Positions, Å; None if a frame has no positions.
+        numpy.ndarray, float32, or None
+            Positions, Å; None if a frame may have no positions, which shows as NaN.
         """
         if self._source is None:
             raise OSError("the trajectory is closed")
-        wanted, places = _ascending(atoms, self.n_atoms)
-        frames = self._source.read(_frame_set(numbers), wanted)
-        if not frames.has_positions.all():
-            return None
-        return frames.positions if places is None else frames.positions[:, places]
+        # A range down to the first frame has no end that a slice can name.
+        window = {"frames": list(numbers)} if numbers.step < 0 else _slice_of(numbers)
+        positions = read(self._source, atoms, order=order, **window).positions
+        assert positions is not None
+        first_atom = positions.take(0, axis=order.index("a"))
+        return None if np.isnan(first_atom).any() else positions
 
     def _forget(self) -> None:
         self._numbers, self._batch = range(0), []
@@ -198,6 +205,10 @@ class ReadAhead:
         if self._places is not None:
             values = values[:, self._places]
         return [row if present else None for row, present in zip(values, has, strict=True)]
+
+
+def _slice_of(numbers: range) -> dict[str, Any]:
+    return {"start": numbers.start, "stop": numbers.stop, "step": numbers.step}
 
 
 def _frame_set(numbers: range) -> FrameSet:

@@ -81,15 +81,15 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         numpy.ndarray, float32
             Positions, Å, in the shape given by `order`.
         """
-        coordinates = None
+        coordinates: NDArray[np.float32] | None = None
         numbers = range(*self.check_slice_indices(start, stop, step))
         is_plain = asel is None and len(numbers) > 0 and sorted(order) == sorted("fac")
         if is_plain and (atomgroup is None or len(atomgroup) > 0) and self._ahead is not None:
-            coordinates = self._positions(numbers, None if atomgroup is None else atomgroup.indices)
+            coordinates = self._positions(numbers, None if atomgroup is None else atomgroup.indices, order)
         if coordinates is None:
             series: NDArray[np.float32] = super().timeseries(asel, atomgroup, start, stop, step, order)
             return series
-        return np.moveaxis(coordinates, ["fac".index(axis) for axis in order], [0, 1, 2])
+        return coordinates
 
     def close(self) -> None:
         """Close the file."""
@@ -97,11 +97,11 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
             self._ahead.close()
         super().close()
 
-    def _positions(self, numbers: range, atoms: NDArray[np.int64] | None) -> NDArray[np.float32] | None:
-        """Return the positions in the file, shape (n_frames, n_atoms, 3), Å; None if MDAnalysis must iterate."""
+    def _positions(self, numbers: range, atoms: NDArray[np.int64] | None, order: Any) -> Any:
+        """Return the positions in the file, Å, with the axes in an order; None if MDAnalysis must iterate."""
         if self._ahead is None or self.transformations:
             return None
-        coordinates = self._ahead.positions(numbers, atoms)
+        coordinates = self._ahead.positions(numbers, atoms, order)
         # MDAnalysis is at the first frame after it has iterated.
         self.rewind()
         return coordinates

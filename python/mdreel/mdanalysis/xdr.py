@@ -110,8 +110,8 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
         self.ts.frame = 0
         self._frame = -1
 
-    def _positions(self, numbers: range, atoms: Any) -> Any:
-        return super()._positions(numbers, atoms) if self._sub is None else None
+    def _positions(self, numbers: range, atoms: Any, order: Any) -> Any:
+        return super()._positions(numbers, atoms, order) if self._sub is None else None
 
     def _show(self, frame: int, ts: Any) -> Any:
         assert self._ahead is not None
