@@ -77,9 +77,9 @@ def test_frames_read_ahead_stay_within_their_memory(source: Recorded, monkeypatc
     assert source.reads == [[0], [1], [2], [3], [4]]
 
 
-def test_some_atoms_come_in_the_order_asked_for(source: Recorded, adk_positions: np.ndarray) -> None:
+def test_some_atoms_come_in_the_order_asked_for(adk_dcd: Path, adk_positions: np.ndarray) -> None:
     atoms = np.array([900, 4, 4, 3000])
-    ahead = ReadAhead(lambda: source, atoms)
+    ahead = ReadAhead(lambda: open_trajectory(adk_dcd), atoms)
     np.testing.assert_array_equal(ahead.frame(3).positions, adk_positions[3, atoms])
     np.testing.assert_array_equal(ahead.positions(range(9, 2, -3), atoms), adk_positions[9:2:-3][:, atoms])
 
