@@ -70,6 +70,7 @@ PAGES = {
     "analyses": ("analyses",),
     "executors": ("executors",),
     "formats": ("formats", "storage"),
+    "arrays": ("arrays",),
 }
 """The files whose cases are on a page."""
 
@@ -93,7 +94,9 @@ class Cases:
 def read_cases() -> Cases:
     """Read the files of cases; raise a `MismatchError` if something is unknown, missing or of a wrong type."""
     found = Cases({}, {})
-    for path in (_FOLDER / f"{name}.toml" for name in ("table", "formats", "storage", "executors", "analyses")):
+    for path in (
+        _FOLDER / f"{name}.toml" for name in ("table", "formats", "arrays", "storage", "executors", "analyses")
+    ):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         found.contenders[path.stem] = {
             key: replace(checked(Contender, f"{path}: {key}", table), key=key)

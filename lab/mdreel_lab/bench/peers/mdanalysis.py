@@ -50,6 +50,8 @@ def prepare(job: Job) -> Work:
 
 def _reading(universe: Any, job: Job) -> Work:
     indices = None if job.what == "read" else job.indices()
+    if job.way in ("timeseries", "transfer-to-memory"):
+        return _arrays(universe.atoms if indices is None else universe.atoms[indices], job)
 
     def read() -> Read:
         universe.load_new(job.trajectory)
@@ -61,6 +63,22 @@ def _reading(universe: Any, job: Job) -> Work:
         # The reader goes back to its first frame when it has given the last.
         last = universe.trajectory[-1].positions
         return Read.of(n_frames, last if indices is None else last[indices])
+
+    return read
+
+
+def _arrays(atoms: Any, job: Job) -> Work:
+    """Read all frames into one array; a Universe in memory has all atoms."""
+
+    def read() -> Read:
+        universe = atoms.universe
+        universe.load_new(job.trajectory)
+        if job.way == "timeseries":
+            positions = universe.trajectory.timeseries(atomgroup=atoms, order="fac")
+            return Read.of(len(positions), positions[-1])
+        universe.transfer_to_memory()
+        positions = universe.trajectory.coordinate_array
+        return Read.of(len(positions), positions[-1][atoms.ix])
 
     return read
 

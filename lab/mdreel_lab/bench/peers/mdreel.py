@@ -21,7 +21,7 @@ COMPUTING = ("compute", "reduce")
 def prepare(job: Job) -> Work:
     """Make the analysis, and the cluster or the ranks of a backend that are there before a run."""
     if job.what.startswith("read"):
-        return _reading(job)
+        return _arrays(job) if job.way == "arrays" else _reading(job)
     if job.what == "one-pass":
         return _one_pass(job)
     if job.what == "rmsd":
@@ -77,6 +77,19 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "sasa": lambda found: found.total_area.mean(),
 }
 """The number to which every part of a result contributes, by analysis."""
+
+
+def _arrays(job: Job) -> Work:
+    import mdreel
+
+    chosen = None if job.what == "read" else job.indices()
+
+    def work() -> Read:
+        positions = mdreel.read(job.trajectory, chosen, n_workers=job.n_workers).positions
+        assert positions is not None
+        return Read.of(len(positions), positions[-1])
+
+    return work
 
 
 def _reading(job: Job) -> Work:

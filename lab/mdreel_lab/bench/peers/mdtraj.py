@@ -22,7 +22,7 @@ def prepare(job: Job) -> Work:
     """Read the topology."""
     topology = mdtraj.load_topology(job.reference)
     if job.what.startswith("read"):
-        return _reading(job)
+        return _arrays(topology, job) if job.way in ("load", "iterload") else _reading(job)
     if job.what == "rmsd":
         indices = job.indices()
         return lambda: {"load": _load, "pool": _pool}.get(job.way, _iterload)(topology, job, indices)
@@ -46,6 +46,22 @@ def _reading(job: Job) -> Work:
                 n_frames += len(positions)
                 last = positions[-1]
         return Read.of(n_frames, last, unit)
+
+    return read
+
+
+def _arrays(topology: Any, job: Job) -> Work:
+    chosen = None if job.what == "read" else job.indices()
+
+    def read() -> Read:
+        if job.way == "load":
+            positions = mdtraj.load(job.trajectory, top=topology, atom_indices=chosen).xyz
+            return Read.of(len(positions), positions[-1], ANGSTROM_PER_NM)
+        n_frames = 0
+        for chunk in mdtraj.iterload(job.trajectory, chunk=CHUNK, top=topology, atom_indices=chosen):
+            n_frames += len(chunk)
+            last = chunk.xyz[-1]
+        return Read.of(n_frames, last, ANGSTROM_PER_NM)
 
     return read
 

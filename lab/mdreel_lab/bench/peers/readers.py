@@ -16,6 +16,12 @@ def prepare_chemfiles(job: Job) -> Work:
 
     chosen = job.indices() if job.what == "read-selected" else slice(None)
 
+    def read_array() -> Read:
+        with chemfiles.Trajectory(job.trajectory) as trajectory:
+            positions = [np.asarray(frame.positions, np.float32)[chosen] for frame in trajectory]
+            array = np.stack(positions)
+            return Read.of(len(array), array[-1])
+
     def read() -> Read:
         with chemfiles.Trajectory(job.trajectory) as trajectory:
             n_frames = 0
@@ -24,7 +30,7 @@ def prepare_chemfiles(job: Job) -> Work:
                 n_frames += 1
             return Read.of(n_frames, last)
 
-    return read
+    return read_array if job.way == "array" else read
 
 
 def prepare_cpptraj(job: Job) -> Work:
