@@ -40,7 +40,7 @@ class TwoGroupAnalysis(Analysis):
     def __init__(
         self,
         first: Atoms,
-        second: Atoms | None,
+        second: "Atoms | None",
         name: str,
         trajectory: Trajectory | None = None,
         *,
