@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source
-from mdreel.analysis.topology.matching import Matching
+from mdreel.analysis.topology.matching import Matching, same_residues
 from mdreel.analysis.topology.reference import are_atoms, is_group
 from mdreel.analysis.topology.reference_structure import Structure
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.trajectory.selection import Atoms, SelectBoth, Selection, atoms_of, selections_of
+from mdreel.trajectory.selection import Atoms, SelectBoth, Selection, atoms_of, select_both, selections_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -88,7 +88,45 @@ class ComparedAtoms:
         if not hasattr(reference, "masses"):
             return None
         masses = self.selection.add_up(np.asarray(reference.masses, np.float64))
+        assert masses is not None
+        assert self.weights is not None
         return None if np.array_equal(masses, self.weights) else masses
+
+
+def matching_atoms(
+    mobile: Atoms, reference: "Atoms | None", select: SelectBoth, weights: Weights, *, match_atoms: bool, strict: bool
+) -> "tuple[AtomGroup, AtomGroup | None, Weights]":
+    """Select the atoms of an alignment and those of its reference.
+
+    Parameters
+    ----------
+    mobile, reference : MDAnalysis.Universe or AtomGroup
+        The system and its reference; None for the system itself.
+    select : str, tuple, dict or None
+        See `select_both`.
+    weights : {None, "mass"} or array_like
+        Weights. Masses are those of the reference, as in MDAnalysis.
+    match_atoms, strict : bool
+        Unless the first is false or the second true, residues with other numbers of atoms are left out.
+
+    Returns
+    -------
+    tuple of AtomGroup, AtomGroup or None, and weights
+        The atoms, those of the reference (None for the same atoms of the system), and the weights.
+
+    Raises
+    ------
+    SelectionError
+        If a selection is invalid or empty.
+    MismatchError
+        If there is no such residue.
+    """
+    atoms, theirs = select_both(mobile, reference, select)
+    if theirs is None:
+        return atoms, None, weights
+    if len(atoms) != len(theirs) and match_atoms and not strict:
+        atoms, theirs = same_residues(atoms, theirs)
+    return atoms, theirs, weights_of(theirs, weights)
 
 
 def compared_groups(
