@@ -49,8 +49,7 @@ class AverageStructure(Analysis):
         Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
         residues in the same order. With False, the atoms are compared in the given order without this check.
     strict : bool
-        Whether different numbers of atoms are an error. Otherwise residues whose numbers of atoms differ are left out,
-        with a warning.
+        Accepted as in MDAnalysis, without effect: different numbers of atoms are always an error.
     force : bool
         Whether an existing file may be replaced. The old file stays until the new one is complete.
     in_memory : bool
@@ -95,7 +94,7 @@ class AverageStructure(Analysis):
     Warns
     -----
     AtomOrderWarning
-        If residues are left out, or atoms may not correspond to those of the reference.
+        If atoms may not correspond to those of the reference.
     UserWarning
         If a file is requested, but the trajectory of the Universe is in memory.
 
@@ -137,8 +136,9 @@ class AverageStructure(Analysis):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
+        del strict
         atoms, theirs, weights = matching_atoms(
-            mobile, reference, select, weights, match_atoms=match_atoms, strict=strict
+            mobile, reference, select, weights, match_atoms=match_atoms, strict=True
         )
         super().__init__(atoms, trajectory, verbose=verbose)
         matching = Matching(tol_mass, match_atoms, refuses_order=selections_of(select) != (None, None))
