@@ -144,6 +144,26 @@ def test_precision_is_that_of_the_writer_of_mdanalysis(tmp_path: Path, precision
         mdreel.AlignTraj(adk(), adk(), filename=tmp_path / "a.xtc", writer_kwargs={"remarks": "mine"})
 
 
+def test_formats_that_only_mdanalysis_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tmp_path / "ours.pdb", tmp_path / "theirs.pdb"
+    for one, name in zip((mdreel, align), names, strict=True):
+        one.AlignTraj(adk(), adk(CRD), "name CA", str(name)).run(step=40)
+    ours, theirs = (MDAnalysis.Universe(name) for name in names)
+    assert ours.trajectory.n_frames == theirs.trajectory.n_frames == 3
+    np.testing.assert_allclose(coordinates(ours), coordinates(theirs), rtol=0, atol=1.01e-3)
+    assert ours.atoms.names.tolist() == theirs.atoms.names.tolist()
+    monkeypatch.chdir(tmp_path)
+    alone = mdreel.AlignTraj(MDAnalysis.Universe("ours.pdb"), adk(CRD), "name CA", force=False)
+    alone.run(stop=1)
+    assert alone.filename == "rmsfit_ours.pdb"
+    assert Path("rmsfit_ours.pdb").exists()
+    with pytest.raises(FileExistsError):
+        mdreel.AlignTraj(MDAnalysis.Universe("ours.pdb"), adk(CRD), "name CA", force=False)
+    with pytest.raises(UnsupportedError, match="stores one frame, not 2"):
+        mdreel.AlignTraj(adk(), adk(CRD), "name CA", "a.gro").run(stop=2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ours.pdb", "rmsfit_ours.pdb", "theirs.pdb"]
+
+
 def incomplete() -> MDAnalysis.Universe:
     """Return AdK without some atoms of the residues 8 and 90."""
     return MDAnalysis.Merge(adk(CRD).select_atoms("not (resid 8 and name CB) and not (resid 90 and name H*)"))

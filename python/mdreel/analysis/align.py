@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source, Transformation
+from mdreel.analysis.average import check_structure
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.in_memory import prepare, replace_positions
+from mdreel.analysis.mdanalysis_writer import write_frames
 from mdreel.analysis.rmsd import RMSD
 from mdreel.analysis.topology.fitted_groups import Weights, matching_atoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
@@ -21,7 +23,7 @@ from mdreel.execution.blocks import Frames
 from mdreel.execution.executors.executor import Executor
 from mdreel.results.results import Results
 from mdreel.trajectory.convert import convert
-from mdreel.trajectory.output_file import check_trajectory
+from mdreel.trajectory.output_file import check_trajectory, is_supported
 from mdreel.trajectory.read import Stored
 from mdreel.trajectory.selection import Atoms, SelectBoth, selections_of
 from mdreel.trajectory.write_report import Written
@@ -44,8 +46,8 @@ class AlignTraj(MDAnalysisInterface):
         The atoms that are superposed; all other atoms move with them. Give different selections for `mobile` and
         `reference` as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``. See `mdreel.RMSD`.
     filename : path, optional
-        The output file, whose extension selects the format. By default, `prefix` and the name of the mobile trajectory,
-        in the current directory.
+        The output file, whose extension selects the format. MDAnalysis writes formats that mdreel does not write, such
+        as PDB, more slowly. By default, `prefix` and the name of the mobile trajectory, in the current directory.
     prefix : str
         Start of the default name of the output file.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
@@ -65,7 +67,8 @@ class AlignTraj(MDAnalysisInterface):
         in memory, permanently, and `filename` and `prefix` are ignored. This is always done if that trajectory is in
         memory already.
     writer_kwargs : dict, optional
-        ``{"precision": n}`` sets the number of decimal places of an XTC file, in nm.
+        ``{"precision": n}`` sets the number of decimal places of an XTC file, in nm. For formats that only MDAnalysis
+        writes, the options of its writer.
     ref_frame : int, optional
         Frame of the reference's trajectory, 0-based. By default, the current positions of the reference when `run`
         starts, or frame 0 of the mobile trajectory if no reference is given.
@@ -85,7 +88,7 @@ class AlignTraj(MDAnalysisInterface):
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
         The superposed atoms and those of the reference; None for positions given as an array.
     written : Written or None
-        Report on the written file, with the timing of the writing.
+        Report on the written file, with the timing of the writing; None if MDAnalysis wrote it.
 
     Raises
     ------
@@ -95,7 +98,8 @@ class AlignTraj(MDAnalysisInterface):
         If reference or weights do not fit the atoms, which are compared in the order of the selections. If atoms do not
         correspond to those of the reference. If the output file is the mobile trajectory.
     UnsupportedError
-        If no format has the file extension, or `writer_kwargs` has other options.
+        If no format has the file extension, or `writer_kwargs` has other options. In `run`, if the format stores only
+        one frame.
     OSError
         If the file exists and `force` is false.
 
@@ -178,14 +182,21 @@ class AlignTraj(MDAnalysisInterface):
         self.mobile: AtomGroup = atoms.universe.atoms
         self.mobile_atoms, self.ref_atoms = self._rmsd.mobile_atoms, self._rmsd.ref_atoms
         self._force = force
-        self._precision = _precision(writer_kwargs or {})
+        self._options = dict(writer_kwargs or {})
+        self._precision: float | None = None
+        self._is_foreign = False
         self.filename: str | None = None
         self._in_memory = prepare(atoms.universe, in_memory, trajectory is not None, filename)
         if not self._in_memory:
             read = atoms.universe.trajectory if trajectory is None else trajectory
             self.filename = prefix + _name_of(read) if filename is None else fspath(filename)
-            check_trajectory(self.filename, self._precision, force)
             _check_other(self.filename, _files_of(read))
+            self._is_foreign = not is_supported(self.filename)
+            if self._is_foreign:
+                check_structure(Path(self.filename), force)
+            else:
+                self._precision = _precision(self._options)
+                check_trajectory(self.filename, self._precision, force)
         self.is_verbose = verbose
         self.results = Results()
         self.written: Written | None = None
@@ -259,6 +270,9 @@ transformations
         source = source.with_transformations([rmsd.fitting(source)])
         if self.filename is None:
             replace_positions(self.mobile.universe, source, rmsd.frames)
+        elif self._is_foreign:
+            path = Path(self.filename)
+            write_frames(self.mobile.universe, source, rmsd.frames, path, self._options, self._force)
         else:
             self.written = convert(
                 source,
