@@ -86,8 +86,8 @@ def test_file_matches_mdanalysis_and_is_never_partial(universe: MDAnalysis.Unive
     assert ours.atoms.names.tolist() == theirs.atoms.names.tolist()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ours.pdb", "theirs.pdb"]
     with pytest.raises(FileExistsError):
-        mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "ours.pdb").run()
-    mdreel.AverageStructure(universe, select="name CB", filename=tmp_path / "ours.pdb", force=True).run(stop=2)
+        mdreel.AverageStructure(universe, select=ALPHA, filename=tmp_path / "ours.pdb", force=False).run()
+    mdreel.AverageStructure(universe, select="name CB", filename=tmp_path / "ours.pdb").run(stop=2)
     assert set(MDAnalysis.Universe(tmp_path / "ours.pdb").atoms.names) == {"CB"}
 
 
@@ -128,12 +128,12 @@ def test_atoms_of_other_masses_are_refused_unless_they_are_taken_as_they_are(uni
 def test_average_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     with pytest.raises(SelectionError, match="has no atoms"):
         mdreel.AverageStructure(universe, select="name XY")
-    with pytest.raises(SelectionError, match="expected a Universe"):
+    with pytest.raises(SelectionError, match="must be an AtomGroup or a Universe"):
         mdreel.AverageStructure(42)
     with pytest.raises(SelectionError, match="must have 'mobile' and 'reference'"):
         mdreel.AverageStructure(universe, select={"mobile": "all"})
     with pytest.raises(MismatchError, match="atomgroup has 214 atoms, reference has"):
-        mdreel.AverageStructure(universe, universe, select=(ALPHA, "protein"))
+        mdreel.AverageStructure(universe, universe, select=(ALPHA, "protein"), strict=True)
     with pytest.raises(MismatchError, match="weights must have the shape"):
         mdreel.AverageStructure(universe, select=ALPHA, weights=[1.0])
 

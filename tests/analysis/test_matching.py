@@ -62,8 +62,8 @@ PAIRED: dict[str, Paired] = {
     "PCA.transform(atomgroup)": lambda m, r, **o: components(r).transform(m, **o),
     "RMSD(groupselections)": grouped,
     "RMSD(reference)": mdreel.RMSD,
-    "RMSF(reference)": lambda m, r, **o: mdreel.RMSF(m, True, r, **o),
-    "RMSF(superposition)": lambda m, r, **o: mdreel.RMSF(m[:1], m, r, **o),
+    "RMSF(reference)": lambda m, r, **o: mdreel.RMSF(m, superposition=True, reference=r, **o),
+    "RMSF(superposition)": lambda m, r, **o: mdreel.RMSF(m[:1], superposition=m, reference=r, **o),
     "fit_rot_trans(reference)": mdreel.transformations.fit_rot_trans,
 }
 """All parameters whose atoms are compared with those of another group, atom by atom."""
@@ -99,7 +99,7 @@ def parameters_with_atoms() -> Iterator[str]:
         for called, call in calls.items():
             of_method = "." in called
             for place, parameter in enumerate(inspect.signature(call).parameters.values()):
-                takes_atoms = re.search(r"Group|Universe\b|\bPCA\b", str(parameter.annotation))
+                takes_atoms = re.search(r"Group|Universe\b|\bPCA\b|\bAtoms\b", str(parameter.annotation))
                 is_reference = re.search(r"(^|_)ref(?!_frame)(?!erence_frame)", parameter.name)
                 if (takes_atoms or is_reference) and (place > 0) and not (of_method and place == 0):
                     yield f"{called}({parameter.name})"
@@ -147,7 +147,10 @@ def test_residues_in_another_order_are_refused_when_names_and_masses_agree() -> 
     alpha = peptide().select_atoms("name CA")
     turned = peptide().select_atoms("name CA")[::-1]
     with pytest.raises(MismatchError, match=r"14 of 14 atoms are in another order .*CA of MET 1.*CA of"):
-        mdreel.RMSD(alpha, turned)
+        mdreel.transformations.fit_rot_trans(alpha, turned)
+    with pytest.warns(AtomOrderWarning, match=r"14 of 14 atoms are in another order .*CA of MET 1.*is compared"):
+        mdreel.RMSD(alpha, turned, select=None)
+    mdreel.RMSD(alpha, turned)  # in the order of the topologies
     mdreel.RMSD(alpha[:-1], peptide().select_atoms("name CA")[1:])  # other residues are no other order
 
 
@@ -168,7 +171,7 @@ def test_segments_in_another_order_are_a_warning() -> None:
     first, second = both.atoms[:n_atoms], both.atoms[n_atoms:]
     mdreel.RMSD(first, second)
     with pytest.warns(AtomOrderWarning, match="same segments in another order"):
-        mdreel.RMSD(first + second, second + first)
+        mdreel.RMSD(first + second, second + first, select=None)
 
 
 @pytest.mark.parametrize("unknown", [0.0, np.nan])

@@ -64,7 +64,7 @@ def test_groups_can_be_compared_with_another_universe(adk_xtc: Path) -> None:
     core = MDAnalysis.Universe(PSF, DCD).select_atoms(CORE)
     other = MDAnalysis.Universe(PSF, DCD)
     other.trajectory[5]
-    found = mdreel.RMSD(core, other.select_atoms(CORE), 7, groupselections=GROUPS).run().results.rmsd
+    found = mdreel.RMSD(core, other.select_atoms(CORE), ref_frame=7, groupselections=GROUPS).run().results.rmsd
     expected = mdreel.RMSD(core, ref_frame=7, groupselections=[core.universe.select_atoms(g) for g in GROUPS]).run()
     np.testing.assert_allclose(found, expected.results.rmsd, rtol=0, atol=1e-12)
     assert other.trajectory.frame == 5
@@ -74,9 +74,9 @@ def test_groupselections_refuse_invalid_input() -> None:
     universe, other = MDAnalysis.Universe(PSF, DCD), MDAnalysis.Universe(PSF, DCD)
     core = universe.select_atoms(CORE)
     for groups, error, message in (
-        (["name XY"], SelectionError, r"groupselections\[0\] 'name XY' has no atoms"),
-        (["protein", "nmae CA"], SelectionError, r"groupselections\[1\] 'nmae CA'"),
-        ([7], SelectionError, "must be a string or an AtomGroup, not int"),
+        (["name XY"], SelectionError, r"groupselections\[0\]: selection 'name XY' has no atoms"),
+        (["protein", "nmae CA"], SelectionError, r"groupselections\[1\]: selection 'nmae CA'"),
+        ([7], SelectionError, "must be a string, a tuple of two"),
         ([other.atoms], SelectionError, "another Universe"),
     ):
         with pytest.raises(error, match=message):
@@ -85,7 +85,7 @@ def test_groupselections_refuse_invalid_input() -> None:
         mdreel.RMSD(core, core.positions, groupselections=["protein"])
     with pytest.raises(MismatchError, match="one entry for each of 1 groups, got 2"):
         mdreel.RMSD(core, groupselections=["protein"], weights_groupselections=[None, "mass"])
-    with pytest.raises(MismatchError, match="give a selection string"):
+    with pytest.raises(MismatchError, match="in another Universe: give"):
         mdreel.RMSD(core, other.select_atoms(CORE), groupselections=[universe.atoms])
 
 

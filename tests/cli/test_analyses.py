@@ -59,7 +59,7 @@ def test_rmsf_can_be_that_after_superposition(run, universe: MDAnalysis.Universe
     for options, by in ((("--superposition",), True), (("--fit", "name CA and resid 1:29"), "name CA and resid 1:29")):
         done = run("rmsf", *INPUT, *options, "-o", tmp_path / "rmsf.csv", "--force", "-q")
         assert done.returncode == 0, done.stderr
-        expected = mdreel.RMSF(atoms, by, trajectory=DCD).run().results.rmsf
+        expected = mdreel.RMSF(atoms, superposition=by, trajectory=DCD).run().results.rmsf
         np.testing.assert_allclose(table(tmp_path / "rmsf.csv")[1][:, 2], expected, rtol=1e-12)
 
 

@@ -9,6 +9,7 @@ from MDAnalysis.analysis import align
 from MDAnalysisTests.datafiles import CRD, DCD, PSF, TPR, TRR
 
 import mdreel
+from mdreel._core import Source
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -29,7 +30,7 @@ def test_positions_and_rmsd_are_those_of_mdanalysis(tmp_path: Path, weights: str
     ).run()
     universe = MDAnalysis.Universe(PSF, DCD)
     given = fixed if reference else None
-    ours = mdreel.AlignTraj(universe, given, "backbone", tmp_path / "b.dcd", weights).run()
+    ours = mdreel.AlignTraj(universe, given, "backbone", tmp_path / "b.dcd", weights=weights).run()
     found, expected = (positions_in(PSF, tmp_path / name) for name in ("b.dcd", "a.dcd"))
     np.testing.assert_allclose(found, expected, rtol=0, atol=5e-5)  # theirs are rounded to single precision twice
     # MDAnalysis finds a frame up to 1e-6 Å from itself.
@@ -39,7 +40,7 @@ def test_positions_and_rmsd_are_those_of_mdanalysis(tmp_path: Path, weights: str
 
 def test_velocities_turn_with_the_atoms(tmp_path: Path) -> None:
     universe = MDAnalysis.Universe(TPR, TRR)
-    mdreel.AlignTraj(universe, select="protein and name CA", filename=tmp_path / "a.trr", ref_frame=2).run(step=3)
+    mdreel.AlignTraj(universe, None, select="protein and name CA", filename=tmp_path / "a.trr", ref_frame=2).run(step=3)
     aligned = MDAnalysis.Universe(TPR, str(tmp_path / "a.trr"))
     for before, after in zip(universe.trajectory[::3], aligned.trajectory, strict=True):
         moved, velocities = after.positions[:300].astype(float), after.velocities[:300]
@@ -64,7 +65,7 @@ def test_file_has_the_same_bytes_for_any_number_of_workers(tmp_path: Path, adk_x
     contents = set()
     for n_workers in (1, 3):
         path = tmp_path / f"{n_workers}.xtc"
-        mdreel.AlignTraj(universe, select="name CA", filename=path, trajectory=adk_xtc).run(n_workers=n_workers)
+        mdreel.AlignTraj(universe, None, select="name CA", filename=path, trajectory=adk_xtc).run(n_workers=n_workers)
         contents.add(path.read_bytes())
     assert len(contents) == 1
 
@@ -80,13 +81,13 @@ def test_selections_may_differ_where_atoms_match(tmp_path: Path) -> None:
 def test_what_cannot_be_aligned_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     universe = MDAnalysis.Universe(PSF, DCD)
     with pytest.raises(MismatchError, match="filename"):
-        mdreel.AlignTraj(universe)
+        mdreel.AlignTraj(universe, None, trajectory=Source.memory(np.zeros((1, 3341, 3), np.float32), np.zeros(1)))
     with pytest.raises(UnsupportedError, match="txt"):
-        mdreel.AlignTraj(universe, filename=tmp_path / "a.txt")
+        mdreel.AlignTraj(universe, None, filename=tmp_path / "a.txt")
     with pytest.raises(SelectionError, match="no atoms"):
-        mdreel.AlignTraj(universe, select="name NONE", filename=tmp_path / "a.xtc")
+        mdreel.AlignTraj(universe, None, select="name NONE", filename=tmp_path / "a.xtc")
     other = MDAnalysis.Universe(TPR)
-    with pytest.raises(MismatchError, match="reference has"):
+    with pytest.raises(MismatchError, match=r"reference has.*residues"):
         mdreel.AlignTraj(universe, other.select_atoms("resid 1:50"), "backbone", tmp_path / "a.xtc")
     with pytest.raises(MismatchError, match="do not match those of the reference"):
         mdreel.AlignTraj(universe, universe, ("name CA", "name N"), tmp_path / "a.xtc")
@@ -95,5 +96,5 @@ def test_what_cannot_be_aligned_is_refused_and_leaves_nothing(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "a.xtc").write_bytes(b"mine")
     with pytest.raises(FileExistsError):
-        mdreel.AlignTraj(universe, select="name CA", filename=tmp_path / "a.xtc")
+        mdreel.AlignTraj(universe, None, select="name CA", filename=tmp_path / "a.xtc", force=False)
     assert (tmp_path / "a.xtc").read_bytes() == b"mine"

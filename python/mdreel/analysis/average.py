@@ -1,27 +1,29 @@
 """Average structures after superposition."""
 
-from os import PathLike
+from collections.abc import Mapping
+from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
-from mdreel._core import Computation, Source
+from mdreel._core import Computation, Source, superposed
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
+from mdreel.analysis.in_memory import prepare, replace_positions
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.topology.fitted_groups import ComparedAtoms
+from mdreel.analysis.topology.fitted_groups import ComparedAtoms, matching_atoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.errors import UnsupportedError
+from mdreel.execution.job import Outcome
 from mdreel.execution.tally import Tally
 from mdreel.foundation.atomic_files import check_target, replacing_by_ending
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import select_both
+from mdreel.trajectory.selection import Atoms, SelectBoth, selections_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from MDAnalysis import AtomGroup, Universe
 
 
 class AverageStructure(Analysis):
@@ -33,25 +35,32 @@ class AverageStructure(Analysis):
         The system.
     reference : MDAnalysis.Universe or AtomGroup, optional
         Structure to superpose on; by default the system itself.
-    select : str, (str, str) or dict
+    select : str, tuple, dict or None
         Atoms that are superposed and averaged, in MDAnalysis's selection language. Give different selections for
-        `mobile` and `reference` as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``.
+        `mobile` and `reference` as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``. See `mdreel.RMSD`.
     filename : path, optional
         Output file of `run` for the mean structure. The file extension selects a format that MDAnalysis can write. The
         file appears only when it is complete.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition.
+        Weight of each atom in the superposition; the masses are those of the reference.
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
         Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
         residues in the same order. With False, the atoms are compared in the given order without this check.
-    ref_frame : int
-        Frame of the reference's trajectory, 0-based.
+    strict : bool
+        Accepted as in MDAnalysis, without effect: different numbers of atoms are always an error.
     force : bool
         Whether an existing file may be replaced. The old file stays until the new one is complete.
+    in_memory : bool
+        Whether `run` also superposes the positions of `mobile` in memory. The trajectory of the Universe becomes one in
+        memory, permanently, and `filename` is ignored. This is always done if that trajectory is in memory already.
+    ref_frame : int
+        Frame of the reference's trajectory, 0-based.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
@@ -63,6 +72,12 @@ class AverageStructure(Analysis):
         Mean over frames of the RMSD after superposition, Å.
     results.rmsf : ndarray, shape (n_atoms,), float64
         Root mean square fluctuation of each atom about its mean position, Å.
+    filename : str or None
+        The output file; None if there is none, or positions are changed in memory.
+    mobile, reference : MDAnalysis.AtomGroup, Universe
+        All atoms of the system, and the given reference.
+    mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
+        The superposed atoms and those of the reference.
 
     Raises
     ------
@@ -75,6 +90,13 @@ class AverageStructure(Analysis):
         If MDAnalysis cannot write a format with the file extension.
     OSError
         In `run`, if the file exists and `force` is false, or it cannot be written.
+
+    Warns
+    -----
+    AtomOrderWarning
+        If atoms may not correspond to those of the reference.
+    UserWarning
+        If a file is requested, but the trajectory of the Universe is in memory.
 
     Notes
     -----
@@ -95,27 +117,41 @@ class AverageStructure(Analysis):
     214
     """
 
+    _moved_to_results: ClassVar[Mapping[str, str]] = {"universe": "universe", "positions": "positions", "rmsd": "rmsd"}
+
     def __init__(
         self,
-        mobile: "Universe | AtomGroup",
-        reference: "Universe | AtomGroup | None" = None,
-        select: str | tuple[str, str] | dict[str, str] = "all",
+        mobile: Atoms,
+        reference: "Atoms | None" = None,
+        select: SelectBoth = "all",
         filename: str | PathLike[str] | None = None,
         weights: Literal["mass"] | ArrayLike | None = None,
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool = True,
-        *,
+        strict: bool = False,
+        force: bool = True,
+        in_memory: bool = False,
         ref_frame: int = 0,
-        force: bool = False,
+        *,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        atoms, theirs = select_both(mobile, reference, select)
-        super().__init__(atoms, trajectory)
-        self._fitted = ComparedAtoms.of(atoms, theirs, ref_frame, weights, Matching(tol_mass, match_atoms))
-        self.filename = None if filename is None else Path(filename)
+        del strict
+        atoms, theirs, weights = matching_atoms(
+            mobile, reference, select, weights, match_atoms=match_atoms, strict=True
+        )
+        super().__init__(atoms, trajectory, verbose=verbose)
+        matching = Matching(tol_mass, match_atoms, refuses_order=selections_of(select) != (None, None))
+        self._fitted = ComparedAtoms.of(atoms, theirs, ref_frame, weights, matching, is_own=reference is None)
+        self.mobile, self.reference = atoms.universe.atoms, mobile if reference is None else reference
+        self.mobile_atoms, self.ref_atoms = atoms, atoms if theirs is None else theirs
+        self.ref_frame = ref_frame
         self._force = force
+        self._in_memory = prepare(atoms.universe, in_memory, trajectory is not None, filename)
+        self._superposed: Source | None = None
+        self.filename = None if filename is None or self._in_memory else fspath(filename)
         if self.filename is not None:
-            _check_ending(self.filename)
+            _check_ending(Path(self.filename))
 
     @property
     def boundaries(self) -> Boundaries:
@@ -125,6 +161,10 @@ class AverageStructure(Analysis):
     def computation(self, source: Source) -> Computation:
         """Return the computation that superposes each frame and sums displacements."""
         universe = self.atomgroup.universe if self._trajectory is None else None
+        if self._in_memory:
+            fitted = self._fitted
+            fit = superposed(fitted.selection.atoms, fitted.structure.read(source, universe), fitted.weights)
+            self._superposed = source.with_transformations([fit])
         return after_superposition(source, self._fitted, self.atoms, self.atoms, universe)
 
     def conclude(self, tally: Tally) -> None:
@@ -140,6 +180,16 @@ class AverageStructure(Analysis):
         universe.load_new(self.results.positions.reshape(1, -1, 3))
         self.results.universe = universe
 
+    def accept(self, outcome: Outcome, tally: Tally) -> None:
+        """Store the outcome of a run, fill in the results, and superpose positions in memory if that is wanted."""
+        super().accept(outcome, tally)
+        if not self._in_memory:
+            return
+        if self._superposed is None:
+            raise UnsupportedError("positions in memory cannot be changed in other processes: use another backend")
+        replace_positions(self.atomgroup.universe, self._superposed, self.frames)
+        self._superposed = None
+
     @property
     def writes_file(self) -> bool:
         """Whether a run writes a file besides the results."""
@@ -148,7 +198,7 @@ class AverageStructure(Analysis):
     def check_output_file(self) -> None:
         """Check that the requested file can be written."""
         if self.filename is not None:
-            check_structure(self.filename, self._force)
+            check_structure(Path(self.filename), self._force)
 
     def write_output(self) -> None:
         """Write the requested file."""

@@ -1,5 +1,7 @@
 """Mean positions and fluctuations from sums of displacements."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,13 +10,16 @@ from mdreel.analysis.topology.fitted_groups import ComparedAtoms
 from mdreel.analysis.topology.reference import read_frame
 from mdreel.execution.tally import Tally
 
+if TYPE_CHECKING:
+    from MDAnalysis import Universe
+
 
 def after_superposition(
     source: Source,
     fitted: ComparedAtoms,
     wanted: NDArray[np.uint32],
     atoms: NDArray[np.uint32],
-    universe: object,
+    universe: "Universe | None",
 ) -> Computation:
     """Return the computation that sums displacements of atoms after superposition of a group.
 
@@ -32,8 +37,7 @@ def after_superposition(
         The Universe that `source` belongs to; None for a separate trajectory.
     """
     structure = fitted.structure
-    of_trajectory = structure.given is None and (structure.group is None or structure.group.universe is universe)
-    start = read_frame(source, structure.frame if of_trajectory else 0, wanted)
+    start = read_frame(source, structure.frame or 0 if structure.is_of(universe) else 0, wanted)
     places = np.searchsorted(atoms, wanted).astype(np.uint32)
     return superposed_fluctuation(len(atoms), fitted.among(atoms, source, universe), places, start)
 
@@ -43,5 +47,7 @@ def means_and_fluctuations(tally: Tally) -> tuple[NDArray[np.float64], NDArray[n
     start = tally.arguments[-1]
     sums = tally.sums.reshape(-1, 4) / tally.n_frames
     displacement, square = sums[:, :3], sums[:, 3]
+    if tally.n_frames == 1:
+        return start + displacement, np.zeros(len(start))
     # Rounding can make the difference slightly negative.
     return start + displacement, np.sqrt(np.maximum(square - (displacement**2).sum(axis=1), 0.0))

@@ -12,13 +12,16 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms, GroupSelection, Weights, compared_groups
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
+from mdreel.analysis.topology.reference import are_atoms
+from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Atoms, SelectBoth, atoms_of, select_both, selections_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from MDAnalysis import AtomGroup
+    from MDAnalysis import Universe
 
 
 class RMSD(Analysis):
@@ -26,44 +29,56 @@ class RMSD(Analysis):
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup
-        The atoms. An atom that the group contains several times counts as often.
-    reference : MDAnalysis.AtomGroup or array_like, shape (n_atoms, 3), float64, optional
-        Structure to compare with: the same number of atoms in the same order, or their positions in Å. By default the
-        atoms themselves.
-    ref_frame : int
-        Frame of the reference's trajectory, 0-based.
-    weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition and in the mean. Weights are normalised.
-    superposition : bool
-        Whether to superpose each frame on the reference first.
-    groupselections : sequence of str or MDAnalysis.AtomGroup, optional
-        Further groups of atoms, whose RMSD is computed after the superposition of `atomgroup`. Strings are applied to
-        the Universe of `atomgroup` and to that of the reference.
+    atomgroup : MDAnalysis.AtomGroup or Universe
+        The atoms from which `select` selects.
+    reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_selected, 3), float64, optional
+        Structure to compare with, from which `select` selects as well; or positions of the selected atoms in Å. By
+        default the atoms themselves.
+    select : str, tuple, dict or None
+        The atoms that are superposed and compared, in MDAnalysis's selection language. Give different selections as
+        ``(atomgroup, reference)`` or ``{"mobile": ..., "reference": ...}``; each may be a list of selection strings.
+        A selection string gives each atom once, in the order of the topology; a list, the atoms of each string in
+        turn. With None, atoms are compared in the order of the groups, and an atom that a group contains several times
+        counts as often.
+    groupselections : sequence of str, tuple, dict or MDAnalysis.AtomGroup, optional
+        Further groups of atoms, whose RMSD is computed after the superposition. Selections are as in `select`, but
+        from the whole Universe of `atomgroup` and of the reference.
+    weights : {None, "mass"} or array_like, shape (n_selected,), float64
+        Weight of each selected atom in the superposition and in the mean. Weights are normalised.
     weights_groupselections : False or sequence of {None, "mass"} or array_like
         Weights of each group. With False, masses if `weights` is "mass", otherwise equal weights.
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
+    ref_frame : int or None
+        Frame of the reference's trajectory, 0-based; None for the current positions of the reference.
+    superposition : bool
+        Whether to superpose each frame on the reference first.
     match_atoms : bool
         Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
-        residues in the same order. With False, the atoms are compared in the given order without this check.
+        residues in the same order. With False, the atoms are compared in the given order without this check. With
+        ``select=None``, another order leads to a warning only.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
     results.rmsd : ndarray, shape (n_frames, 3 + n_groups), float64
         Frame, time in ps, RMSD in Å, RMSD of each group in Å.
+    mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
+        The selected atoms, and those of the reference; None for positions given as an array.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or the topology lacks the masses for mass weights.
+        If there are no atoms, a selection is not valid, or the topology lacks the masses for mass weights.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
     MismatchError
         If reference or weights do not fit the atoms, or `groupselections` are given with an array as reference. If
-        atoms do not correspond to those of the reference.
+        atoms do not correspond to those of the reference. If the reference is an array, and `select` changes the order
+        of the atoms.
 
     Warns
     -----
@@ -77,10 +92,10 @@ class RMSD(Analysis):
     [2]_. Coordinates are float32, as stored, and sums are float64. mdreel reads and decompresses only the selected
     atoms. The current frame of the Universe does not change.
 
-    A reference in another Universe is read with the reader of that Universe, which returns to its current frame. Atoms
-    are compared in the order of the groups (RMSD of MDAnalysis sorts both groups and drops duplicates). For positions
-    given as an array, mdreel only checks their number. For a trajectory of several files, times are those in the files
-    (RMSD of MDAnalysis adds up the lengths of the files).
+    A reference in another Universe is read with the reader of that Universe, which returns to its current frame. For
+    positions given as an array, mdreel only checks their number. For a trajectory of several files, times are those in
+    the files (RMSD of MDAnalysis adds up the lengths of the files). With mass weights, the reference is centred by its
+    own masses, as in MDAnalysis; this matters only if they differ from those of the atoms.
 
     Memory: the results take 24 bytes for each frame, and 8 bytes for each group and frame.
 
@@ -95,43 +110,63 @@ class RMSD(Analysis):
     --------
     >>> import MDAnalysis as mda
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> rmsd = RMSD(mda.Universe(PSF, DCD).select_atoms("protein and name CA")).run()
+    >>> rmsd = RMSD(mda.Universe(PSF, DCD), select="protein and name CA").run()
     >>> rmsd.results.rmsd.shape
     (98, 3)
 
     RMSD of the lid domain after superposition of the core domain:
 
-    >>> core = mda.Universe(PSF, DCD).select_atoms("name CA and (resid 1:29 or resid 60:121 or resid 160:214)")
-    >>> RMSD(core, groupselections=["name CA and resid 122:159"]).run().results.rmsd[-1, 2:].round(2)
+    >>> core, lid = "name CA and (resid 1:29 or resid 60:121 or resid 160:214)", "name CA and resid 122:159"
+    >>> universe = mda.Universe(PSF, DCD)
+    >>> RMSD(universe, select=core, groupselections=[lid]).run().results.rmsd[-1, 2:].round(2)
     array([ 1.95, 14.62])
     """
 
     _units: ClassVar[Mapping[str, str]] = {"rmsd": "Å"}
 
+    _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}
+
     def __init__(
         self,
-        atomgroup: "AtomGroup",
-        reference: "AtomGroup | ArrayLike | None" = None,
-        ref_frame: int = 0,
-        weights: Literal["mass"] | ArrayLike | None = None,
-        superposition: bool = True,
-        *,
+        atomgroup: Atoms,
+        reference: "Atoms | ArrayLike | None" = None,
+        select: SelectBoth = "all",
         groupselections: Sequence[GroupSelection] | None = None,
+        weights: Literal["mass"] | ArrayLike | None = None,
         weights_groupselections: Sequence[Weights] | Literal[False] = False,
         tol_mass: float = MASS_TOLERANCE,
+        ref_frame: int | None = 0,
+        *,
+        superposition: bool = True,
         match_atoms: bool = True,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        super().__init__(atomgroup, trajectory)
-        matching = Matching(tol_mass, match_atoms)
-        self._main = ComparedAtoms.of(atomgroup, reference, ref_frame, weights, matching)
+        structure = reference if reference is None or are_atoms(reference) else None
+        atoms, theirs = select_both(atomgroup, structure, select)
+        super().__init__(atoms, trajectory, verbose=verbose)
+        if reference is not structure:
+            _check_order(atomgroup, select)
+        self.reference = atomgroup if reference is None else reference
+        self.groupselections = list(_sequence(groupselections))
+        self.weights, self.weights_groupselections = weights, weights_groupselections
+        self.tol_mass, self.ref_frame = tol_mass, ref_frame
+        self.mobile_atoms = atoms
+        self.ref_atoms = None if reference is not structure else atoms if theirs is None else theirs
+        matching = Matching(tol_mass, match_atoms, refuses_order=selections_of(select) != (None, None))
+        given = theirs if reference is structure else reference
+        self._main = ComparedAtoms.of(atoms, given, ref_frame, weights, matching, is_own=reference is None)
         self._superposition = superposition
-        self._groupselections = tuple(groupselections or ())
         self._groups: list[ComparedAtoms] = []
-        if self._groupselections:
+        if self.groupselections:
             self._groups = compared_groups(
-                atomgroup, reference, ref_frame, self._groupselections, weights, weights_groupselections, matching
+                atoms, reference, ref_frame, self.groupselections, weights, weights_groupselections, matching
             )
+        elif weights_groupselections:
+            raise MismatchError("weights_groupselections need groupselections")
+        self._center_weights: NDArray[np.float64] | None = None
+        if isinstance(weights, str) and theirs is not None and superposition:
+            self._center_weights = self._main.other_masses(theirs)
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
@@ -147,29 +182,46 @@ class RMSD(Analysis):
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the RMSD of each frame, after reading the reference."""
-        universe = self.atomgroup.universe if self._trajectory is None else None
+        universe = self._own_universe()
         if not self._groups:
             return rmsd(self._main.structure.read(source, universe), self._main.weights, self._superposition)
         atoms = self.atoms
         main, *groups = (one.among(atoms, source, universe) for one in (self._main, *self._groups))
-        if self._superposition:
-            return group_rmsd(len(atoms), main, groups)
-        return group_rmsd(len(atoms), None, [main, *groups])
+        if not self._superposition:
+            return group_rmsd(len(atoms), None, [main, *groups])
+        shift = self._shift(main[1])
+        return group_rmsd(len(atoms), main, [(places, points - shift, own) for places, points, own in groups])
 
     def fitting(self, source: Source) -> Transformation:
         """Return the transformation that superposes frames on the reference by the main selection."""
-        universe = self.atomgroup.universe if self._trajectory is None else None
         main = self._main
-        return superposed(main.selection.atoms, main.structure.read(source, universe), main.weights)
+        return superposed(main.selection.atoms, main.structure.read(source, self._own_universe()), main.weights)
 
     def conclude(self, tally: Tally) -> None:
         """Store frame, time and RMSDs."""
         self.results.rmsd = tally.rows
+        if self._center_weights is not None:
+            points = tally.arguments[1][1] if self._groups else tally.arguments[0]
+            shift = self._shift(points)
+            self.results.rmsd = tally.rows.copy()
+            self.results.rmsd[:, 2] = np.sqrt(tally.rows[:, 2] ** 2 + shift @ shift)
+
+    def _own_universe(self) -> "Universe | None":
+        """Return the Universe to which the analysed trajectory belongs; None for a separate trajectory."""
+        return self.atomgroup.universe if self._trajectory is None else None
+
+    def _shift(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far the centre of the reference by its own masses is from the one by the masses of the atoms."""
+        if self._center_weights is None:
+            return np.zeros(3)
+        own = np.average(points, axis=0, weights=self._center_weights)
+        shift: NDArray[np.float64] = own - np.average(points, axis=0, weights=self._main.weights)
+        return shift
 
     @property
     def names(self) -> list[str]:
         """Names of the RMSD columns: ``superposed`` or ``atoms``, and the groups."""
-        groups = [one if isinstance(one, str) else f"group {i}" for i, one in enumerate(self._groupselections, 1)]
+        groups = [one if isinstance(one, str) else f"group {i}" for i, one in enumerate(self.groupselections, 1)]
         return ["superposed" if self._superposition else "atoms", *groups]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
@@ -197,3 +249,20 @@ class RMSD(Analysis):
             ("mean", f"{values.mean():.3f} Å"),
             ("highest", f"{values[highest]:.3f} Å at {times[highest]:,.6g} ps"),
         ]
+
+
+def _sequence(groups: Sequence[GroupSelection] | None) -> Sequence[GroupSelection]:
+    if isinstance(groups, str):
+        from mdreel.trajectory.mdanalysis_errors import SelectionTypeError
+
+        raise SelectionTypeError(f"groupselections must be a list of selections, got the string {groups!r}")
+    return groups or ()
+
+
+def _check_order(atomgroup: Atoms, select: SelectBoth) -> None:
+    """Check that positions given as an array can only mean the atoms in one order."""
+    if select is not None and (np.diff(atoms_of(atomgroup).ix) <= 0).any():
+        raise MismatchError(
+            "the reference is an array and atomgroup is not in the order of the topology, into which select sorts its "
+            "atoms: use select=None to compare the atoms in the order of the group"
+        )

@@ -1,6 +1,7 @@
 """Root mean square fluctuation about mean positions."""
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,16 +12,15 @@ from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuat
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
-from mdreel.analysis.topology.reference import read_frame
+from mdreel.analysis.topology.reference import are_atoms, read_frame
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import select_both
+from mdreel.trajectory.selection import Atoms, atoms_of, selected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from MDAnalysis import AtomGroup
 
 
 class RMSF(Analysis):
@@ -28,12 +28,12 @@ class RMSF(Analysis):
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup
-        The atoms.
-    superposition : bool, str or MDAnalysis.AtomGroup
+    atomgroup : MDAnalysis.AtomGroup or Universe
+        The atoms; all of a Universe.
+    superposition : bool, str, MDAnalysis.AtomGroup or Universe
         Whether to superpose each frame on a reference first, which removes the translation and rotation of the
         molecule. With True, the atoms themselves are superposed. A group or a selection string names other atoms.
-    reference : MDAnalysis.AtomGroup or array_like, shape (n_superposed, 3), float64, optional
+    reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_superposed, 3), float64, optional
         Structure to superpose on: the same number of atoms, or positions, Å. By default the superposed atoms.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
@@ -46,6 +46,8 @@ class RMSF(Analysis):
         residues in the same order. With False, the atoms are compared in the given order without this check.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
@@ -84,25 +86,31 @@ class RMSF(Analysis):
     5.73
     """
 
+    _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsf": "rmsf"}
+
     def __init__(
         self,
-        atomgroup: "AtomGroup",
-        superposition: "bool | str | AtomGroup" = False,
-        reference: "AtomGroup | ArrayLike | None" = None,
+        atomgroup: Atoms,
+        *,
+        superposition: "bool | str | Atoms" = False,
+        reference: "Atoms | ArrayLike | None" = None,
         ref_frame: int = 0,
         weights: Literal["mass"] | ArrayLike | None = None,
-        *,
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool = True,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        super().__init__(atomgroup, trajectory)
+        super().__init__(atomgroup, trajectory, verbose=verbose)
         self._fitted: ComparedAtoms | None = None
         if superposition is not False:
-            by = atomgroup if superposition is True else superposition
-            if isinstance(by, str):
-                by, _ = select_both(atomgroup.universe, None, by)
-            self._fitted = ComparedAtoms.of(by, reference, ref_frame, weights, Matching(tol_mass, match_atoms))
+            by = self.atomgroup
+            if isinstance(superposition, str):
+                by = selected(by.universe, superposition, "superposition")
+            elif not isinstance(superposition, bool):
+                by = atoms_of(superposition, name="superposition")
+            theirs = atoms_of(reference, name="reference") if are_atoms(reference) else reference
+            self._fitted = ComparedAtoms.of(by, theirs, ref_frame, weights, Matching(tol_mass, match_atoms))
 
     @property
     def atoms(self) -> NDArray[np.uint32]:

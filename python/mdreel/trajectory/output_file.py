@@ -63,6 +63,11 @@ def find_format(path: str | PathLike[str]) -> OutputFormat:
     raise UnsupportedError(f"the ending of a trajectory must be one of {endings}", path=path)
 
 
+def is_supported(path: str | PathLike[str]) -> bool:
+    """Return whether a format has the extension of a file."""
+    return any(Path(path).suffix.lower() == known.ending for known in formats())
+
+
 def find_h5py(path: str | PathLike[str]) -> ModuleType:
     """Import h5py.
 

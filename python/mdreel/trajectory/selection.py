@@ -1,6 +1,6 @@
 """Atom selections: from an AtomGroup to ascending indices."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias
 
@@ -17,6 +17,9 @@ Atoms: TypeAlias = "AtomGroup | ResidueGroup | SegmentGroup | Universe"
 
 Select: TypeAlias = str | Sequence[str] | None
 """One or several selection strings, as `select_atoms` of MDAnalysis takes them; None for all atoms."""
+
+SelectBoth: TypeAlias = Select | tuple[Select, Select] | Mapping[str, Select]
+"""Selections for a system and for its reference."""
 
 
 @dataclass(frozen=True)
@@ -160,9 +163,9 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup") -> "A
 
 
 def select_both(
-    mobile: "Universe | AtomGroup",
-    reference: "Universe | AtomGroup | None",
-    select: str | tuple[str, str] | dict[str, str],
+    mobile: Atoms,
+    reference: "Atoms | None",
+    select: SelectBoth,
 ) -> "tuple[AtomGroup, AtomGroup | None]":
     """Select the same atoms of a system and of its reference.
 
@@ -172,8 +175,9 @@ def select_both(
         The system.
     reference : MDAnalysis.Universe, AtomGroup or None
         The reference; None for the system itself.
-    select : str, (str, str) or dict
-        One selection for both, ``(mobile, reference)``, or ``{"mobile": ..., "reference": ...}``.
+    select : str, tuple, dict or None
+        One selection for both, ``(mobile, reference)``, or ``{"mobile": ..., "reference": ...}``. Each of the two may
+        be a sequence of selection strings, or None. With None, the atoms are taken in their order.
 
     Returns
     -------
@@ -185,15 +189,41 @@ def select_both(
     SelectionError
         If a selection is invalid or empty.
     """
-    if isinstance(select, dict):
-        if not {"mobile", "reference"} <= set(select):
-            raise SelectionError(f"select must have 'mobile' and 'reference', got {sorted(select)}")
-        select = (select["mobile"], select["reference"])
-    of_mobile, of_reference = (select, select) if isinstance(select, str) else select
-    atoms = selected(mobile, of_mobile)
+    of_mobile, of_reference = selections_of(select)
+    atoms = atoms_of(mobile, of_mobile, "mobile")
     if reference is None and of_mobile == of_reference:
         return atoms, None
-    return atoms, selected(mobile if reference is None else reference, of_reference)
+    return atoms, atoms_of(mobile if reference is None else reference, of_reference, "reference")
+
+
+def selections_of(select: SelectBoth, name: str = "select") -> tuple[Select, Select]:
+    """Return the selections for a system and for its reference.
+
+    Parameters
+    ----------
+    select : str, tuple, dict or None
+        One selection for both, ``(mobile, reference)``, or ``{"mobile": ..., "reference": ...}``.
+    name : str
+        Name of the argument in messages.
+
+    Raises
+    ------
+    SelectionError
+        If `select` is something else, or a dict lacks a key.
+    """
+    if isinstance(select, Mapping):
+        if not {"mobile", "reference"} <= set(select):
+            from mdreel.trajectory.mdanalysis_errors import SelectionKeyError
+
+            raise SelectionKeyError(f"{name} must have 'mobile' and 'reference', got {sorted(select)}")
+        return select["mobile"], select["reference"]
+    if select is None or isinstance(select, str):
+        return select, select
+    if isinstance(select, tuple) and len(select) == 2:
+        return select
+    from mdreel.trajectory.mdanalysis_errors import SelectionTypeError
+
+    raise SelectionTypeError(f"{name} must be a string, a tuple of two, a dict or None, got {select!r}")
 
 
 def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection") -> "AtomGroup":
@@ -213,7 +243,14 @@ def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection")
     try:
         atoms = of.select_atoms(*strings)
     except Exception as error:
-        raise SelectionError(f"{name} '{words}': {error}") from error
+        raise _invalid(f"{name} '{words}': {error}") from error
     if len(atoms) == 0:
-        raise SelectionError(f"{name} '{words}' has no atoms")
+        raise _invalid(f"{name} '{words}' has no atoms")
     return atoms
+
+
+def _invalid(message: str) -> SelectionError:
+    """Return the error of an invalid selection, which MDAnalysis's `SelectionError` also catches."""
+    from mdreel.trajectory.mdanalysis_errors import InvalidSelectionError
+
+    return InvalidSelectionError(message)

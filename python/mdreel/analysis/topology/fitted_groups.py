@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source
-from mdreel.analysis.topology.matching import Matching
-from mdreel.analysis.topology.reference import is_group
+from mdreel.analysis.topology.matching import Matching, same_residues
+from mdreel.analysis.topology.reference import are_atoms, is_group
 from mdreel.analysis.topology.reference_structure import Structure
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
-from mdreel.trajectory.selection import Selection, selected
+from mdreel.trajectory.selection import Atoms, SelectBoth, Selection, atoms_of, select_both, selections_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Weights: TypeAlias = Literal["mass"] | ArrayLike | None
 """Weights of atoms."""
 
-GroupSelection: TypeAlias = "str | AtomGroup"
-"""An atom group or a selection string."""
+GroupSelection: TypeAlias = "SelectBoth | AtomGroup"
+"""An atom group, or selections of atoms and of those of the reference."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,16 @@ class ComparedAtoms:
         cls,
         atomgroup: "AtomGroup",
         reference: Any,
-        frame: int,
+        frame: int | None,
         weights: Weights,
         matching: Matching,
         name: str = "the reference",
+        *,
+        is_own: bool = False,
     ) -> Self:
         """Return the compared atoms for user input, after checking that they correspond to the reference.
+
+        See `Structure.of` for `reference`, `frame` and `is_own`.
 
         Raises
         ------
@@ -61,7 +65,7 @@ class ComparedAtoms:
             If reference or weights do not fit the atoms.
         """
         selection = Selection.of(atomgroup)
-        structure = Structure.of(selection, reference, frame)
+        structure = Structure.of(selection, reference, frame, is_own)
         if structure.group is not None:
             matching.check(atomgroup, structure.group, name)
         return cls(selection, structure, selection.add_up(weights_of(atomgroup, weights)))
@@ -73,11 +77,62 @@ class ComparedAtoms:
         places = np.searchsorted(atoms, self.selection.atoms).astype(np.uint32)
         return places, self.structure.read(source, universe), self.weights
 
+    def other_masses(self, reference: "AtomGroup") -> NDArray[np.float64] | None:
+        """Return the masses of the reference if they differ from the weights, which are masses.
+
+        Returns
+        -------
+        ndarray, shape (n_atoms,), float64, or None
+            Masses in the order of the selection; None if they are the weights, or are not known.
+        """
+        if not hasattr(reference, "masses"):
+            return None
+        masses = self.selection.add_up(np.asarray(reference.masses, np.float64))
+        assert masses is not None
+        assert self.weights is not None
+        return None if np.array_equal(masses, self.weights) else masses
+
+
+def matching_atoms(
+    mobile: Atoms, reference: "Atoms | None", select: SelectBoth, weights: Weights, *, match_atoms: bool, strict: bool
+) -> "tuple[AtomGroup, AtomGroup | None, Weights]":
+    """Select the atoms of an alignment and those of its reference.
+
+    Parameters
+    ----------
+    mobile, reference : MDAnalysis.Universe or AtomGroup
+        The system and its reference; None for the system itself.
+    select : str, tuple, dict or None
+        See `select_both`.
+    weights : {None, "mass"} or array_like
+        Weights. Masses are those of the reference, as in MDAnalysis.
+    match_atoms, strict : bool
+        Unless the first is false or the second true, residues with other numbers of atoms are left out.
+
+    Returns
+    -------
+    tuple of AtomGroup, AtomGroup or None, and weights
+        The atoms, those of the reference (None for the same atoms of the system), and the weights.
+
+    Raises
+    ------
+    SelectionError
+        If a selection is invalid or empty.
+    MismatchError
+        If there is no such residue.
+    """
+    atoms, theirs = select_both(mobile, reference, select)
+    if theirs is None:
+        return atoms, None, weights
+    if len(atoms) != len(theirs) and match_atoms and not strict:
+        atoms, theirs = same_residues(atoms, theirs)
+    return atoms, theirs, weights_of(theirs, weights)
+
 
 def compared_groups(
     atomgroup: "AtomGroup",
     reference: Any,
-    frame: int,
+    frame: int | None,
     chosen: Sequence[GroupSelection],
     weights: Literal["mass"] | ArrayLike | None,
     weights_of_groups: Sequence[Weights] | Literal[False],
@@ -93,7 +148,7 @@ def compared_groups(
     SelectionError
         If a group is empty, or a selection is not valid.
     """
-    if reference is not None and not is_group(reference):
+    if reference is not None and not are_atoms(reference):
         message = "groupselections need a reference with all atoms: give an AtomGroup, or a frame of the trajectory"
         raise MismatchError(f"{message}; an array only has the positions of the main selection")
     if weights_of_groups is False:
@@ -106,24 +161,27 @@ def compared_groups(
         )
     groups = []
     for i, (group, own_weights) in enumerate(zip(chosen, weights_of_groups, strict=True)):
-        mobile = _selected(group, atomgroup, i)
-        theirs = None
-        if is_group(reference) and reference.universe is not atomgroup.universe:
-            if not isinstance(group, str):
-                message = "is an AtomGroup, but the reference is in another Universe: give a selection string"
-                raise MismatchError(f"groupselections[{i}] {message}")
-            theirs = _selected(group, reference, i)
-        name = f"the reference of groupselections[{i}]"
-        groups.append(ComparedAtoms.of(mobile, theirs, frame, own_weights, matching, name))
+        mobile, theirs = _group_and_reference(group, atomgroup, reference, f"groupselections[{i}]")
+        name, is_own = f"the reference of groupselections[{i}]", reference is None
+        groups.append(ComparedAtoms.of(mobile, theirs, frame, own_weights, matching, name, is_own=is_own))
     return groups
 
 
-def _selected(group: GroupSelection, of: "AtomGroup", i: int) -> "AtomGroup":
-    """Return a group of the Universe of `of`, selected if it is a string."""
-    if not isinstance(group, str):
-        if not is_group(group):
-            raise SelectionError(f"groupselections[{i}] must be a string or an AtomGroup, not {type(group).__name__}")
-        if group.universe is not of.universe:
-            raise SelectionError(f"groupselections[{i}] is in another Universe than atomgroup")
-        return group
-    return selected(of.universe, group, f"groupselections[{i}]")
+def _group_and_reference(
+    group: GroupSelection, atomgroup: "AtomGroup", reference: "Atoms | None", name: str
+) -> "tuple[AtomGroup, AtomGroup | None]":
+    """Return a further group, and its atoms in the reference; None if those are the same atoms of the trajectory."""
+    if is_group(group):
+        if group.universe is not atomgroup.universe:
+            raise SelectionError(f"{name} is in another Universe than atomgroup")
+        if reference is None:
+            return group, None
+        if reference.universe is not group.universe:
+            raise MismatchError(f"{name} is an AtomGroup, but the reference is in another Universe: give a selection")
+        return group, group
+    of_mobile, of_reference = selections_of(group, name)
+    mobile = atoms_of(atomgroup.universe, of_mobile, name)
+    if reference is None and of_mobile == of_reference:
+        return mobile, None
+    universe = atomgroup.universe if reference is None else reference.universe
+    return mobile, atoms_of(universe, of_reference, name)

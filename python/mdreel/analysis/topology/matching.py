@@ -30,10 +30,13 @@ class Matching:
         Largest difference between the masses of two corresponding atoms, amu.
     is_checked : bool
         Whether atoms are checked at all.
+    refuses_order : bool
+        Whether the same atoms in another order are an error; otherwise they are a warning.
     """
 
     tolerance: float = MASS_TOLERANCE
     is_checked: bool = True
+    refuses_order: bool = True
 
     def check(self, mobile: "AtomGroup", reference: "AtomGroup", name: str = "the reference") -> None:
         """Check that each atom corresponds to the atom at the same position in the reference group.
@@ -67,8 +70,8 @@ class Matching:
         if mobile.universe is reference.universe and np.array_equal(mobile.ix, reference.ix):
             return
         if len(mobile) != len(reference):
-            raise MismatchError(f"atomgroup has {len(mobile)} atoms, {name} has {len(reference)}")
-        pairs = _Pairs(mobile, reference, name)
+            raise mismatch(f"atomgroup has {len(mobile)} atoms, {name} has {len(reference)}")
+        pairs = _Pairs(mobile, reference, name, self.refuses_order)
         pairs.check_masses(self.tolerance)
         pairs.check_names()
         pairs.check_residues()
@@ -79,9 +82,10 @@ class Matching:
 class _Pairs:
     """Two groups with the same number of atoms, compared atom by atom."""
 
-    def __init__(self, mobile: "AtomGroup", reference: "AtomGroup", name: str) -> None:
+    def __init__(self, mobile: "AtomGroup", reference: "AtomGroup", name: str, refuses_order: bool) -> None:
         self._groups = mobile, reference
         self._name = name
+        self._refuses_order = refuses_order
         self._masses = self._of_both("masses")
         self._names = self._of_both("names")
         self._resids = self._of_both("resids")
@@ -101,7 +105,7 @@ class _Pairs:
         if wrong.any():
             first = int(wrong.argmax())
             one, other = self._named(first)
-            raise MismatchError(
+            raise mismatch(
                 f"{wrong.sum():,} of {len(wrong):,} atoms do not match those of {self._name}: the first, {one}, has a "
                 f"mass of {mobile[first]:g}, and {other} there {reference[first]:g}: {_REMEDY}; tol_mass "
                 f"({tolerance:g} amu) is how far masses may be apart"
@@ -156,12 +160,14 @@ class _Pairs:
         )
 
     def _refuse_order(self, wrong: NDArray[np.bool_]) -> None:
-        if wrong.any():
-            one, other = self._named(int(wrong.argmax()))
-            raise MismatchError(
-                f"{wrong.sum():,} of {len(wrong):,} atoms are in another order in {self._name}: the first, {one}, "
-                f"would be compared with {other}: {_REMEDY}"
-            )
+        if not wrong.any():
+            return
+        one, other = self._named(int(wrong.argmax()))
+        found = f"{wrong.sum():,} of {len(wrong):,} atoms are in another order in {self._name}: the first, {one},"
+        if self._refuses_order:
+            raise mismatch(f"{found} would be compared with {other}: {_REMEDY}")
+        message = f"{found} is compared with {other}; check the order of the atoms"
+        warnings.warn(message, AtomOrderWarning, stacklevel=caller_level())
 
     def _of_both(self, attribute: str) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """Return an attribute of the atoms of both groups; None if one group lacks it."""
@@ -180,6 +186,63 @@ class _Pairs:
     def _named(self, place: int) -> list[str]:
         """Return descriptions of the two atoms at an index."""
         return [_name_of(group[place]) for group in self._groups]
+
+
+def mismatch(message: str) -> MismatchError:
+    """Return the error of atoms that do not correspond, which MDAnalysis's `SelectionError` also catches."""
+    from mdreel.trajectory.mdanalysis_errors import AtomMismatchError
+
+    return AtomMismatchError(message)
+
+
+def same_residues(mobile: "AtomGroup", reference: "AtomGroup") -> "tuple[AtomGroup, AtomGroup]":
+    """Leave out residues that have other numbers of atoms in the two groups.
+
+    Parameters
+    ----------
+    mobile, reference : MDAnalysis.AtomGroup
+        The groups; the k-th residue of one is compared with the k-th of the other.
+
+    Returns
+    -------
+    tuple of AtomGroup and AtomGroup
+        The atoms of all other residues, in the order of the groups.
+
+    Raises
+    ------
+    MismatchError
+        If the numbers of residues differ, or no residue is left.
+
+    Warns
+    -----
+    AtomOrderWarning
+        If residues are left out.
+    """
+    residues, counts = zip(*(_atoms_of_residues(group) for group in (mobile, reference)), strict=True)
+    found = f"atomgroup has {len(mobile)} atoms, the reference has {len(reference)}"
+    if len(counts[0]) != len(counts[1]):
+        raise mismatch(f"{found}, and {len(counts[0])} residues instead of {len(counts[1])}: select the same atoms")
+    is_same = counts[0] == counts[1]
+    if not is_same.any():
+        raise mismatch(f"{found}, and no residue has the same number of atoms in both: select the same atoms")
+    left_out = mobile.universe.residues[mobile.resindices[np.isin(residues[0], np.flatnonzero(~is_same))][0]]
+    warnings.warn(
+        f"{found}: {np.count_nonzero(~is_same)} of {len(is_same)} residues, whose numbers of atoms differ, are left "
+        f"out; the first is {left_out.resname} {left_out.resid}; select the same atoms, or use strict=True",
+        AtomOrderWarning,
+        stacklevel=caller_level(),
+    )
+    kept = np.flatnonzero(is_same)
+    return mobile[np.isin(residues[0], kept)], reference[np.isin(residues[1], kept)]
+
+
+def _atoms_of_residues(group: "AtomGroup") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of the residue of each atom, in the order of the group, and the number of atoms of each."""
+    _, first, of_atoms, counts = np.unique(group.resindices, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)
+    numbers = np.empty_like(order)
+    numbers[order] = np.arange(len(order))
+    return numbers[of_atoms], counts[order]
 
 
 def _name_of(atom: Any) -> str:

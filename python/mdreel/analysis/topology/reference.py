@@ -9,7 +9,7 @@ from mdreel._core import FrameSet, Source
 from mdreel.errors import MismatchError
 from mdreel.execution.blocks import select_frames
 from mdreel.execution.source_name import source_name
-from mdreel.trajectory.selection import Selection
+from mdreel.trajectory.selection import Atoms, Selection
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -56,15 +56,20 @@ def is_group(reference: object) -> "TypeGuard[AtomGroup]":
     return hasattr(reference, "universe") and hasattr(reference, "ix")
 
 
-def positions_at(group: "AtomGroup", frame: int, source: Source | None) -> NDArray[np.float64]:
+def are_atoms(reference: object) -> "TypeGuard[Atoms]":
+    """Return whether a reference is a Universe or a group, not an array of positions."""
+    return hasattr(reference, "universe") and hasattr(reference, "atoms")
+
+
+def positions_at(group: "AtomGroup", frame: int | None, source: Source | None) -> NDArray[np.float64]:
     """Return the positions of a group at a frame.
 
     Parameters
     ----------
     group : MDAnalysis.AtomGroup
         The group.
-    frame : int
-        Frame number, 0-based.
+    frame : int or None
+        Frame number, 0-based; None for the current positions of the Universe.
     source : Source or None
         The opened trajectory of the Universe of the group. With None, the MDAnalysis reader of the Universe reads the
         frame and then returns to its current frame.
@@ -74,6 +79,8 @@ def positions_at(group: "AtomGroup", frame: int, source: Source | None) -> NDArr
     ndarray, shape (n_atoms, 3), float64
         Positions in the order of the group, Å.
     """
+    if frame is None:
+        return np.array(group.positions, np.float64)
     if source is not None:
         chosen = Selection.of(group, "reference")
         return read_frame(source, frame, chosen.atoms)[chosen.places]

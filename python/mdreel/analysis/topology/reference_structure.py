@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source
+from mdreel.analysis.topology.matching import mismatch
 from mdreel.analysis.topology.reference import is_group, positions_at, read_frame
 from mdreel.errors import MismatchError
 from mdreel.trajectory.selection import Selection
@@ -27,18 +28,38 @@ class Structure:
         Atoms of the reference; None for the atoms of the selection.
     given : ndarray, shape (n_atoms, 3), float64, or None
         Positions given as the reference, Å, in the order of the selection.
-    frame : int
-        Frame of the reference's trajectory, 0-based.
+    frame : int or None
+        Frame of the reference's trajectory, 0-based; None for the current positions of its Universe.
+    is_own : bool
+        Whether `group` belongs to the analysed trajectory, even if that is not the one of its Universe.
     """
 
     selection: Selection
     group: Any
     given: NDArray[np.float64] | None
-    frame: int
+    frame: int | None
+    is_own: bool = False
 
     @classmethod
-    def of(cls, selection: Selection, reference: "AtomGroup | ArrayLike | None", frame: int) -> Self:
+    def of(
+        cls,
+        selection: Selection,
+        reference: "AtomGroup | ArrayLike | None",
+        frame: int | None,
+        is_own: bool = False,
+    ) -> Self:
         """Return the structure for the reference that a user has given.
+
+        Parameters
+        ----------
+        selection : Selection
+            The atoms.
+        reference : MDAnalysis.AtomGroup, array_like, shape (n_atoms, 3), or None
+            The reference; None for the atoms themselves.
+        frame : int or None
+            Frame of the reference's trajectory, 0-based; None for the current positions of its Universe.
+        is_own : bool
+            Whether a reference group belongs to the analysed trajectory, even if that is not the one of its Universe.
 
         Raises
         ------
@@ -48,9 +69,11 @@ class Structure:
         if is_group(reference):
             n_given = Selection.of(reference, "reference").n_given
             if n_given != selection.n_given:
-                raise MismatchError(f"atomgroup has {selection.n_given} atoms, reference has {n_given}")
-            return cls(selection, reference, None, frame)
+                raise mismatch(f"atomgroup has {selection.n_given} atoms, reference has {n_given}")
+            return cls(selection, reference, None, frame, is_own)
         if reference is None:
+            if frame is None:
+                raise MismatchError("ref_frame=None is the current frame of a reference: give a reference")
             return cls(selection, None, None, frame)
         return cls(selection, None, selection.gather(np.asarray(reference, np.float64), "reference"), frame)
 
@@ -72,6 +95,13 @@ class Structure:
         if self.given is not None:
             return self.given
         if self.group is None:
+            assert self.frame is not None
             return read_frame(source, self.frame, self.selection.atoms)
-        positions = positions_at(self.group, self.frame, source if self.group.universe is universe else None)
+        positions = positions_at(self.group, self.frame, source if self.is_of(universe) else None)
         return self.selection.gather(positions, "reference")
+
+    def is_of(self, universe: "Universe | None") -> bool:
+        """Return whether the reference belongs to the analysed trajectory, which is that of `universe` or separate."""
+        if self.group is None:
+            return self.given is None
+        return self.is_own or self.group.universe is universe

@@ -29,17 +29,26 @@ def weights_of(atomgroup: "AtomGroup", weights: Literal["mass"] | ArrayLike | No
     Raises
     ------
     MismatchError
-        If `weights` is a string other than "mass".
+        If `weights` is a string other than "mass", or not numbers.
     SelectionError
         If the topology has no masses.
     """
     if weights is None:
         return None
     if not isinstance(weights, str):
-        return np.asarray(weights, np.float64)
+        return _numbers(weights)
     if weights != "mass":
         raise MismatchError(f"weights must be None, 'mass' or an array, not {weights!r}")
     try:
         return np.asarray(atomgroup.masses, np.float64)
     except AttributeError as error:
         raise SelectionError("the topology has no masses to weight the atoms by") from error
+
+
+def _numbers(weights: ArrayLike) -> NDArray[np.float64]:
+    try:
+        return np.asarray(weights, np.float64)
+    except (TypeError, ValueError) as error:
+        from mdreel.trajectory.mdanalysis_errors import WeightsTypeError
+
+        raise WeightsTypeError(f"weights must be None, 'mass' or an array of numbers: {error}") from error

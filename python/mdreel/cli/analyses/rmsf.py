@@ -44,7 +44,7 @@ def rmsf(
         from mdreel.analysis.topology.topology_file import select_atoms
 
         by = superposition if fit is None else select_atoms(atoms.universe, fit, request.topology)
-        return RMSF(atoms, by, trajectory=source)
+        return RMSF(atoms, superposition=by, trajectory=source)
 
     by = request.selection if superposition and fit is None else fit
     return AnalysisSpec("RMSF", prepare, _table, {"superposition": by or "none"})
