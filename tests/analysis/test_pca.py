@@ -12,7 +12,7 @@ from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC
 
 import mdreel
 from mdreel._core import Source
-from mdreel.analysis.component_overlaps import cumulative_overlap, rmsip
+from mdreel.analysis.pca import cumulative_overlap, rmsip
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")

@@ -1,7 +1,7 @@
 """Principal component analysis of atomic positions."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, covariance
-from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.component_overlaps import cumulative_overlap, rmsip
+from mdreel.analysis.component_overlaps import ComponentAnalysis, check_atoms
+from mdreel.analysis.component_overlaps import cumulative_overlap as cumulative_overlap  # as in MDAnalysis
+from mdreel.analysis.component_overlaps import rmsip as rmsip
 from mdreel.analysis.component_structures import Components, ComponentStructures, Followers, chosen_components
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.principal_components import components_of, covariance_of
+from mdreel.analysis.principal_components import checked_mean, components_of, covariance_of
 from mdreel.analysis.projection import Projection
-from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
+from mdreel.analysis.topology.matching import MASS_TOLERANCE
 from mdreel.analysis.topology.reference import is_group, read_frame
-from mdreel.errors import AtomOrderWarning, MismatchError
+from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 
-class PCA(Analysis):
+class PCA(ComponentAnalysis):
     """Principal components of atomic positions, the eigenvectors of their covariance matrix.
 
     Parameters
@@ -117,7 +118,7 @@ class PCA(Analysis):
             Selection.of(universe, "universe")  # refuses an UpdatingAtomGroup, of which a selection keeps one state
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self.align = align
-        self._mean = None if mean is None else _mean_of(mean, self._n_atoms)
+        self._mean = None if mean is None else checked_mean(mean, self._n_atoms)
         self._n_components = self._number_of_components(n_components)
         self._first = 0
         self._reference: NDArray[np.float64] | None = None
@@ -235,7 +236,7 @@ class PCA(Analysis):
         UserWarning
             If the components are of superposed frames, and `superposition` is not given.
         """
-        self._check_run("using transform")
+        self.check_run("using transform")
         if superposition is None and self.align:
             self._warn_of_superposition("transform", "give superposition=True to superpose them alike")
         analysis = self.projection(
@@ -276,7 +277,7 @@ class PCA(Analysis):
         MismatchError
             If the atoms do not correspond to those of the components; see also `transform`.
         """
-        self._check_run("projecting frames")
+        self.check_run("projecting frames")
         if superposition and not self.align:
             raise MismatchError("superposition=True superposes frames as for the components, which needs align=True")
         n_kept = self.results.p_components.shape[1]
@@ -288,7 +289,7 @@ class PCA(Analysis):
         directions = np.ascontiguousarray(self.results.p_components[:, :n_components].T).reshape(shape)
         fit_to = self._reference if (self.align if superposition is None else superposition) else None
         projection = Projection(group, self.mean, directions, fit_to, trajectory)
-        _check_atoms(group, self.atomgroup, "the components", tol_mass, match_atoms)
+        check_atoms(group, self.atomgroup, "the components", tol_mass, match_atoms)
         return projection
 
     def project_single_frame(
@@ -337,7 +338,7 @@ class PCA(Analysis):
         >>> along = PCA(u, select="name CA").run().project_single_frame(0, group=u.atoms, anchor="name CA")
         >>> u.trajectory.add_transformations(along)
         """
-        self._check_run("projecting frames")
+        self.check_run("projecting frames")
         if group is not None and anchor is None:
             raise MismatchError("'anchor' cannot be 'None' if 'group' is not 'None': select one atom of each residue")
         if group is None and anchor is not None:
@@ -348,62 +349,6 @@ class PCA(Analysis):
         followers = None if group is None else Followers.of(self.atomgroup, group, str(anchor))
         n_atoms = len(self.atomgroup.universe.atoms)
         return ComponentStructures(n_atoms, self.atomgroup.ix.astype(np.int64), self.mean, directions, followers)
-
-    def rmsip(
-        self,
-        other: "PCA",
-        n_components: int | Sequence[int] | None = None,
-        *,
-        tol_mass: float = MASS_TOLERANCE,
-        match_atoms: bool | None = None,
-    ) -> float:
-        """Return the similarity of the spaces of two sets of components; see `mdreel.analysis.pca.rmsip`.
-
-        Parameters
-        ----------
-        other : PCA
-            The other analysis, which has run.
-        n_components : int or (int, int), optional
-            Number of components of both, or of each; by default all.
-        tol_mass, match_atoms
-            See `transform`.
-
-        Raises
-        ------
-        MismatchError
-            If an analysis has not run, or there are fewer components. If the numbers of atoms differ.
-        """
-        return rmsip(*self._components_of_both(other, "rmsip", tol_mass, match_atoms), n_components)
-
-    def cumulative_overlap(
-        self,
-        other: "PCA",
-        i: int = 0,
-        n_components: int | None = None,
-        *,
-        tol_mass: float = MASS_TOLERANCE,
-        match_atoms: bool | None = None,
-    ) -> float:
-        """Return the overlap of a component with the space of others; see `mdreel.analysis.pca.cumulative_overlap`.
-
-        Parameters
-        ----------
-        other : PCA
-            The other analysis, which has run.
-        i : int
-            Index of the component of this analysis.
-        n_components : int, optional
-            Number of components of `other`; by default all.
-        tol_mass, match_atoms
-            See `transform`.
-
-        Raises
-        ------
-        MismatchError
-            If an analysis has not run, or the numbers of atoms differ.
-        """
-        a, b = self._components_of_both(other, "cumulative_overlap", tol_mass, match_atoms)
-        return cumulative_overlap(a, b, i, n_components)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the explained variance of the first components."""
@@ -432,10 +377,6 @@ class PCA(Analysis):
         self.results.cumulated_variance = (np.cumsum(values) / (values.sum() or 1.0))[kept]
         self.results.p_components = np.ascontiguousarray(vectors[:, kept])
 
-    def _check_run(self, purpose: str) -> None:
-        if self._outcome is None:
-            raise MismatchError(f"Call run() on the PCA before {purpose}")
-
     def _warn_of_superposition(self, method: str, remedy: str) -> None:
         message = (
             f"the components are of frames superposed on the first (align=True), but {method} takes frames as they "
@@ -444,43 +385,3 @@ class PCA(Analysis):
         if method == "transform":
             message = message.replace("ignore this", "give superposition=False")
         warnings.warn(message, UserWarning, stacklevel=caller_level())
-
-    def _components_of_both(
-        self, other: "PCA", purpose: str, tol_mass: float, match_atoms: bool | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the components of this and another analysis of the same atoms, as rows."""
-        self._check_run(f"using {purpose}")
-        if not isinstance(other, PCA):
-            raise MismatchError(f"other must be another PCA class of mdreel, not {type(other).__name__}")
-        other._check_run(f"comparing it with another by {purpose}")  # noqa: SLF001 (the same class)
-        if len(self.atomgroup) == len(other.atomgroup):  # for different numbers, the components raise the error
-            _check_atoms(self.atomgroup, other.atomgroup, "the other components", tol_mass, match_atoms)
-        return self.results.p_components.T, other.results.p_components.T
-
-
-def _mean_of(mean: ArrayLike, n_atoms: int) -> NDArray[np.float64]:
-    """Return the checked mean positions that a user has given."""
-    if is_group(mean):
-        raise MismatchError("mean must be an array of positions, not an AtomGroup: give its positions")
-    positions = np.asarray(mean, np.float64)
-    if positions.ndim != 2 or positions.shape[1] != 3:
-        raise MismatchError(f"mean must have the shape ({n_atoms}, 3), got {positions.shape}")
-    if len(positions) != n_atoms:
-        raise MismatchError(
-            f"Number of atoms in mean ({len(positions)}) differs from the selection, which has {n_atoms}"
-        )
-    if not np.isfinite(positions).all():
-        raise MismatchError("mean has a coordinate that is not finite")
-    return positions
-
-
-def _check_atoms(
-    atomgroup: "AtomGroup", reference: "AtomGroup", name: str, tol_mass: float, match_atoms: bool | None
-) -> None:
-    """Check that atoms correspond; if `match_atoms` is None, a difference is a warning."""
-    try:
-        Matching(tol_mass, match_atoms is not False).check(atomgroup, reference, name)
-    except MismatchError as error:
-        if match_atoms:
-            raise
-        warnings.warn(str(error), AtomOrderWarning, stacklevel=caller_level())

@@ -1,8 +1,10 @@
 """Covariance matrix of positions and its eigenvectors."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from mdreel.analysis.topology.reference import is_group
+from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 
 
@@ -63,3 +65,19 @@ def components_of(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     largest = np.abs(vectors).argmax(axis=0)
     signs = np.where(vectors[largest, np.arange(len(values))] < 0, -1.0, 1.0)
     return values, np.ascontiguousarray(vectors * signs)
+
+
+def checked_mean(mean: ArrayLike, n_atoms: int) -> NDArray[np.float64]:
+    """Return the checked mean positions that a user has given."""
+    if is_group(mean):
+        raise MismatchError("mean must be an array of positions, not an AtomGroup: give its positions")
+    positions = np.asarray(mean, np.float64)
+    if positions.ndim != 2 or positions.shape[1] != 3:
+        raise MismatchError(f"mean must have the shape ({n_atoms}, 3), got {positions.shape}")
+    if len(positions) != n_atoms:
+        raise MismatchError(
+            f"Number of atoms in mean ({len(positions)}) differs from the selection, which has {n_atoms}"
+        )
+    if not np.isfinite(positions).all():
+        raise MismatchError("mean has a coordinate that is not finite")
+    return positions
