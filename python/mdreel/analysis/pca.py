@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, covariance
 from mdreel.analysis.component_overlaps import ComponentAnalysis, check_atoms
-from mdreel.analysis.component_overlaps import cumulative_overlap as cumulative_overlap  # as in MDAnalysis
-from mdreel.analysis.component_overlaps import rmsip as rmsip
+from mdreel.analysis.component_overlaps import cumulative_overlap as cumulative_overlap  # noqa: PLC0414 (where MDAnalysis has it)
+from mdreel.analysis.component_overlaps import rmsip as rmsip  # noqa: PLC0414
 from mdreel.analysis.component_structures import Components, ComponentStructures, Followers, chosen_components
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.principal_components import checked_mean, components_of, covariance_of
