@@ -225,6 +225,8 @@ def test_atoms_in_another_order_or_repeated_have_the_covariance_of_numpy(adk_pos
     np.testing.assert_allclose(pca.mean, x.mean(axis=0).reshape(-1, 3), rtol=0, atol=1e-5)
     projected = pca.transform(group, 3)
     np.testing.assert_allclose(projected, (x - x.mean(axis=0)) @ pca.results.p_components[:, :3], rtol=0, atol=1e-4)
+    of_residues = mdreel.PCA(universe.residues[:2], select=None, align=True).run()
+    assert of_residues.cov.tobytes() == mdreel.PCA(universe.residues[:2].atoms, align=True).run().cov.tobytes()
     ordered = mdreel.PCA(group).run()
     np.testing.assert_allclose(
         ordered.cov, peer.PCA(group.unique.universe, select="index 2 7 40 300").run().cov, atol=1e-4

@@ -115,7 +115,8 @@ class PCA(ComponentAnalysis):
         verbose: bool = False,
     ) -> None:
         if is_group(universe):
-            Selection.of(universe, "universe")  # refuses an UpdatingAtomGroup, of which a selection keeps one state
+            # Refuses an UpdatingAtomGroup, which a selection would make static.
+            Selection.of(atoms_of(universe), "universe")
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self.align = align
         self._mean = None if mean is None else checked_mean(mean, self._n_atoms)
