@@ -159,8 +159,7 @@ def projection(system: System) -> Projection:
     origin = peptide_positions()[0].astype(np.float64)[ranks]
     directions = np.random.default_rng(2).normal(0, 0.05, (2, *origin.shape))
     directions = np.ascontiguousarray(directions[:, ranks])
-    fitted = (np.arange(len(origin), dtype=np.uint32), origin, None)
-    return Projection(system.universe.atoms, origin, directions, fitted, system.trajectory)
+    return Projection(system.universe.atoms, origin, directions, origin, system.trajectory)
 
 
 def result(*names: str) -> Callable[[Analysis], list[np.ndarray]]:
@@ -214,7 +213,9 @@ CASES = {
         copies=2,
     ),
     "DistanceMatrix": Case(
-        lambda s: mdreel.DistanceMatrix(s.universe, trajectory=s.trajectory), beside=(40, 48), step=8
+        lambda s: mdreel.DistanceMatrix(s.universe, superposition=True, cutoff=0.1, trajectory=s.trajectory),
+        beside=(40, 48),
+        step=8,
     ),
     "EinsteinMSD": Case(
         lambda s: mdreel.EinsteinMSD(s.pick(), fft=False, max_lag=20, trajectory=s.trajectory),

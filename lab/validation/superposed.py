@@ -73,10 +73,10 @@ def components(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
 
 def matrices(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
     """Compare the RMSD of all pairs of frames."""
-    ours = mdreel.DistanceMatrix(universe, CORE, superposition=False).run(stop=20).results.dist_matrix
+    ours = mdreel.DistanceMatrix(universe, CORE).run(stop=20).results.dist_matrix
     theirs = DistanceMatrix(universe, select=CORE).run(stop=20).results.dist_matrix
     yield Compared("RMSD of all pairs, without superposition", name, "MDAnalysis", apart(ours, theirs), EXACT, "Å")
-    ours = mdreel.DistanceMatrix(universe, CORE).run(stop=20).results.dist_matrix
+    ours = mdreel.DistanceMatrix(universe, CORE, superposition=True).run(stop=20).results.dist_matrix
     atoms = universe.select_atoms(CORE)
     frames = [atoms.positions.astype(np.float64) for _ in universe.trajectory[:20]]
     theirs = [[0.0 if a is b else rms.rmsd(a, b, superposition=True) for a in frames] for b in frames]

@@ -119,7 +119,10 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
     "Dihedral": (lambda one, s: mdreel.Dihedral([one], trajectory=s), "has 1 atoms"),
     "Dihedrals": (lambda one, s: mdreel.Dihedrals(one, trajectory=s), finite("angles")),
     "DistanceArray": (lambda one, s: mdreel.DistanceArray(one, trajectory=s), zeros("distances")),
-    "DistanceMatrix": (lambda one, s: mdreel.DistanceMatrix(one, trajectory=s), zeros("dist_matrix")),
+    "DistanceMatrix": (
+        lambda one, s: mdreel.DistanceMatrix(one, superposition=True, trajectory=s),
+        zeros("dist_matrix"),
+    ),
     "EinsteinMSD": (lambda one, s: mdreel.EinsteinMSD(one, trajectory=s), finite("timeseries")),
     "EndToEnd": (lambda one, s: mdreel.EndToEnd(one, trajectory=s), zeros("distances", "vectors")),
     "FunctionAnalysis": (lambda one, s: mdreel.from_function(spread, one, trajectory=s), zeros("timeseries")),

@@ -50,16 +50,21 @@ def grouped(mobile: Atoms, reference: Atoms, **options: Any) -> Any:
     return mdreel.RMSD(*chosen, groupselections=["resid 2:9"], **options)
 
 
+def matched(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a method that only warns by default, as MDAnalysis does."""
+    return {"match_atoms": True, **options}
+
+
 PAIRED: dict[str, Paired] = {
     "AlignTraj(reference)": aligned,
     "AverageStructure(reference)": lambda m, r, **o: mdreel.AverageStructure(m.universe, r.universe, **o),
     "Contacts(refgroup)": lambda m, r, **o: mdreel.Contacts(
         m.universe, (m, m.select_atoms("name CA")), (r, r.select_atoms("name CA")), **o
     ),
-    "PCA.cumulative_overlap(other)": lambda m, r, **o: components(m).cumulative_overlap(components(r), **o),
+    "PCA.cumulative_overlap(other)": lambda m, r, **o: components(m).cumulative_overlap(components(r), **matched(o)),
     "PCA.projection(atomgroup)": lambda m, r, **o: components(r).projection(m, **o),
-    "PCA.rmsip(other)": lambda m, r, **o: components(m).rmsip(components(r), **o),
-    "PCA.transform(atomgroup)": lambda m, r, **o: components(r).transform(m, **o),
+    "PCA.rmsip(other)": lambda m, r, **o: components(m).rmsip(components(r), **matched(o)),
+    "PCA.transform(atomgroup)": lambda m, r, **o: components(r).transform(m, **matched(o)),
     "RMSD(groupselections)": grouped,
     "RMSD(reference)": mdreel.RMSD,
     "RMSF(reference)": lambda m, r, **o: mdreel.RMSF(m, superposition=True, reference=r, **o),
@@ -77,6 +82,7 @@ NOT_PAIRED = {
     "DistanceArray(reference)": "distances from all atoms to all atoms of the reference",
     "InterRDF(g2)": "distances from all atoms to all others",
     "InterRDF_s(ags)": "distances from all atoms to all others",
+    "PCA.project_single_frame(group)": "atoms of the same Universe that move with those of the components",
     "SASA(surface)": "the atoms that cover, in the same frame",
     "unwrap(reference)": "the centre that is moved into the cell",
 }
@@ -99,7 +105,7 @@ def parameters_with_atoms() -> Iterator[str]:
         for called, call in calls.items():
             of_method = "." in called
             for place, parameter in enumerate(inspect.signature(call).parameters.values()):
-                takes_atoms = re.search(r"Group|Universe\b|\bPCA\b|\bAtoms\b", str(parameter.annotation))
+                takes_atoms = re.search(r"Group|Universe\b|\bComponentAnalysis\b|\bAtoms\b", str(parameter.annotation))
                 is_reference = re.search(r"(^|_)ref(?!_frame)(?!erence_frame)", parameter.name)
                 if (takes_atoms or is_reference) and (place > 0) and not (of_method and place == 0):
                     yield f"{called}({parameter.name})"
@@ -121,6 +127,16 @@ def test_reference_with_atoms_reversed_inside_residues_is_refused(name: str, mon
     PAIRED[name](mobile, reversed_in_residues().atoms, tol_mass=100.0, match_atoms=False)
     with pytest.raises(MismatchError, match="are in another order"):
         PAIRED[name](mobile, reversed_in_residues().atoms, tol_mass=100.0)
+
+
+@pytest.mark.parametrize("method", ["transform", "rmsip", "cumulative_overlap"])
+def test_pca_warns_of_other_atoms_unless_told_otherwise(method: str) -> None:
+    own, turned = components(peptide().atoms), reversed_in_residues().atoms
+    other = turned if method == "transform" else components(turned)
+    with pytest.warns(AtomOrderWarning, match=r"of \d+ atoms .*match_atoms=False") as caught:
+        found = getattr(own, method)(other)
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(found, getattr(own, method)(other, match_atoms=False))
 
 
 def test_rmsd_of_atoms_in_another_order_is_wrong_when_they_are_taken_as_they_are() -> None:

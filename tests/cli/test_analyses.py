@@ -101,7 +101,9 @@ def test_rmsd2d_writes_a_row_for_each_pair(run, universe: MDAnalysis.Universe, t
     options = ("--step", "20", "--weights", "mass")
     done = run("rmsd2d", *INPUT, *options, "-o", tmp_path / "m.csv", "--plot", tmp_path / "m.png", "-q")
     assert (done.returncode, done.stderr) == (0, "")
-    matrix = mdreel.DistanceMatrix(universe, "protein and name CA", "mass", trajectory=DCD).run(step=20)
+    matrix = mdreel.DistanceMatrix(
+        universe, "protein and name CA", weights="mass", superposition=True, trajectory=DCD
+    ).run(step=20)
     head, rows = table(tmp_path / "m.csv")
     assert head == ["frame", "other", "rmsd_angstrom"]
     first, second = np.triu_indices(5, 1)

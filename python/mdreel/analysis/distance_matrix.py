@@ -1,55 +1,83 @@
-"""Matrix of the RMSD between all pairs of frames."""
+"""Matrix of the distances between all pairs of frames."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, distance_matrix, kept_positions
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
+from mdreel.errors import FunctionError, MismatchError
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.tally import Tally
+from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import selected
+from mdreel.trajectory.selection import atoms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
 
+Metric: TypeAlias = Callable[..., float]
+"""Distance of two frames: ``metric(a, b, weights=weights)`` with positions of shape (n_atoms, 3), float64, Å."""
+
+_OPTIONS_OF_RUN = ("backend", "n_workers", "n_parts", "unsupported_backend")
+
 
 class DistanceMatrix(Analysis):
-    """RMSD between all pairs of frames ("2D RMSD"), by default after optimal superposition of each pair.
+    """RMSD or another distance between all pairs of frames ("2D RMSD").
 
     Parameters
     ----------
     universe : MDAnalysis.Universe or AtomGroup
         The system.
-    select : str
-        The atoms, in MDAnalysis's selection language.
+    select : str, optional
+        The atoms, in MDAnalysis's selection language. With None, those of `universe` in their order, with repetitions.
+    metric : callable, optional
+        Function that returns the distance of two frames, called as ``metric(a, b, weights=weights)`` with positions of
+        shape (n_atoms, 3), float64, Å, of an earlier and a later analysed frame. By default the RMSD, for which
+        `MDAnalysis.analysis.rms.rmsd` also stands. Other functions are slow: Python calls them for one pair at a time.
+    cutoff : float
+        Distances up to this value count as 0. The default of MDAnalysis, which is negative, keeps every RMSD.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition and in the mean. Weights are normalised.
+        Weight of each atom in the mean, and in the superposition. Weights are normalised. A `metric` gets them as they
+        are given, or the masses.
     superposition : bool
-        Whether to superpose one frame of each pair on the other first.
+        Whether to superpose one frame of each pair on the other first, for the minimum RMSD.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
+    **options
+        Parameters of `run`, which MDAnalysis accepts here too, without effect; a warning says so.
 
     Attributes
     ----------
     results.dist_matrix : ndarray, shape (n_frames, n_frames), float64
-        RMSD of each pair of frames, Å; symmetric, 0 on the diagonal.
+        Distance of each pair of frames, Å for the RMSD; symmetric, 0 on the diagonal.
 
     Raises
     ------
     SelectionError
         If there are no atoms, or the selection is not valid.
     MismatchError
-        If weights do not fit the atoms. In `run`, if a coordinate is not finite.
+        If weights do not fit the atoms, or `metric` and `superposition` are given together. In `run`, if a coordinate
+        is not finite.
+    FunctionError
+        In `run`, if `metric` returns something other than a number. Errors of `metric` itself are not changed.
+
+    Warns
+    -----
+    UserWarning
+        If `universe` is an UpdatingAtomGroup, of which the atoms of the current frame are used in every frame.
 
     Notes
     -----
@@ -60,30 +88,69 @@ class DistanceMatrix(Analysis):
     Memory: 8 bytes for each pair of frames. Positions take 12 bytes for each atom and frame, and four times that while
     they are sorted. For example, 10,000 frames take 0.8 GB, and 214 atoms add 0.1 GB. Use `step` for fewer frames.
 
-    `DistanceMatrix` of MDAnalysis does not superpose frames, unless its `metric` does.
+    `MDAnalysis.analysis.diffusionmap.DiffusionMap` takes this analysis in place of that of MDAnalysis.
 
     Examples
     --------
     >>> import MDAnalysis as mda
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> matrix = DistanceMatrix(mda.Universe(PSF, DCD), select="name CA").run()
+    >>> matrix = DistanceMatrix(mda.Universe(PSF, DCD), select="name CA", superposition=True).run()
     >>> matrix.results.dist_matrix.shape
     (98, 98)
     """
 
+    _moved_to_results: ClassVar[Mapping[str, str]] = {"dist_matrix": "dist_matrix"}
+
     def __init__(
         self,
         universe: "Universe | AtomGroup",
-        select: str = "all",
+        select: str | None = "all",
+        metric: Metric | None = None,
+        cutoff: float = 1e0 - 5,
         weights: Literal["mass"] | ArrayLike | None = None,
-        superposition: bool = True,
         *,
+        superposition: bool = False,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
+        **options: Any,
     ) -> None:
-        atoms = selected(universe, select)
-        super().__init__(atoms, trajectory)
-        self._weights = self._selection.add_up(weights_of(atoms, weights))
+        _check_options(options)
+        if any(kind.__name__ == "UpdatingAtomGroup" for kind in type(universe).__mro__):
+            message = "universe is an UpdatingAtomGroup, but must be a static AtomGroup: its current atoms are used"
+            warnings.warn(f"{message} in every frame", UserWarning, stacklevel=caller_level())
+            select = select or "all"
+        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        self._metric = None if _is_rmsd(metric) else metric
+        if self._metric is not None and not callable(metric):
+            raise MismatchError(f"metric must be a function of the positions of two frames, not {metric!r}")
+        if self._metric is not None and superposition:
+            raise MismatchError("superposition is for the RMSD: superpose frames in metric, or leave metric out")
+        self._cutoff = float(cutoff)
+        if np.isnan(self._cutoff):
+            raise MismatchError("cutoff must be a number, not NaN")
+        self._weights: NDArray[np.float64] | None = None
+        self._given_weights: Any = weights
+        if self._metric is None or isinstance(weights, str):
+            self._given_weights = numbers = weights_of(self._atomgroup, weights)
+            self._weights = self._selection.add_up(numbers)
         self._superposition = superposition
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __class__(self) -> type:
+            """The class of MDAnalysis once it is imported, because its `DiffusionMap` only takes that class."""
+            theirs = sys.modules.get("MDAnalysis.analysis.diffusionmap")
+            return getattr(theirs, "DistanceMatrix", type(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default, pickle compares the type with `__class__`.
+        return _empty, (type(self),), self.__dict__
+
+    @property
+    def _calculated(self) -> bool:
+        """Whether there are results, which `DiffusionMap` of MDAnalysis asks."""
+        return self._outcome is not None
 
     def columns(self) -> Sequence[Column]:
         """Return no columns, because a frame has a value for each other frame."""
@@ -99,17 +166,74 @@ class DistanceMatrix(Analysis):
         return kept_positions(len(self.atoms))
 
     def conclude(self, tally: Tally) -> None:
-        """Compute the RMSD of all pairs of frames."""
+        """Compute the distances of all pairs of frames."""
         n_frames, n_atoms = tally.n_frames, len(self.atoms)
         # The core packs two float32 into each float64 of a row.
         positions = tally.values.view(np.float32)[:, : 3 * n_atoms].reshape(n_frames, n_atoms, 3)
-        workers = np.unique(self._done().spans["worker"])
-        n_workers = min(int((workers != COORDINATOR).sum()), Threads(None).n_workers)
-        matrix = distance_matrix(positions, self._weights, self._superposition, max(n_workers, 1))
-        self.results.dist_matrix = matrix.reshape(n_frames, n_frames)
+        matrix = self._rmsd(positions) if self._metric is None else self._called(positions, self._metric)
+        if self._cutoff >= 0 or self._metric is not None:
+            for row in matrix:  # a row at a time, as a mask of all pairs takes memory
+                row[row <= self._cutoff] = 0.0
+        self.results.dist_matrix = matrix
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the matrix as a map over time."""
         from mdreel.results.maps import frame_map
 
-        return frame_map(self.times, self.results.dist_matrix, "RMSD (Å)", title, ax)
+        label = "RMSD (Å)" if self._metric is None else "Distance"
+        return frame_map(self.times, self.results.dist_matrix, label, title, ax)
+
+    def _rmsd(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the RMSD of all pairs of frames, shape (n_frames, n_frames)."""
+        workers = np.unique(self._done().spans["worker"])
+        n_workers = min(int((workers != COORDINATOR).sum()), Threads(None).n_workers)
+        pairs = distance_matrix(positions, self._weights, self._superposition, max(n_workers, 1))
+        matrix: NDArray[np.float64] = pairs.reshape(len(positions), len(positions))
+        return matrix
+
+    def _called(self, positions: NDArray[np.float32], metric: Metric) -> NDArray[np.float64]:
+        """Return what the function of the user finds for all pairs of frames, shape (n_frames, n_frames)."""
+        frames = self.frames
+        matrix = np.zeros((len(positions), len(positions)))
+
+        def at(place: int) -> NDArray[np.float64]:
+            return np.asarray(positions[place, self._selection.places], np.float64)
+
+        for i in range(len(positions)):
+            for j in range(i + 1, len(positions)):
+                pair = f"frames {frames[i]} and {frames[j]}"
+                try:
+                    found = metric(at(i), at(j), weights=self._given_weights)
+                except Exception as error:
+                    error.add_note(f"in the metric of {pair}")
+                    raise
+                matrix[i, j] = matrix[j, i] = _distance(found, pair)
+        return matrix
+
+
+def _distance(found: Any, pair: str) -> float:
+    """Return a distance that a function of the user has returned, after checking it."""
+    value = np.asarray(found)
+    if value.size != 1 or value.dtype.kind not in "fiub" or np.isnan(value).any():
+        raise FunctionError(f"the metric of {pair} returned {found!r}: expected a number")
+    return float(value.reshape(()))
+
+
+def _is_rmsd(metric: Metric | None) -> bool:
+    """Return whether a metric is that of MDAnalysis, which the core computes."""
+    name = getattr(metric, "__module__", None), getattr(metric, "__qualname__", None)
+    return metric is None or name == ("MDAnalysis.analysis.rms", "rmsd")
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Warn of parameters of `run` that are given when the analysis is created, and refuse all others."""
+    for name in options:
+        if name not in _OPTIONS_OF_RUN:
+            raise TypeError(f"DistanceMatrix() got an unexpected keyword argument {name!r}")
+        message = f"{name} has no effect on a new DistanceMatrix: give it to run()"
+        warnings.warn(message, UserWarning, stacklevel=caller_level())
+
+
+def _empty(kind: type[DistanceMatrix]) -> DistanceMatrix:
+    """Return an analysis without attributes, which `pickle` fills."""
+    return kind.__new__(kind)

@@ -1,20 +1,28 @@
 """Principal component analysis of atomic positions."""
 
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import Mapping
+from operator import index
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, covariance
-from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.component_overlaps import ComponentAnalysis, check_atoms
+from mdreel.analysis.component_overlaps import cumulative_overlap as cumulative_overlap  # noqa: PLC0414 (where MDAnalysis has it)
+from mdreel.analysis.component_overlaps import rmsip as rmsip  # noqa: PLC0414
+from mdreel.analysis.component_structures import Components, ComponentStructures, Followers, chosen_components
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.principal_components import checked_mean, components_of, covariance_of
 from mdreel.analysis.projection import Projection
-from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
-from mdreel.analysis.topology.reference import read_frame
+from mdreel.analysis.topology.matching import MASS_TOLERANCE
+from mdreel.analysis.topology.reference import is_group, read_frame
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import selected
+from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,23 +30,25 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 
-class PCA(Analysis):
+class PCA(ComponentAnalysis):
     """Principal components of atomic positions, the eigenvectors of their covariance matrix.
 
     Parameters
     ----------
     universe : MDAnalysis.Universe or AtomGroup
         The system.
-    select : str
-        The atoms, in MDAnalysis's selection language.
+    select : str, optional
+        The atoms, in MDAnalysis's selection language. With None, those of `universe` in their order, with repetitions.
     align : bool
-        Whether to superpose each frame on the first frame of the trajectory, with equal weights of the same atoms.
+        Whether to superpose each frame on the first analysed frame, with equal weights of the same atoms.
     mean : array_like, shape (n_atoms, 3), float64, optional
         Origin of the displacements, Å; by default the mean positions.
     n_components : int, optional
         Number of components to keep; by default all.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
@@ -50,9 +60,11 @@ class PCA(Analysis):
     results.cumulated_variance : ndarray, shape (n_components,), float64
         Cumulative share of the total variance.
     results.mean : ndarray, shape (n_atoms, 3), float64
-        Mean positions, or the given `mean`, Å.
+        Mean positions, or the given `mean`, Å; also `mean`.
     results.covariance : ndarray, shape (3 * n_atoms, 3 * n_atoms), float64
-        The covariance matrix, Å^2.
+        The covariance matrix, Å^2; also `cov`.
+    align : bool
+        Whether frames are superposed.
 
     Raises
     ------
@@ -60,19 +72,20 @@ class PCA(Analysis):
         If there are no atoms, or the selection is not valid.
     MismatchError
         If `mean` or `n_components` does not fit the atoms. In `run`, if there is only one frame.
+    UnsupportedError
+        If `universe` is an UpdatingAtomGroup.
 
     Notes
     -----
     The covariance matrix is ``C = sum_t (x(t) - m)(x(t) - m)^T / (n_frames - 1)``. One pass sums the displacements from
-    the first frame, in steps of 2^-21 Å (4.8e-7 Å), and their products. The sums are exact, so the matrix is bitwise
-    identical for every executor and any number of workers and blocks. LAPACK computes the eigenvectors.
+    the first analysed frame, in steps of 2^-21 Å (4.8e-7 Å), and their products. The sums are exact, so the matrix is
+    bitwise identical for every executor and any number of workers and blocks. LAPACK computes the eigenvectors.
 
     Memory does not grow with the number of frames, except for 16 bytes for each frame. It grows with the square of the
     number of atoms: sums take 72 bytes for each pair of atoms in every block that waits to be merged, up to 16 blocks
     for each worker. That is 3.3 MB a block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
 
-    `PCA` of MDAnalysis superposes frames on the first analysed frame in single precision. mdreel uses the first frame
-    of the trajectory.
+    `PCA` of MDAnalysis superposes frames in single precision.
 
     Examples
     --------
@@ -82,75 +95,101 @@ class PCA(Analysis):
     >>> pca = PCA(u, select="name CA", align=True).run()
     >>> pca.results.cumulated_variance[:3].round(2)
     array([0.9 , 0.95, 0.97])
-    >>> pca.transform(u.select_atoms("name CA"), n_components=2).shape
+    >>> pca.transform(u.select_atoms("name CA"), n_components=2, superposition=True).shape
     (98, 2)
     """
+
+    _moved_to_results: ClassVar[Mapping[str, str]] = {
+        name: name for name in ("p_components", "variance", "cumulated_variance")
+    }
 
     def __init__(
         self,
         universe: "Universe | AtomGroup",
-        select: str = "all",
+        select: str | None = "all",
         align: bool = False,
         mean: ArrayLike | None = None,
         n_components: int | None = None,
         *,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        atoms = selected(universe, select)
-        super().__init__(atoms, trajectory)
-        self._align = align
-        self._mean = None if mean is None else np.asarray(mean, np.float64).reshape(-1, 3)
-        if self._mean is not None and len(self._mean) != len(atoms):
-            raise MismatchError(f"mean has {len(self._mean)} atoms, the selection has {len(atoms)}")
-        if n_components is not None and not 1 <= n_components <= 3 * len(atoms):
-            raise MismatchError(f"n_components must be 1 to {3 * len(atoms)}, not {n_components}")
-        self._n_components = n_components
+        if is_group(universe):
+            # Refuses an UpdatingAtomGroup, which a selection would make static.
+            Selection.of(atoms_of(universe), "universe")
+        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        self.align = align
+        self._mean = None if mean is None else checked_mean(mean, self._n_atoms)
+        self._n_components = self._number_of_components(n_components)
+        self._first = 0
         self._reference: NDArray[np.float64] | None = None
+        self._eigen: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+
+    @property
+    def _n_atoms(self) -> int:
+        return self._selection.n_given
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean positions, or the given ones, shape (n_atoms, 3), float64, Å; `results.mean`."""
+        self._done()
+        mean: NDArray[np.float64] = self.results.mean
+        return mean
+
+    @property
+    def cov(self) -> NDArray[np.float64]:
+        """Covariance matrix, shape (3 * n_atoms, 3 * n_atoms), float64, Å^2; `results.covariance`."""
+        self._done()
+        matrix: NDArray[np.float64] = self.results.covariance
+        return matrix
+
+    @property
+    def n_components(self) -> int | None:
+        """Number of components of the results; None for all, before a run. Setting it cuts the results anew."""
+        return self._n_components if self._eigen is None else len(self.results.variance)
+
+    @n_components.setter
+    def n_components(self, n_components: int | None) -> None:
+        self._n_components = self._number_of_components(n_components)
+        if self._eigen is not None:
+            self._keep_components()
 
     @property
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=not self._align)
+        return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=not self.align)
+
+    def start_at(self, first: int) -> None:
+        """Receive the first analysed frame, on which the others are superposed."""
+        self._first = first
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that sums displacements from the first frame, and their products."""
-        self._reference = read_frame(source, 0, self.atoms)
-        return covariance(self._reference, self._fitted())
+        """Return the computation that sums displacements from the first analysed frame, and their products."""
+        reference = read_frame(source, self._first, self.atoms)
+        fitted = np.arange(len(self.atoms), dtype=np.uint32), reference, self._selection.add_up(None)
+        return covariance(reference, fitted if self.align else None)
 
     def conclude(self, tally: Tally) -> None:
         """Compute the covariance matrix from the sums, and its eigenvectors."""
         if tally.n_frames < 2:
             raise MismatchError("a single frame has no covariance: expected at least two frames")
-        start = tally.arguments[0]
-        n = start.size
-        sums, products = tally.sums[:n], np.zeros((n, n))
-        products[np.triu_indices(n)] = tally.sums[n:]
-        mean = start.ravel() + sums / tally.n_frames if self._mean is None else self._mean.ravel()
-        from_start = mean - start.ravel()
-        # sum (d - m)(d - m)^T from the sums of d and d d^T.
-        products -= np.outer(sums, from_start) + np.outer(from_start, sums - tally.n_frames * from_start)
-        matrix = np.triu(products) / (tally.n_frames - 1)
-        self.results.covariance = matrix + np.triu(matrix, 1).T
-        self.results.mean = mean.reshape(-1, 3)
-        values, vectors = np.linalg.eigh(self.results.covariance)
-        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-        largest = np.abs(vectors).argmax(axis=0)
-        vectors = vectors * np.where(vectors[largest, np.arange(n)] < 0, -1.0, 1.0)
-        kept = slice(self._n_components)
-        self.results.variance = values[kept]
-        self.results.cumulated_variance = (np.cumsum(values) / (values.sum() or 1.0))[kept]
-        self.results.p_components = np.ascontiguousarray(vectors[:, kept])
+        self._reference = tally.arguments[0][self._selection.places]
+        self.results.mean, self.results.covariance = covariance_of(tally, self._selection.places, self._mean)
+        self._eigen = components_of(self.results.covariance)
+        self._keep_components()
 
     def transform(
         self,
-        atomgroup: "AtomGroup",
+        atomgroup: Atoms,
         n_components: int | None = None,
         start: int | None = None,
         stop: int | None = None,
         step: int | None = None,
+        verbose: bool = False,
         *,
+        superposition: bool | None = None,
         tol_mass: float = MASS_TOLERANCE,
-        match_atoms: bool = True,
+        match_atoms: bool | None = None,
         trajectory: Trajectory | None = None,
         **options: Any,
     ) -> NDArray[np.float64]:
@@ -158,17 +197,23 @@ class PCA(Analysis):
 
         Parameters
         ----------
-        atomgroup : MDAnalysis.AtomGroup
+        atomgroup : MDAnalysis.AtomGroup or Universe
             The same atoms in the same order, in any Universe.
         n_components : int, optional
             Number of components; by default all that were kept.
         start, stop, step : int, optional
             Range of frames, as in a Python slice.
+        verbose : bool
+            Whether to show progress.
+        superposition : bool, optional
+            Whether to superpose each frame as for the components, which needs ``align=True``. By default, frames are
+            taken as they are, like in MDAnalysis, and a warning reports that the components are of superposed frames.
         tol_mass : float
             Largest difference between the masses of two corresponding atoms, amu.
-        match_atoms : bool
+        match_atoms : bool, optional
             Whether the atoms must correspond to those of the components: same masses, and names and residues in the
-            same order. With False, the atoms are used in the given order without this check.
+            same order. By default a difference is a warning, like in MDAnalysis; with True, it is an error. With
+            False, the atoms are used in the given order without this check.
         trajectory : path, sequence of paths, or Source, optional
             The trajectory, if it is not the one of the Universe.
         **options
@@ -177,72 +222,134 @@ class PCA(Analysis):
         Returns
         -------
         ndarray, shape (n_frames, n_components), float64
-            Displacements from the mean along each component, Å. With ``align=True``, frames are superposed in the same
-            way as for the components (unlike in MDAnalysis).
+            Displacements from the mean along each component, Å.
+
+        Raises
+        ------
+        MismatchError
+            If the analysis has not run. If the number of atoms differs, there are fewer components, or frames cannot
+            be superposed as for the components.
+
+        Warns
+        -----
+        AtomOrderWarning
+            If the atoms do not correspond to those of the components.
+        UserWarning
+            If the components are of superposed frames, and `superposition` is not given.
         """
-        analysis = self.projection(atomgroup, n_components, trajectory, tol_mass=tol_mass, match_atoms=match_atoms)
-        analysis.run(start, stop, step, **options)
+        self.check_run("using transform")
+        if superposition is None and self.align:
+            self._warn_of_superposition("transform", "give superposition=True to superpose them alike")
+        analysis = self.projection(
+            atomgroup,
+            n_components,
+            trajectory,
+            superposition=bool(superposition),
+            tol_mass=tol_mass,
+            match_atoms=match_atoms,
+        )
+        analysis.run(start, stop, step, verbose=verbose, **options)
         projected: NDArray[np.float64] = analysis.results.projection
         return projected
 
     def projection(
         self,
-        atomgroup: "AtomGroup",
+        atomgroup: Atoms,
         n_components: int | None = None,
         trajectory: Trajectory | None = None,
         *,
+        superposition: bool | None = None,
         tol_mass: float = MASS_TOLERANCE,
-        match_atoms: bool = True,
+        match_atoms: bool | None = True,
     ) -> Projection:
         """Return an analysis that projects frames on the components, for plots or a pass with other analyses.
 
+        Parameters
+        ----------
+        atomgroup, n_components, trajectory, tol_mass
+            See `transform`.
+        superposition : bool, optional
+            Whether to superpose each frame as for the components; by default if ``align=True``.
+        match_atoms : bool, optional
+            Whether the atoms must correspond to those of the components; with None, a difference is a warning.
+
         Raises
         ------
         MismatchError
-            If the atoms do not correspond to those of the components.
+            If the atoms do not correspond to those of the components; see also `transform`.
         """
-        self._done()
-        results = self.results
-        shape = (-1, *results.mean.shape)
-        directions = np.ascontiguousarray(results.p_components[:, :n_components].T).reshape(shape)
-        projection = Projection(atomgroup, results.mean, directions, self._fitted(), trajectory)
-        Matching(tol_mass, match_atoms).check(atomgroup, self.atomgroup, "the components")
+        self.check_run("projecting frames")
+        if superposition and not self.align:
+            raise MismatchError("superposition=True superposes frames as for the components, which needs align=True")
+        n_kept = self.results.p_components.shape[1]
+        n_components = n_kept if n_components is None else index(n_components)
+        if not 1 <= n_components <= n_kept:
+            raise MismatchError(f"n_components must be 1 to {n_kept}, which were kept, not {n_components}")
+        group = atoms_of(atomgroup)
+        shape = (-1, *self.mean.shape)
+        directions = np.ascontiguousarray(self.results.p_components[:, :n_components].T).reshape(shape)
+        fit_to = self._reference if (self.align if superposition is None else superposition) else None
+        projection = Projection(group, self.mean, directions, fit_to, trajectory)
+        check_atoms(group, self.atomgroup, "the components", tol_mass, match_atoms)
         return projection
 
-    def rmsip(
-        self,
-        other: "PCA",
-        n_components: int | None = None,
-        *,
-        tol_mass: float = MASS_TOLERANCE,
-        match_atoms: bool = True,
-    ) -> float:
-        """Return the similarity of the spaces of two sets of components; see `mdreel.analysis.pca.rmsip`.
+    def project_single_frame(
+        self, components: Components = None, group: "AtomGroup | None" = None, anchor: str | None = None
+    ) -> ComponentStructures:
+        """Return a function that replaces the atoms of a frame by their projection on components.
+
+        Parameters
+        ----------
+        components : int, array_like of int, slice or mask, optional
+            The components, counted from 0; by default all.
+        group : MDAnalysis.AtomGroup, optional
+            A group whose residues move with the atoms of the components.
+        anchor : str, optional
+            Selection of the one atom in each residue of `group` whose displacement the other atoms follow.
+
+        Returns
+        -------
+        ComponentStructures
+            The function. It takes a Timestep (or a group, for the current frame of its Universe), changes its
+            positions, and returns it. It is also a transformation of a trajectory of MDAnalysis.
 
         Raises
         ------
         MismatchError
-            If the atoms of the analyses do not correspond.
-        """
-        return rmsip(*self._components_of_both(other, Matching(tol_mass, match_atoms)), n_components)
+            If the analysis has not run. If there is no such component (also an `IndexError`). If a residue of `group`
+            does not have exactly one anchor, or an anchor is not among the atoms of the components.
+        SelectionError
+            If `anchor` is not a valid selection.
 
-    def cumulative_overlap(
-        self,
-        other: "PCA",
-        i: int = 0,
-        n_components: int | None = None,
-        *,
-        tol_mass: float = MASS_TOLERANCE,
-        match_atoms: bool = True,
-    ) -> float:
-        """Return the overlap of a component with the space of others; see `mdreel.analysis.pca.cumulative_overlap`.
+        Warns
+        -----
+        UserWarning
+            If the components are of superposed frames: the function projects frames as they are, like in MDAnalysis.
+            If `anchor` is given without `group`, and has no effect.
 
-        Raises
-        ------
-        MismatchError
-            If the atoms of the analyses do not correspond.
+        Notes
+        -----
+        Positions x become ``m + sum_k ((x - m) . v_k) v_k`` for the mean m and the components v_k.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> u = mda.Universe(PSF, DCD)
+        >>> along = PCA(u, select="name CA").run().project_single_frame(0, group=u.atoms, anchor="name CA")
+        >>> u.trajectory.add_transformations(along)
         """
-        return cumulative_overlap(*self._components_of_both(other, Matching(tol_mass, match_atoms)), i, n_components)
+        self.check_run("projecting frames")
+        if group is not None and anchor is None:
+            raise MismatchError("'anchor' cannot be 'None' if 'group' is not 'None': select one atom of each residue")
+        if group is None and anchor is not None:
+            warnings.warn("anchor has no effect without group", UserWarning, stacklevel=caller_level())
+        if self.align:
+            self._warn_of_superposition("project_single_frame", "superpose the trajectory first, with AlignTraj")
+        directions = chosen_components(self.results.p_components, components)
+        followers = None if group is None else Followers.of(self.atomgroup, group, str(anchor))
+        n_atoms = len(self.atomgroup.universe.atoms)
+        return ComponentStructures(n_atoms, self.atomgroup.ix.astype(np.int64), self.mean, directions, followers)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the explained variance of the first components."""
@@ -250,77 +357,32 @@ class PCA(Analysis):
 
         return explained_variance(self.results.cumulated_variance, title, ax)
 
-    def _components_of_both(self, other: "PCA", matching: Matching) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the components of this and another analysis of the same atoms, as rows."""
-        if len(self.atomgroup) == len(other.atomgroup):  # for different numbers, the components raise the error
-            matching.check(self.atomgroup, other.atomgroup, "the other components")
-        return self.results.p_components.T, other.results.p_components.T
+    def _number_of_components(self, wanted: int | None) -> int | None:
+        """Return a checked number of components."""
+        n_all = 3 * self._n_atoms
+        wanted = None if wanted is None else index(wanted)
+        if wanted is not None and wanted < 1:
+            raise MismatchError(f"n_components must be 1 to {n_all}, not {wanted}")
+        if wanted is not None and wanted > n_all:
+            message = f"n_components is {wanted}, but {self._n_atoms} atoms only have {n_all} components: all are kept"
+            warnings.warn(message, UserWarning, stacklevel=caller_level())
+            return n_all
+        return wanted
 
-    def _fitted(self) -> tuple[NDArray[np.uint32], NDArray[np.float64], None] | None:
-        """Return indices, reference and weights of the superposed atoms; None without superposition."""
-        if not self._align:
-            return None
-        assert self._reference is not None
-        return np.arange(len(self.atoms), dtype=np.uint32), self._reference, None
+    def _keep_components(self) -> None:
+        """Store as many components as wanted in the results."""
+        assert self._eigen is not None
+        values, vectors = self._eigen
+        kept = slice(self._n_components)
+        self.results.variance = values[kept]
+        self.results.cumulated_variance = (np.cumsum(values) / (values.sum() or 1.0))[kept]
+        self.results.p_components = np.ascontiguousarray(vectors[:, kept])
 
-
-def rmsip(a: NDArray[np.float64], b: NDArray[np.float64], n_components: int | None = None) -> float:
-    """Return the root mean square inner product of two sets of components.
-
-    Parameters
-    ----------
-    a, b : ndarray, shape (n, n_coordinates), float64
-        Components as rows, such as ``pca.results.p_components.T``.
-    n_components : int, optional
-        Number of components to use from each set; by default all.
-
-    Returns
-    -------
-    float
-        ``sqrt(sum_ij (a_i . b_j)^2 / n)``, which is 0 for orthogonal and 1 for identical spaces (A. Amadei et al.,
-        Proteins 36 (1999) 419-424).
-
-    Raises
-    ------
-    MismatchError
-        If the components have different lengths.
-    """
-    a, b = _same_length(a, b)
-    a, b = a[:n_components], b[:n_components]
-    return float(np.sqrt(((a @ b.T) ** 2).sum() / len(a)))
-
-
-def cumulative_overlap(
-    a: NDArray[np.float64], b: NDArray[np.float64], i: int = 0, n_components: int | None = None
-) -> float:
-    """Return the overlap of a component with the space of other components.
-
-    Parameters
-    ----------
-    a, b : ndarray, shape (n, n_coordinates), float64
-        Components as rows, such as ``pca.results.p_components.T``.
-    i : int
-        Index of the component of `a`.
-    n_components : int, optional
-        Number of components of `b`; by default all.
-
-    Returns
-    -------
-    float
-        ``sqrt(sum_j (a_i . b_j)^2)``, which is 0 for a component orthogonal to all others, and 1 for a component in
-        their space (L. Yang et al., Structure 16 (2008) 321-330).
-
-    Raises
-    ------
-    MismatchError
-        If the components have different lengths.
-    """
-    a, b = _same_length(a, b)
-    return float(np.sqrt(((b[:n_components] @ a[i]) ** 2).sum()))
-
-
-def _same_length(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    first, second = np.atleast_2d(np.asarray(a, np.float64)), np.atleast_2d(np.asarray(b, np.float64))
-    if first.shape[1] != second.shape[1]:
-        raise MismatchError(f"components have {first.shape[1]} and {second.shape[1]} coordinates")
-    return first, second
+    def _warn_of_superposition(self, method: str, remedy: str) -> None:
+        message = (
+            f"the components are of frames superposed on the first (align=True), but {method} takes frames as they "
+            f"are, like MDAnalysis: {remedy}; if they are superposed already, ignore this"
+        )
+        if method == "transform":
+            message = message.replace("ignore this", "give superposition=False")
+        warnings.warn(message, UserWarning, stacklevel=caller_level())

@@ -29,8 +29,8 @@ class Projection(Analysis):
         The structure, Å, in the order of the group.
     directions : ndarray, shape (n_components, n_atoms, 3), float64
         The directions, in the order of the group.
-    fitted : tuple, optional
-        Indices, reference and weights of the atoms that are superposed first.
+    fit_to : ndarray, shape (n_atoms, 3), float64, optional
+        Positions on which frames are superposed first, with equal weights, in the order of the group, Å.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe.
 
@@ -50,15 +50,26 @@ class Projection(Analysis):
         atomgroup: "AtomGroup",
         origin: NDArray[np.float64],
         directions: NDArray[np.float64],
-        fitted: tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None] | None = None,
+        fit_to: NDArray[np.float64] | None = None,
         trajectory: Trajectory | None = None,
+        *,
+        verbose: bool = False,
     ) -> None:
-        super().__init__(atomgroup, trajectory)
+        super().__init__(atomgroup, trajectory, verbose=verbose)
         if self._selection.n_given != len(origin):
             raise MismatchError(f"the components have {len(origin)} atoms, atomgroup has {self._selection.n_given}")
-        if not np.array_equal(self._selection.places, np.arange(len(self.atoms))):
-            raise MismatchError("atoms must be unique and in topology order, as select_atoms returns them")
-        self._origin, self._directions, self._fitted = origin, directions, fitted
+        n_atoms, places = len(self.atoms), self._selection.places
+        # Atoms are read once each and in ascending order: the directions of a repeated atom add up.
+        self._origin, summed = np.empty((n_atoms, 3)), np.zeros((n_atoms, len(directions), 3))
+        self._origin[places] = origin
+        np.add.at(summed, places, directions.swapaxes(0, 1))
+        self._directions = np.ascontiguousarray(summed.swapaxes(0, 1))
+        self._offsets = np.tensordot(directions, self._origin[places] - origin, 2)
+        self._fitted: tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None] | None = None
+        if fit_to is not None:
+            weights = self._selection.add_up(None)
+            gathered = self._selection.gather(fit_to, "the reference of the components")
+            self._fitted = np.arange(n_atoms, dtype=np.uint32), gathered, weights
 
     @property
     def boundaries(self) -> Boundaries:
@@ -71,7 +82,7 @@ class Projection(Analysis):
 
     def conclude(self, tally: Tally) -> None:
         """Store the projections."""
-        self.results.projection = np.ascontiguousarray(tally.values)
+        self.results.projection = tally.values + self._offsets
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the frames in the plane of the first two directions, coloured by time."""

@@ -77,6 +77,22 @@ def select_frames(
     return FrameSet.list(np.arange(selected.start, selected.stop, selected.step).astype(np.uint64))
 
 
+def first_frame(
+    source: Source,
+    selected: FrameSet | None,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    frames: Frames | None = None,
+) -> int:
+    """Return the number of the first selected frame; `selected` is what `select_frames` returned for the choice."""
+    if selected is None or source.is_growing:
+        return index(start or 0)
+    if frames is not None:
+        return int(selected.numbers()[0])
+    return slice(start, stop, step).indices(source.n_frames)[0]
+
+
 def refuse_growing(source: Source, what: str) -> None:
     """Refuse a growing trajectory for an option that needs the number of frames.
 

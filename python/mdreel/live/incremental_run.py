@@ -82,7 +82,7 @@ class IncrementalRun:
         select_frames(opened, *window)  # checks the window
         start, self._stop, step = window
         self._next, self._step = start or 0, 1 if step is None else step
-        self._job: Job = job_of(analyses, opened)
+        self._job: Job = job_of(analyses, opened, self._next)
         self._check = BoundaryCheck(analyses, opened)
         self._merged = Part.empty(0, self._job.kernel)
         self._opening_ns = perf_counter_ns() - self._begun_ns

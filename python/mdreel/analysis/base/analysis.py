@@ -218,6 +218,9 @@ class Analysis(MDAnalysisInterface):
         """
         return frame_columns(self.frames, self.times, self.results, self._units)
 
+    def start_at(self, first: int) -> None:
+        """Receive the number of the first frame that is analysed; called before `computation`."""
+
     def computation(self, source: Source) -> Computation:
         """Return the computation for each frame, which receives the atoms of the selection."""
         raise NotImplementedError(f"{type(self).__name__} does not implement computation()")

@@ -13,7 +13,7 @@ from mdreel.analysis.base.observer import views_of
 from mdreel.analysis.periodic.boundary_check import BoundaryCheck
 from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.errors import MismatchError
-from mdreel.execution.blocks import select_frames
+from mdreel.execution.blocks import first_frame, select_frames
 from mdreel.execution.damage import warn_of_damage
 from mdreel.execution.executors.resolve_executor import find_executor
 from mdreel.execution.job import Job
@@ -109,7 +109,7 @@ def run(
         opened = transformed(leader.open().with_on_error(on_error), transformations)
         reading = executor_in_order(opened, executor, n_parts, checkpoint is not None)
         selected = select_frames(opened, start, stop, step, frames)
-        job = job_of(analyses, opened)
+        job = job_of(analyses, opened, first_frame(opened, selected, start, stop, step, frames))
         check = BoundaryCheck(analyses, opened)
         check.before(start)
         observer = leader.observer(opened, views_of(analyses))
@@ -162,7 +162,7 @@ def leader_of(analyses: Sequence[Analysis]) -> Analysis:
     return leader
 
 
-def job_of(analyses: Sequence[Analysis], source: Source) -> Job:
+def job_of(analyses: Sequence[Analysis], source: Source, first: int = 0) -> Job:
     """Return the job that computes several analyses of one trajectory.
 
     Parameters
@@ -171,7 +171,11 @@ def job_of(analyses: Sequence[Analysis], source: Source) -> Job:
         The analyses.
     source : Source
         The opened trajectory, from which references are read.
+    first : int
+        The first frame that is analysed.
     """
+    for analysis in analyses:
+        analysis.start_at(first)
     each = [analysis.atoms for analysis in analyses]
     atoms = each[0] if len(each) == 1 else np.unique(np.concatenate(each))
     places = [None if len(own) == len(atoms) else np.searchsorted(atoms, own).astype(np.uint32) for own in each]

@@ -24,7 +24,7 @@ def pca(
     request: Request,
     align: Annotated[
         bool,
-        Option("--align", group=shared.ANALYSIS, help="Superpose each frame on the first one beforehand."),
+        Option("--align", group=shared.ANALYSIS, help="Superpose each frame on the first analysed one beforehand."),
     ] = False,
     components: Annotated[
         int | None,

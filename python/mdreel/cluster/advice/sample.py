@@ -221,9 +221,9 @@ def take_sample(
         message = "compares every frame with every other, so a sample of a few frames cannot predict its run time"
         raise UnsupportedError(f"there is no advice on a DistanceMatrix: it {message}")
     begun = perf_counter()
-    job = job_of(analyses, source)
-    opening += perf_counter() - begun
     numbers = selected.numbers()
+    job = job_of(analyses, source, int(numbers[0]))
+    opening += perf_counter() - begun
     warm_up, pace = _warmed_up(job, numbers)
     if any(one.needs_order for one in source.transformations):
         n_together = 1

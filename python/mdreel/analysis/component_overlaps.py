@@ -1,0 +1,178 @@
+"""Overlaps of principal components."""
+
+import warnings
+from collections.abc import Sequence
+from operator import index
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
+from mdreel.errors import AtomOrderWarning, MismatchError
+from mdreel.foundation.stack_level import caller_level
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+
+class ComponentAnalysis(Analysis):
+    """An analysis whose results are principal components, with methods that compare them; see `mdreel.PCA`."""
+
+    def rmsip(
+        self,
+        other: "ComponentAnalysis",
+        n_components: int | Sequence[int] | None = None,
+        *,
+        tol_mass: float = MASS_TOLERANCE,
+        match_atoms: bool | None = None,
+    ) -> float:
+        """Return the similarity of the spaces of two sets of components; see `mdreel.analysis.pca.rmsip`.
+
+        Parameters
+        ----------
+        other : PCA
+            The other analysis, which has run.
+        n_components : int or (int, int), optional
+            Number of components of both, or of each; by default all.
+        tol_mass, match_atoms
+            See `transform`.
+
+        Raises
+        ------
+        MismatchError
+            If an analysis has not run, or there are fewer components. If the numbers of atoms differ.
+        """
+        return rmsip(*self._components_of_both(other, "rmsip", tol_mass, match_atoms), n_components)
+
+    def cumulative_overlap(
+        self,
+        other: "ComponentAnalysis",
+        i: int = 0,
+        n_components: int | None = None,
+        *,
+        tol_mass: float = MASS_TOLERANCE,
+        match_atoms: bool | None = None,
+    ) -> float:
+        """Return the overlap of a component with the space of others; see `mdreel.analysis.pca.cumulative_overlap`.
+
+        Parameters
+        ----------
+        other : PCA
+            The other analysis, which has run.
+        i : int
+            Index of the component of this analysis.
+        n_components : int, optional
+            Number of components of `other`; by default all.
+        tol_mass, match_atoms
+            See `transform`.
+
+        Raises
+        ------
+        MismatchError
+            If an analysis has not run, or the numbers of atoms differ.
+        """
+        a, b = self._components_of_both(other, "cumulative_overlap", tol_mass, match_atoms)
+        return cumulative_overlap(a, b, i, n_components)
+
+    def check_run(self, purpose: str) -> None:
+        """Raise an error if the analysis has not run."""
+        if self._outcome is None:
+            raise MismatchError(f"Call run() on the PCA before {purpose}")
+
+    def _components_of_both(
+        self, other: "ComponentAnalysis", purpose: str, tol_mass: float, match_atoms: bool | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the components of this and another analysis of the same atoms, as rows."""
+        self.check_run(f"using {purpose}")
+        if not isinstance(other, ComponentAnalysis):
+            raise MismatchError(f"other must be another PCA class of mdreel, not {type(other).__name__}")
+        other.check_run(f"comparing it with another by {purpose}")
+        if len(self.atomgroup) == len(other.atomgroup):  # for different numbers, the components raise the error
+            check_atoms(self.atomgroup, other.atomgroup, "the other components", tol_mass, match_atoms)
+        return self.results.p_components.T, other.results.p_components.T
+
+
+def rmsip(a: NDArray[np.float64], b: NDArray[np.float64], n_components: int | Sequence[int] | None = None) -> float:
+    """Return the root mean square inner product of two sets of components.
+
+    Parameters
+    ----------
+    a, b : ndarray, shape (n, n_coordinates), float64
+        Components as rows, such as ``pca.results.p_components.T``.
+    n_components : int or (int, int), optional
+        Number of components to use from each set, or from `a` and from `b`; by default all.
+
+    Returns
+    -------
+    float
+        ``sqrt(sum_ij (a_i . b_j)^2 / n)`` for n components of `a`, which is 0 for orthogonal and 1 for identical spaces
+        (A. Amadei et al., Proteins 36 (1999) 419-424).
+
+    Raises
+    ------
+    MismatchError
+        If the components have different lengths. If there are fewer than `n_components`.
+    """
+    a, b = _same_length(a, b)
+    wanted = tuple(n_components) if isinstance(n_components, Sequence | np.ndarray) else (n_components,)
+    if len(wanted) not in (1, 2):
+        expected = "Too many values" if wanted else "No value"
+        raise MismatchError(f"{expected} for n_components, {n_components!r}: expected one, or one for each set")
+    a, b = _first_of(a, wanted[0]), _first_of(b, wanted[-1])
+    return float(np.sqrt(((a @ b.T) ** 2).sum() / len(a)))
+
+
+def cumulative_overlap(
+    a: NDArray[np.float64], b: NDArray[np.float64], i: int = 0, n_components: int | None = None
+) -> float:
+    """Return the overlap of a component with the space of other components.
+
+    Parameters
+    ----------
+    a, b : ndarray, shape (n, n_coordinates), float64
+        Components as rows, such as ``pca.results.p_components.T``.
+    i : int
+        Index of the component of `a`.
+    n_components : int, optional
+        Number of components of `b`; by default all.
+
+    Returns
+    -------
+    float
+        ``sqrt(sum_j (a_i . b_j)^2)``, which is 0 for a component orthogonal to all others, and 1 for a component in
+        their space (L. Yang et al., Structure 16 (2008) 321-330).
+
+    Raises
+    ------
+    MismatchError
+        If the components have different lengths.
+    """
+    a, b = _same_length(a, b)
+    return float(np.sqrt(((b[:n_components] @ a[i]) ** 2).sum()))
+
+
+def _same_length(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    first, second = np.atleast_2d(np.asarray(a, np.float64)), np.atleast_2d(np.asarray(b, np.float64))
+    if first.shape[1] != second.shape[1]:
+        raise MismatchError(f"components have {first.shape[1]} and {second.shape[1]} coordinates")
+    return first, second
+
+
+def _first_of(components: NDArray[np.float64], n_components: int | None) -> NDArray[np.float64]:
+    if n_components is not None and not 1 <= index(n_components) <= len(components):
+        raise MismatchError(f"n_components must be 1 to {len(components)}, not {n_components}")
+    return components[:n_components]
+
+
+def check_atoms(
+    atomgroup: "AtomGroup", reference: "AtomGroup", name: str, tol_mass: float, match_atoms: bool | None
+) -> None:
+    """Check that atoms correspond; if `match_atoms` is None, a difference is a warning."""
+    try:
+        Matching(tol_mass, match_atoms is not False).check(atomgroup, reference, name)
+    except MismatchError as error:
+        if match_atoms:
+            raise
+        warnings.warn(str(error), AtomOrderWarning, stacklevel=caller_level())

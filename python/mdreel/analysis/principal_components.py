@@ -1,0 +1,83 @@
+"""Covariance matrix of positions and its eigenvectors."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mdreel.analysis.topology.reference import is_group
+from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
+
+
+def covariance_of(
+    tally: Tally, places: NDArray[np.int64], mean: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean and the covariance matrix of positions from sums over frames.
+
+    Parameters
+    ----------
+    tally : Tally
+        Sums of the displacements from a structure, the first argument of the computation, and of their products.
+    places : ndarray, shape (n_atoms,), int64
+        Place among the atoms of the sums of each atom.
+    mean : ndarray, shape (n_atoms, 3), float64, optional
+        Positions to use instead of the mean, Å.
+
+    Returns
+    -------
+    mean : ndarray, shape (n_atoms, 3), float64
+        Mean positions, or the given ones, Å.
+    matrix : ndarray, shape (3 * n_atoms, 3 * n_atoms), float64
+        The matrix, Å^2; symmetric to the bit.
+    """
+    start = tally.arguments[0]
+    n = start.size
+    sums, products = tally.sums[:n], np.zeros((n, n))
+    products[np.triu_indices(n)] = tally.sums[n:]
+    if not np.array_equal(places, np.arange(len(start))):
+        products += np.triu(products, 1).T
+        rows = (3 * places[:, None] + np.arange(3)).ravel()
+        start, sums, products = start[places], sums[rows], products[np.ix_(rows, rows)]
+    origin = start.ravel() + sums / tally.n_frames if mean is None else mean.ravel()
+    from_start = origin - start.ravel()
+    # sum (d - m)(d - m)^T from the sums of d and d d^T.
+    products -= np.outer(sums, from_start) + np.outer(from_start, sums - tally.n_frames * from_start)
+    matrix = np.triu(products) / (tally.n_frames - 1)
+    return origin.reshape(-1, 3), matrix + np.triu(matrix, 1).T
+
+
+def components_of(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the eigenvalues and eigenvectors of a covariance matrix.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (n, n), float64
+        The matrix.
+
+    Returns
+    -------
+    values : ndarray, shape (n,), float64
+        Eigenvalues in decreasing order, none below 0.
+    vectors : ndarray, shape (n, n), float64
+        Eigenvectors as columns. The entry with the largest magnitude of each is positive.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    largest = np.abs(vectors).argmax(axis=0)
+    signs = np.where(vectors[largest, np.arange(len(values))] < 0, -1.0, 1.0)
+    return values, np.ascontiguousarray(vectors * signs)
+
+
+def checked_mean(mean: ArrayLike, n_atoms: int) -> NDArray[np.float64]:
+    """Return the checked mean positions that a user has given."""
+    if is_group(mean):
+        raise MismatchError("mean must be an array of positions, not an AtomGroup: give its positions")
+    positions = np.asarray(mean, np.float64)
+    if positions.ndim != 2 or positions.shape[1] != 3:
+        raise MismatchError(f"mean must have the shape ({n_atoms}, 3), got {positions.shape}")
+    if len(positions) != n_atoms:
+        raise MismatchError(
+            f"Number of atoms in mean ({len(positions)}) differs from the selection, which has {n_atoms}"
+        )
+    if not np.isfinite(positions).all():
+        raise MismatchError("mean has a coordinate that is not finite")
+    return positions
