@@ -83,6 +83,8 @@ NOT_PAIRED = {
     "InterRDF(g2)": "distances from all atoms to all others",
     "InterRDF_s(ags)": "distances from all atoms to all others",
     "PCA.project_single_frame(group)": "atoms of the same Universe that move with those of the components",
+    "read(atoms)": "the atoms that are read",
+    "iread(atoms)": "the atoms that are read",
     "SASA(surface)": "the atoms that cover, in the same frame",
     "unwrap(reference)": "the centre that is moved into the cell",
 }

@@ -1,10 +1,11 @@
 //! Frames, as arrays.
 
 use mdreel_core::Error;
+use mdreel_core::block::FrameSet;
 use mdreel_core::frame::{FrameHeader, Quantities, Quantity};
-use mdreel_core::source::AtomSelection;
 use mdreel_core::source::memory::MemorySource;
-use mdreel_core::source::read::FrameArray;
+use mdreel_core::source::read::{FrameArray, read_frames};
+use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::unit_cell::UnitCell;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
@@ -120,6 +121,25 @@ pub(crate) fn from_arrays(
     let memory = MemorySource::new(n_atoms, positions, times.as_array().to_vec(), cells);
     memory.map_err(|error| to_python(py, error))
 }
+
+/// Copies of the arrays that [`from_arrays`] makes the same frames of.
+pub(crate) fn arrays_of<'py>(py: Python<'py>, memory: &MemorySource) -> PyResult<Arrays<'py>> {
+    let (n_frames, n_atoms) = (memory.n_bytes() / (12 * memory.n_atoms() as u64).max(1), memory.n_atoms());
+    let (atoms, frames) = (AtomSelection::all(n_atoms), FrameSet::all(n_frames));
+    let read = py.detach(|| read_frames(memory, &atoms, &frames, Quantities::POSITIONS));
+    let FrameArray { headers, positions, .. } = read.map_err(|error| to_python(py, error))?;
+    let times: Vec<f64> = headers.iter().map(|header| header.time).collect();
+    let rows = headers.iter().map(|header| header.unit_cell.map_or([0.0; 6], |cell| cell.dimensions()));
+    let dimensions: Vec<f32> = rows.flatten().collect();
+    Ok((
+        positions.into_pyarray(py).reshape([headers.len(), n_atoms, 3])?,
+        times.into_pyarray(py),
+        dimensions.into_pyarray(py).reshape([headers.len(), 6])?,
+    ))
+}
+
+/// Positions, times and unit cells of frames in memory.
+type Arrays<'py> = (Bound<'py, PyArray3<f32>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f32>>);
 
 /// A row of zeros stands for no cell.
 fn cell(dimensions: [f32; 6]) -> Option<UnitCell> {

@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
-use crate::frame::{Frames, from_arrays};
+use crate::frame::{Frames, arrays_of, from_arrays};
 use crate::origin::{Origin, open_files};
 use crate::patience::patiently;
 use crate::reader::FrameReader;
@@ -227,10 +227,6 @@ impl Source {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let Some(origin) = &self.origin else {
-            let message = "a trajectory in memory stays in its process: write it to a file to share it";
-            return Err(to_python(py, Error::unsupported(message)));
-        };
         let method = |name| py.get_type::<Source>().getattr(name);
         if !self.transformations.0.is_empty() {
             let plain = self.opened.source_on_error(self.on_error).map_err(|error| to_python(py, error))?;
@@ -241,7 +237,16 @@ impl Source {
             let arguments = (self.with_on_error(py, OnError::Raise.name())?, self.on_error.name());
             return Ok((method("with_on_error")?, arguments.into_pyobject(py)?.into_any()));
         }
-        origin.again(py)
+        match (&self.origin, &self.opened) {
+            (Some(origin), _) => origin.again(py),
+            (None, Opened::Memory(memory)) => {
+                Ok((method("memory")?, arrays_of(py, memory)?.into_pyobject(py)?.into_any()))
+            }
+            (None, _) => {
+                let message = "this trajectory stays in its process: write it to a file to share it";
+                Err(to_python(py, Error::unsupported(message)))
+            }
+        }
     }
 
     fn __repr__(&self) -> String {

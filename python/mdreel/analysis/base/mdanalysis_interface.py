@@ -13,6 +13,8 @@ _BACKENDS_OF_MDANALYSIS = ("serial", *ALIASES, "dask")
 class MDAnalysisInterface:
     """Attributes that analyses of MDAnalysis have and that mdreel itself does not need."""
 
+    _analysis_algorithm_is_parallelizable: ClassVar[bool] = True  # which MDAnalysis asks of its own analyses
+
     _moved_to_results: ClassVar[Mapping[str, str]] = {}
     """Results that MDAnalysis also offers as attributes of the analysis: names of the results, by attribute."""
 
