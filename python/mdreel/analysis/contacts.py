@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, fold, native_contacts
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.choices import ContactMethod, PairsCounted
-from mdreel.analysis.contact_fractions import (
-    FractionFold,
-    distances_between,
-    hard_cut_q,
-    radius_cut_q,
-    soft_cut_q,
-)
+from mdreel.analysis.contact_fractions import hard_cut_q, radius_cut_q, soft_cut_q
 from mdreel.analysis.contact_reference import (
     GroupTypeError,
     Reference,
@@ -29,6 +23,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import is_group
+from mdreel.analysis.user.fraction_fold import FractionFold, distances_between
 from mdreel.analysis.user.user_functions import value_or_raise
 from mdreel.errors import MismatchError
 from mdreel.execution.blocks import select_frames

@@ -174,8 +174,7 @@ class LinearDensity(Analysis):
         """Return values of atoms in the order of the group, or their sums over compounds."""
         if self._labels is None:
             return values[self._selection.places]
-        sums: NDArray[np.float64] = np.bincount(self._labels, weights=values)
-        return sums
+        return np.bincount(self._labels, weights=values).astype(np.float64)
 
     @property
     def boundaries(self) -> Boundaries:
