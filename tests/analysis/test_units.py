@@ -43,6 +43,7 @@ REFUSED = {("HydrogenBondAnalysis", "d_h_cutoff"), ("HydrogenBondAnalysis", "d_a
 MAY_BE_SMALL = {
     ("AverageStructure", "tol_mass"): "a difference of masses, amu",
     ("Contacts", "kwargs"): "the steepness of a function of distances, not a distance",
+    ("Contacts", "method"): "a function of distances, not a distance",
     ("DensityAnalysis", "delta"): "a grid of 0.1 Å is fine, but large: a grid that is too large is refused",
     ("DensityAnalysis", "padding"): "0 Å and more mean something",
     ("DensityAnalysis", "gridcenter"): "a position, of which any is possible",

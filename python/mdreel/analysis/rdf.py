@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,19 @@ from mdreel._core import Computation, Source, radial_distribution, site_distribu
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.choices import SharedGroup
+from mdreel.analysis.pair_distribution import (
+    LABELS,
+    begin,
+    checked_backend,
+    divisor_of,
+    edges_of,
+    norm_of,
+    warn_of_images,
+)
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
-from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection
 
@@ -26,7 +33,6 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 _OF_ATOMS = {"residue": "resindices", "segment": "segindices", "chain": "chainIDs"}
-_DISTANCE_BACKENDS = ("serial", "openmp", "distopia")
 _MOVED = {name: name for name in ("rdf", "count", "bins", "edges")}
 
 
@@ -131,7 +137,7 @@ class InterRDF(TwoGroupAnalysis):
         verbose: bool = False,
     ) -> None:
         super().__init__(g1, g2, "g2", trajectory, verbose=verbose)
-        self.norm = _norm_of(norm)
+        self.norm = norm_of(norm)
         if exclusion_block is not None and exclude_same is not None:
             raise MismatchError(
                 "The exclude_same argument to InterRDF cannot be used with exclusion_block: give one of them"
@@ -141,9 +147,9 @@ class InterRDF(TwoGroupAnalysis):
             raise MismatchError(f"The exclude_same argument to InterRDF {expected}, not {exclude_same!r}")
         if exclusion_block is not None and (len(exclusion_block) != 2 or min(exclusion_block) < 1):
             raise MismatchError(f"exclusion_block must be two numbers of atoms, not {exclusion_block!r}")
-        self._edges = _edges_of(nbins, range)
+        self._edges = edges_of(nbins, range)
         self.rdf_settings = {"bins": nbins, "range": range}
-        self.backend = _checked_backend(backend)
+        self.backend = checked_backend(backend)
         self.exclusion_block, self.exclude_same = exclusion_block, exclude_same
         self._labels = self._labels_of(exclude_same)
 
@@ -175,21 +181,21 @@ class InterRDF(TwoGroupAnalysis):
 
     def conclude(self, tally: Tally) -> None:
         """Normalise the counts."""
-        _begin(self, self._edges)
+        begin(self, self._edges)
         self.results.count = tally.counts.astype(np.int64)
         n_pairs: float = len(self._from) * len(self._to)
         if self.exclusion_block is not None:
             n_pairs -= self.exclusion_block[0] * self.exclusion_block[1] * (len(self._from) / self.exclusion_block[0])
-        divisor = _divisor(self, self.norm, self._edges, tally, n_pairs)
+        divisor = divisor_of(self, self.norm, self._edges, tally, n_pairs)
         self.results.rdf = self.results.count / divisor
-        _warn(tally, self._edges)
+        warn_of_images(tally, self._edges)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the function, with a line at 1 for ``norm="rdf"``."""
         from mdreel.results.curves import curve
 
         level = 1.0 if self.norm == "rdf" else None
-        return curve(self.results.bins, self.results.rdf, "Distance (Å)", _LABELS[self.norm], title, ax, level=level)
+        return curve(self.results.bins, self.results.rdf, "Distance (Å)", LABELS[self.norm], title, ax, level=level)
 
     def _labels_of(self, same: SharedGroup | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
         """Return a label for each atom of the groups; pairs with equal labels are excluded."""
@@ -299,7 +305,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     ) -> None:
         if not len(ags) or any(len(pair) != 2 for pair in ags):
             raise MismatchError("ags must contain at least one pair of groups, and nothing else")
-        self.norm = _norm_of(norm)
+        self.norm = norm_of(norm)
         if density:
             message = "density=True is deprecated: use norm='density'"
             warnings.warn(message, DeprecationWarning, stacklevel=caller_level())
@@ -313,9 +319,9 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         atoms = u.atoms[np.concatenate([group.ix for group in groups])]
         super().__init__(atoms, trajectory, verbose=verbose)
         self.ags = [list(pair) for pair in ags]
-        self._edges = _edges_of(nbins, range)
+        self._edges = edges_of(nbins, range)
         self.rdf_settings = {"bins": nbins, "range": range}
-        self.backend = _checked_backend(backend)
+        self.backend = checked_backend(backend)
 
     @property
     def volume_cum(self) -> float:
@@ -339,15 +345,15 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     def conclude(self, tally: Tally) -> None:
         """Normalise the counts of each pair."""
-        _begin(self, self._edges)
+        begin(self, self._edges)
         shapes = [(len(first), len(second), len(self.results.bins)) for first, second in self.ags]
         ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
         counts = np.split(tally.counts.astype(np.int64), ends)
         self.results.count = [count.reshape(shape) for count, shape in zip(counts, shapes, strict=True)]
-        divisor = _divisor(self, self.norm, self._edges, tally, 1)
+        divisor = divisor_of(self, self.norm, self._edges, tally, 1)
         self.results.rdf = [count / divisor for count in self.results.count]
         self.results.indices = [[first.ix, second.ix] for first, second in self.ags]
-        _warn(tally, self._edges)
+        warn_of_images(tally, self._edges)
 
     def get_cdf(self) -> list[NDArray[np.float64]]:
         """Return the cumulative distribution of each pair, and store it in the results."""
@@ -361,54 +367,4 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         from mdreel.results.curves import curve
 
         mean = np.concatenate([rdf.reshape(-1, len(self.results.bins)) for rdf in self.results.rdf]).mean(axis=0)
-        return curve(self.results.bins, mean, "Distance (Å)", _LABELS[self.norm], title, ax)
-
-
-_LABELS = {"rdf": "g(r)", "density": "Density (Å⁻³)", "none": "Pairs in a frame"}
-
-
-def _norm_of(norm: Any) -> str:
-    """Return the name of the normalisation in lower case; None is ``"none"``."""
-    name = str(norm).lower()
-    if name not in _LABELS:
-        raise MismatchError(f"{norm!r} is an invalid norm: expected one of {', '.join(_LABELS)}")
-    return name
-
-
-def _checked_backend(backend: Any) -> str:
-    """Return the name of MDAnalysis's backend of distances, which has no effect here."""
-    if str(backend).lower() not in _DISTANCE_BACKENDS:
-        message = f"backend must be one of {', '.join(_DISTANCE_BACKENDS)}, the backends of MDAnalysis's distances"
-        raise MismatchError(f"{message}, not {backend!r}: give the executor to run(backend=...)")
-    return str(backend)
-
-
-def _edges_of(nbins: int, limits: tuple[float, float]) -> NDArray[np.float64]:
-    low, high = limits
-    if nbins < 1 or not (np.isfinite([low, high]).all() and low < high):
-        raise MismatchError(f"expected at least one bin and an ascending range, got {nbins} bins, {low} to {high}")
-    check_length("the upper end of range", high, empty=0.0, doubtful=2.0)
-    return np.histogram_bin_edges([], nbins, (low, high)).astype(np.float64)
-
-
-def _begin(analysis: Analysis, edges: NDArray[np.float64]) -> None:
-    analysis.results.edges = edges
-    analysis.results.bins = 0.5 * (edges[:-1] + edges[1:])
-
-
-def _warn(tally: Tally, edges: NDArray[np.float64]) -> None:
-    what = "the range of the radial distribution function reaches {}, but counts and g(r) at long distances are too low"
-    warn_of_range(tally, edges[-1], what, f"Use range=({edges[0]:g}, {{0}}), or --to {{0}} on the command line")
-
-
-def _divisor(
-    analysis: Analysis, norm: str, edges: NDArray[np.float64], tally: Tally, n_pairs: float
-) -> float | NDArray[np.float64]:
-    """Return the divisor that normalises the counts of all frames, shape (nbins,)."""
-    if norm == "none":
-        return float(tally.n_frames)
-    shells: NDArray[np.float64] = 4 / 3 * np.pi * np.diff(edges**3) * tally.n_frames
-    if norm == "density":
-        return shells
-    analysis.results.volume_cum = float(tally.sums[0])
-    return shells * (n_pairs / (float(tally.sums[0]) / tally.n_frames))
+        return curve(self.results.bins, mean, "Distance (Å)", LABELS[self.norm], title, ax)
