@@ -182,7 +182,12 @@ CASES = {
     ),
     "Contacts, counted": Case(
         lambda s: mdreel.Contacts(
-            s.universe, (s.pick(), s.pick("name O*")), method="count", radius=6.0, trajectory=s.trajectory
+            s.universe,
+            (s.pick(), s.pick("name O*")),
+            refgroup=None,
+            method="count",
+            radius=6.0,
+            trajectory=s.trajectory,
         ),
         tolerance=2,
     ),

@@ -108,7 +108,9 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
     "AnalysisBase": (lambda one, s: Spread(one, trajectory=s), zeros("spread")),
     "AverageStructure": (lambda one, s: mdreel.AverageStructure(one, trajectory=s), zeros("rmsd", "rmsf")),
     "Contacts": (
-        lambda one, s: mdreel.Contacts(one.universe, (one, one.universe.atoms[:1]), method="count", trajectory=s),
+        lambda one, s: mdreel.Contacts(
+            one.universe, (one, one.universe.atoms[:1]), refgroup=None, method="count", trajectory=s
+        ),
         finite("timeseries"),
     ),
     "DSSP": (lambda one, s: mdreel.DSSP(one, trajectory=s), "N"),
@@ -184,8 +186,8 @@ def test_reference_of_another_size_is_refused(make: Callable[[Any, Any], Any], g
 @pytest.mark.parametrize(
     "make",
     [
-        lambda u, s: mdreel.Contacts(u, ("name C*", "name O*"), 0, pbc=True, trajectory=s),
-        lambda u, s: mdreel.Contacts(u, ("name C*", "name O*"), method="count", pbc=True, trajectory=s),
+        lambda u, s: mdreel.Contacts(u, ("name C*", "name O*"), 0, require_cell=True, trajectory=s),
+        lambda u, s: mdreel.Contacts(u, ("name C*", "name O*"), None, "count", require_cell=True, trajectory=s),
         lambda u, s: mdreel.DistanceArray(u.atoms[:5], pbc=True, trajectory=s),
         lambda u, s: mdreel.DistanceArray(u.atoms[:5], pbc=True, cutoff=3.0, trajectory=s),
         lambda u, s: mdreel.InterRDF(u.atoms[:5], u.atoms, trajectory=s),

@@ -188,7 +188,9 @@ def test_range_warning_names_the_least_radius_of_all_frames_and_the_remedy() -> 
             first = np.histogram_bin_edges([], 30, (0, 15.5)).searchsorted(12) - 1
             assert np.sum(arrays(wide.results.count)[..., :first]) <= np.sum(arrays(complete.results.count))
     with pytest.warns(errors.RangeWarning, match=r"up to 15 Å.*frame 1: 12 Å.*a radius of 12 Å at most"):
-        mdreel.Contacts(universe, (universe.atoms, universe.atoms), method="count", radius=15, trajectory=source).run()
+        mdreel.Contacts(
+            universe, (universe.atoms, universe.atoms), refgroup=None, method="count", radius=15, trajectory=source
+        ).run()
 
 
 def arrays(count: Any) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Tests of densities and end-to-end vectors against MDAnalysis."""
 
+import warnings
 from pathlib import Path
 
 import MDAnalysis
@@ -40,6 +41,52 @@ def test_counts_are_those_of_mdanalysis(universe: MDAnalysis.Universe, options: 
     assert ours.results.counts.dtype == np.int64
 
 
+def test_grid_is_laid_around_the_current_frame(universe: MDAnalysis.Universe) -> None:
+    atoms = universe.select_atoms("name CA")
+    made = []
+    for frame in (0, 6):
+        universe.trajectory[frame]
+        made.append((mdreel.DensityAnalysis(atoms), DensityAnalysis(atoms)))
+    universe.trajectory[0]
+    edges = []
+    for ours, theirs in made:
+        found, expected = ours.run(stop=2).results.density, theirs.run(stop=2).results.density
+        np.testing.assert_allclose(found.grid, expected.grid, rtol=1e-12)
+        np.testing.assert_array_equal(found.edges[0], expected.edges[0])
+        edges.append(found.edges[0])
+    assert edges[0][0] != edges[1][0]
+
+
+def test_density_is_that_of_mdanalysis(universe: MDAnalysis.Universe) -> None:
+    atoms = universe.select_atoms("name CA")
+    ours, theirs = (kind(atoms, 3.0, {"author": "me"}) for kind in (mdreel.DensityAnalysis, DensityAnalysis))
+    found, expected = ours.run(stop=3).results.density, theirs.run(stop=3).results.density
+    assert type(found) is type(expected)
+    assert (found.units, found.parameters) == (expected.units, expected.parameters)
+    assert found.metadata == {"author": "me"}  # which MDAnalysis 2.11 drops
+    for unit in ("nm^{-3}", "water"):
+        found.convert_density(unit)
+        expected.convert_density(unit)
+        np.testing.assert_allclose(found.grid, expected.grid, rtol=1e-12)
+    with pytest.warns(DeprecationWarning, match="`density` attribute was deprecated"):
+        assert ours.density is found
+
+
+def test_grid_that_is_too_small_and_padding_without_effect_are_reported(universe: MDAnalysis.Universe) -> None:
+    atoms = universe.select_atoms("name CA")
+    grid = {"gridcenter": [0, 0, 0], "xdim": 3, "ydim": 3, "zdim": 3}
+    n_seen = f"{2 * len(atoms):,}"
+    with pytest.warns(UserWarning, match=f"of {n_seen} positions of atoms do not fit the grid") as caught:
+        mdreel.DensityAnalysis(atoms, **grid).run(stop=2)
+    assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(UserWarning, match="padding=1 has no effect"):
+        mdreel.DensityAnalysis(atoms, padding=1.0, **grid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mdreel.DensityAnalysis(atoms, **grid | dict.fromkeys(("xdim", "ydim", "zdim"), 500)).run(stop=2)
+        mdreel.DensityAnalysis(atoms).run(stop=2)
+
+
 def test_counts_are_the_same_for_all_executors(adk_xtc: Path) -> None:
     atoms = MDAnalysis.Universe(PSF).select_atoms("protein")
     alone = mdreel.DensityAnalysis(atoms, trajectory=adk_xtc).run(backend="serial").results.counts
@@ -54,14 +101,20 @@ def test_density_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     for options, expected in (
         ({"delta": 0.0}, "delta must be more than 0"),
         ({"padding": -1.0}, "padding must be 0"),
-        ({"xdim": 3.0}, "needs all of gridcenter, xdim, ydim and zdim"),
-        ({"gridcenter": [0, 0], "xdim": 1, "ydim": 1, "zdim": 1}, "three coordinates"),
+        ({"xdim": 3.0}, "Gridcenter or grid dimensions are not provided"),
+        ({"gridcenter": [0, 0], "xdim": 1, "ydim": 1, "zdim": 1}, "Gridcenter must be a 3D coordinate"),
         ({"gridcenter": [0, 0, 0], "xdim": 0, "ydim": 1, "zdim": 1}, "longer than 0"),
+        ({"gridcenter": [0, 0, "z"], "xdim": 1, "ydim": 1, "zdim": 1}, "Gridcenter must be a 3D coordinate"),
+        ({"gridcenter": [0, 0, 0], "xdim": "x", "ydim": 1, "zdim": 1}, "xdim, ydim, and zdim must be numbers"),
+        ({"gridcenter": [0, 0, 0], "xdim": np.nan, "ydim": 1, "zdim": 1}, "have NaN element"),
+        ({"gridcenter": [0, 0, 0], "xdim": np.inf, "ydim": 1, "zdim": 1}, "must be finite"),
     ):
         with pytest.raises(MismatchError, match=expected):
             mdreel.DensityAnalysis(atoms, **options)
     with pytest.raises(MismatchError, match="too fine"):
         mdreel.DensityAnalysis(atoms, 1e-3).run()
+    with pytest.raises(SelectionError, match="more than once"):
+        mdreel.DensityAnalysis(atoms + atoms[:1])
     with pytest.raises(MismatchError, match="a larger padding"):
         mdreel.DensityAnalysis(atoms[:1], padding=0).run()
 

@@ -54,8 +54,55 @@ def test_profiles_are_those_of_mdanalysis(boxed: MDAnalysis.Universe, grouping: 
         np.testing.assert_allclose(found.mass_density.sum(), expected.mass_density.sum(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("grouping", ["atoms", "residues", "segments", "fragments"])
+def test_masses_and_charges_are_those_of_mdanalysis(boxed: MDAnalysis.Universe, grouping: str) -> None:
+    atoms = boxed.select_atoms("protein and resid 1:60")[::-1]
+    boxed.trajectory[0]
+    ours, theirs = (kind(atoms, grouping, 3.0) for kind in (mdreel.LinearDensity, lineardensity.LinearDensity))
+    ours.run(stop=1)
+    theirs.run(stop=1)
+    assert (ours.grouping, ours.binsize, ours.nbins) == (theirs.grouping, theirs.binsize, theirs.nbins)
+    np.testing.assert_allclose(ours.masses, theirs.masses, rtol=1e-12)
+    np.testing.assert_allclose(ours.charges, theirs.charges, rtol=1e-9, atol=1e-9)
+
+
+def test_results_have_the_deprecated_names_of_mdanalysis(boxed: MDAnalysis.Universe) -> None:
+    found = mdreel.LinearDensity(boxed.select_atoms("name CA"), binsize=3.0).run(stop=2).results.x
+    names = dict(zip(("pos", "pos_std", "char", "char_std"), QUANTITIES, strict=True))
+    for old, new in names.items():
+        for value in (lambda old=old: found[old], lambda old=old: getattr(found, old)):
+            with pytest.warns(DeprecationWarning, match=f"'{old}' is deprecated: use '{new}'") as caught:
+                np.testing.assert_array_equal(value(), found[new])
+            assert caught[0].filename == __file__
+    assert set(names).isdisjoint(found)
+    with pytest.raises(AttributeError, match="there is no result 'mass'"):
+        _ = found.mass
+
+
+def test_bins_are_those_of_the_current_frame() -> None:
+    universe = MDAnalysis.Universe.empty(2, trajectory=True)
+    universe.add_TopologyAttr("masses", [1.0, 3.0])
+    universe.add_TopologyAttr("charges", [1.0, -1.0])
+    cells = np.array([[8, 9, 10, 90, 90, 90], [8, 9, 14, 90, 90, 90]], np.float32)
+    universe.load_new(np.array([[[1, 1, 1.5], [2, 2, 9.5]]] * 2, np.float32), dimensions=cells)
+    for frame, n_bins in ((0, 10), (1, 14)):
+        universe.trajectory[frame]
+        ours, theirs = (
+            kind(universe.atoms, binsize=1.0) for kind in (mdreel.LinearDensity, lineardensity.LinearDensity)
+        )
+        universe.trajectory[0]
+        ours.run()
+        universe.trajectory[0]
+        theirs.run(start=frame)
+        assert (ours.nbins, theirs.nbins) == (n_bins, n_bins)
+        assert ours.results.z.slice_volume == pytest.approx(theirs.results.z.slice_volume)
+        assert ours.results.z.hist_bin_edges[-1] == n_bins
+
+
 def test_nothing_is_lost_in_triclinic_cells(triclinic: MDAnalysis.Universe) -> None:
-    found = mdreel.LinearDensity(triclinic.atoms, binsize=0.5).run(step=3).results
+    with pytest.warns(UserWarning, match="the cell is triclinic: .* unlike in MDAnalysis") as caught:
+        found = mdreel.LinearDensity(triclinic.atoms, binsize=0.5).run(step=3).results
+    assert [warning.filename for warning in caught] == [__file__]
     volume = np.mean([frame.volume for frame in triclinic.trajectory[::3]])
     expected = triclinic.atoms.total_mass() / volume / 0.602214076
     for axis in "xyz":
@@ -128,6 +175,10 @@ def test_linear_density_refuses_invalid_input(boxed: MDAnalysis.Universe, adk_dc
     ):
         with pytest.raises(MismatchError, match=expected):
             mdreel.LinearDensity(atoms, **options)
+    with pytest.raises(AttributeError, match="grouping must be"):
+        mdreel.LinearDensity(atoms, "centroid")
+    with pytest.raises(SelectionError, match="more than once"):
+        mdreel.LinearDensity(atoms + atoms[:1])
     with pytest.raises(MismatchError, match="bins of 40 Å do not fit into a cell"):
         mdreel.LinearDensity(atoms, binsize=40.0).run()
     with pytest.raises(MismatchError, match="frame 0: no periodic cell"):

@@ -72,6 +72,45 @@ def test_results_of_sites_are_those_of_mdanalysis(universe: MDAnalysis.Universe)
             np.testing.assert_allclose(found, other, rtol=1e-9)
 
 
+def test_arguments_of_mdanalysis_change_names_but_no_counts(universe: MDAnalysis.Universe) -> None:
+    oxygens = universe.select_atoms("name OW")[:300]
+    plain = mdreel.InterRDF(oxygens, oxygens, norm="none").run(stop=2)
+    for options in ({"norm": None}, {"norm": "None", "backend": "OpenMP"}, {"norm": "NONE", "backend": "distopia"}):
+        given = mdreel.InterRDF(oxygens, oxygens, **options).run(stop=2)
+        assert given.norm == "none"
+        np.testing.assert_array_equal(given.results.rdf, plain.results.rdf)
+    settings = theirs.InterRDF(oxygens, oxygens, 20, (0.0, 9.0)).rdf_settings
+    mine = mdreel.InterRDF(oxygens, oxygens, 20, (0.0, 9.0), verbose=True)
+    assert (mine.rdf_settings, mine.g1, mine.g2, mine.is_verbose) == (settings, oxygens, oxygens, True)
+    whole = mdreel.InterRDF(universe, oxygens, norm="none").run(stop=1).results.count
+    np.testing.assert_array_equal(
+        whole, mdreel.InterRDF(universe.atoms, oxygens, norm="none").run(stop=1).results.count
+    )
+
+
+def test_volumes_are_those_of_mdanalysis(universe: MDAnalysis.Universe) -> None:
+    alpha = universe.select_atoms("name CA")
+    for make in (
+        lambda module: module.InterRDF(alpha, alpha),
+        lambda module: module.InterRDF_s(universe, [[alpha[:2], alpha[4:5]]]),
+    ):
+        assert make(mdreel).run().volume_cum == pytest.approx(make(theirs).run().volume_cum, rel=1e-6)
+
+
+def test_density_of_sites_is_the_deprecated_name_of_a_norm(universe: MDAnalysis.Universe) -> None:
+    alpha = universe.select_atoms("name CA")
+    pairs = [[alpha[:2], alpha[4:6]]]
+    with pytest.warns(DeprecationWarning, match="use norm='density'") as caught:
+        sites = mdreel.InterRDF_s(universe, pairs, density=True).run(stop=2)
+    assert caught[0].filename == __file__
+    assert (sites.norm, sites.ags) == ("density", pairs)
+    expected = mdreel.InterRDF_s(universe, pairs, norm="density").run(stop=2)
+    np.testing.assert_array_equal(sites.results.rdf[0], expected.results.rdf[0])
+    cdf = sites.get_cdf()
+    with pytest.warns(DeprecationWarning, match="`cdf` attribute was deprecated"):
+        assert sites.cdf is cdf
+
+
 def test_counts_are_bitwise_identical_for_all_executors(universe: MDAnalysis.Universe) -> None:
     oxygens, alpha = universe.select_atoms("name OW"), universe.select_atoms("name CA")
 
@@ -101,13 +140,14 @@ def test_pairs_outside_a_cell_are_counted_without_images() -> None:
 def test_rdf_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
     alpha = universe.select_atoms("name CA")
     for options, message in (
-        ({"norm": "gas"}, "norm must be one of rdf, density, none"),
+        ({"norm": "gas"}, "'gas' is an invalid norm: expected one of rdf, density, none"),
         ({"nbins": 0}, "at least one bin"),
         ({"range": (3.0, 3.0)}, "an ascending range"),
         ({"range": (0.0, np.inf)}, "an ascending range"),
-        ({"exclusion_block": (1, 1), "exclude_same": "chain"}, "not both"),
+        ({"exclusion_block": (1, 1), "exclude_same": "chain"}, "cannot be used with exclusion_block"),
         ({"exclude_same": "molecule"}, "residue, segment, chain"),
         ({"exclusion_block": (0, 1)}, "two numbers of atoms"),
+        ({"backend": "processes"}, r"backend must be one of serial, openmp, distopia.*run\(backend=...\)"),
     ):
         with pytest.raises(MismatchError, match=message):
             mdreel.InterRDF(alpha, alpha, **options)

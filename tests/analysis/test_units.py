@@ -21,7 +21,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*
 Make = Callable[[MDAnalysis.Universe, Any], Any]
 CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
     # Of each parameter: a usual value, and how an analysis is made with another.
-    ("Contacts", "radius"): (4.5, lambda u, x: mdreel.Contacts(u, ("name C*", "name O*"), method="count", radius=x)),
+    ("Contacts", "radius"): (
+        4.5,
+        lambda u, x: mdreel.Contacts(u, ("name C*", "name O*"), refgroup=None, method="count", radius=x),
+    ),
     ("DSSP", "longest_bond"): (2.5, lambda u, x: mdreel.DSSP(u, longest_bond=x)),
     ("DistanceArray", "cutoff"): (8.0, lambda u, x: mdreel.DistanceArray(u.atoms, cutoff=x)),
     ("HydrogenBondAnalysis", "d_h_cutoff"): (1.2, lambda u, x: mdreel.HydrogenBondAnalysis(u, d_h_cutoff=x)),
@@ -40,6 +43,7 @@ REFUSED = {("HydrogenBondAnalysis", "d_h_cutoff"), ("HydrogenBondAnalysis", "d_a
 MAY_BE_SMALL = {
     ("AverageStructure", "tol_mass"): "a difference of masses, amu",
     ("Contacts", "kwargs"): "the steepness of a function of distances, not a distance",
+    ("Contacts", "method"): "a function of distances, not a distance",
     ("DensityAnalysis", "delta"): "a grid of 0.1 Å is fine, but large: a grid that is too large is refused",
     ("DensityAnalysis", "padding"): "0 Å and more mean something",
     ("DensityAnalysis", "gridcenter"): "a position, of which any is possible",
@@ -166,7 +170,9 @@ def test_warning_of_units_changes_no_value() -> None:
     made: list[Analysis] = []
     with pytest.warns(mdreel.errors.UnitWarning, match=r"radius is 1\.5 Å.*1\.5 nm are 15 Å"):
         made.append(
-            mdreel.Contacts(system.universe, ("all", "all"), method="count", radius=1.5, trajectory=system.trajectory)
+            mdreel.Contacts(
+                system.universe, ("all", "all"), refgroup=None, method="count", radius=1.5, trajectory=system.trajectory
+            )
         )
     positions = peptide_positions()[0].astype(np.float64)
     distances = np.linalg.norm(positions[:, None] - positions[None], axis=-1)

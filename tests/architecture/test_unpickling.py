@@ -61,6 +61,7 @@ LIBC = "the C library of this process"
 FROM_FILE = "a command of rules or an ensemble: trusted_files has checked the file, or the caller's Python made it"
 
 PLACES = {
+    "analysis/user/fraction_fold.py: pickle.loads": MEMORY,
     "analysis/user/checked_function.py: pickle.loads": MEMORY,
     "analysis/user/frames_fold.py: pickle.loads": MEMORY,
     "analysis/user/user_functions.py: pickle.loads": CHECKED,

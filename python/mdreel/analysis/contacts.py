@@ -1,24 +1,36 @@
 """Fraction of native contacts, and number of contacts."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, native_contacts
+from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, fold, native_contacts
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.choices import ContactMethod, PairsCounted
+from mdreel.analysis.contact_fractions import hard_cut_q, radius_cut_q, soft_cut_q
+from mdreel.analysis.contact_reference import (
+    GroupTypeError,
+    Reference,
+    UpdatingGroupError,
+    can_repeat,
+    unique_pairs,
+    warn_of_repetitions,
+)
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import is_group
-from mdreel.errors import MismatchError, SelectionError
+from mdreel.analysis.user.fraction_fold import FractionFold, distances_between
+from mdreel.analysis.user.user_functions import value_or_raise
+from mdreel.errors import MismatchError
 from mdreel.execution.blocks import select_frames
 from mdreel.execution.tally import Tally
 from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection
+from mdreel.trajectory.selection import Selection, selected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +39,13 @@ if TYPE_CHECKING:
 
     Groups: TypeAlias = tuple[AtomGroup, AtomGroup]
 
-_SOFT = {"beta": 5.0, "lambda_constant": 1.8}
+_OPTIONS: dict[str, dict[str, float]] = {
+    "hard_cut": {},
+    "soft_cut": {"beta": 5.0, "lambda_constant": 1.8},
+    "radius_cut": {"radius": 4.5},
+    "count": {},
+}
+"""Parameters of the methods, and their default values; that of the radius is the argument `radius`."""
 
 
 class Contacts(TwoGroupAnalysis):
@@ -39,25 +57,31 @@ class Contacts(TwoGroupAnalysis):
         The Universe.
     select : tuple of two str or MDAnalysis.AtomGroup
         The groups.
-    refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, or int, optional
+    refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, int, or None
         The groups in one or several references, each at the current frame of its Universe, with as many atoms as
-        `select`; or the number of a frame of the trajectory. Required unless `method` is ``"count"``.
-    method : {"hard_cut", "soft_cut", "radius_cut", "count"}
+        `select`; or the number of a frame of the trajectory. None if `method` is ``"count"``.
+    method : {"hard_cut", "soft_cut", "radius_cut", "count"} or callable
         Criterion for a contact of the reference. With ``"hard_cut"``, the atoms must not be farther apart than in the
         reference. With ``"soft_cut"``, the contact is weighted with a smooth function of the distance. With
         ``"radius_cut"``, the atoms must not be farther apart than `radius`. With ``"count"``, all pairs within
-        `radius` are counted, and no reference is needed.
+        `radius` are counted, and no reference is needed. A function receives the distances of the contacts of a
+        reference in the frame and in the reference, both in Å and of shape (n_contacts,), and `kwargs`; it returns a
+        number.
     radius : float
         Largest distance between two atoms in contact in the reference, Å.
-    pbc : bool, optional
-        Whether to use the shortest images. With True, every frame and reference must have a cell. By default, the
-        shortest images are used where there is a cell, as in MDAnalysis.
-    pairs : {"unique", "all"}
+    pbc : bool
+        Whether to use the shortest images where a frame or reference has a cell.
+    kwargs : mapping, optional
+        Parameters of the method. ``"soft_cut"`` has ``beta`` (default 5, in Å^-1) and ``lambda_constant`` (default
+        1.8); ``"radius_cut"`` has ``radius`` (default `radius`, Å), which does not change the contacts of the
+        reference.
+    pairs : {"unique", "all"}, optional
         Pairs of atoms that can be contacts. With ``"unique"``, each pair of different atoms counts once. With
         ``"all"``, each entry of the distance matrix counts, as in MDAnalysis: if the groups share atoms, these are in
-        contact with themselves, and each pair of them counts twice.
-    kwargs : mapping, optional
-        Parameters of ``"soft_cut"``: ``beta`` (default 5, in Å^-1) and ``lambda_constant`` (default 1.8).
+        contact with themselves, and each pair of them counts twice. The default is ``"all"`` with a warning if this
+        makes a difference; for ``method="count"`` it is ``"unique"``.
+    require_cell : bool
+        Whether every frame and reference must have a cell if `pbc` is true.
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
@@ -65,25 +89,44 @@ class Contacts(TwoGroupAnalysis):
         the same order. With False, the atoms are compared in the given order without this check.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_frames, 1 + n_references), float64
         Frame, and Q for each reference. With ``"count"``: frame, and number of contacts.
+    grA, grB : MDAnalysis.AtomGroup
+        The groups.
     n_initial_contacts : int
-        Number of contacts of the first reference. If the reference is a frame, this is known after `run`.
+        Number of contacts of the first reference. If the reference is a frame, this and the next two are known after
+        `run`.
+    initial_contacts : list of ndarray, shape (n_first, n_second), bool
+        Contacts of each reference.
+    r0 : list of ndarray, shape (n_first, n_second), float64
+        Distances in each reference, Å.
+    fraction_contacts : callable
+        The function of distances and reference distances that gives Q.
+    fraction_kwargs : dict
+        Its parameters in `kwargs`.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms, or a selection is not valid.
+        If a group has no atoms, or a selection is not valid. Where a group is neither a string nor an AtomGroup, this
+        is also a TypeError.
+    UnsupportedError
+        If a group is an UpdatingAtomGroup; this is also a TypeError.
     MismatchError
-        If the radius is not a valid length or the method is unknown. If a reference has another number of atoms, atoms
-        that do not correspond to those of the groups, or no contacts. With ``pbc=True``, if a reference or (in `run`) a
-        frame has no periodic cell. Unless `pbc` is false, if a cell has no volume.
+        If the radius is not a valid length or the method is unknown. If a reference has another number of atoms or
+        atoms that do not correspond to those of the groups. In `run`, if a reference has no contacts, or a function
+        does not return a number. With ``require_cell=True``, if a reference or (in `run`) a frame has no periodic cell.
+        Unless `pbc` is false, if a cell has no volume.
 
     Warns
     -----
+    UserWarning
+        If the groups share atoms, or have an atom twice, so that pairs of atoms count twice, and `pairs` is not given.
     RangeWarning
         If contacts are counted beyond half the shortest lattice vector of the cell in a frame. There, a pair of atoms
         counts once although several of its images may be in contact.
@@ -92,11 +135,11 @@ class Contacts(TwoGroupAnalysis):
     -----
     Q is the fraction of the contacts of a reference that exist in a frame. With ``"soft_cut"`` it is the mean of
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as in
-    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, Q of MDAnalysis includes more contacts: each
+    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes contacts that are none: each
     shared atom is always in contact with itself (1/2 with ``"soft_cut"``), and pairs of shared atoms count twice. Use
-    ``pairs="all"`` for this definition. For groups without shared atoms, both definitions agree. Arithmetic is float64;
-    in the single precision of MDAnalysis, contacts at the cutoff may differ. Only pairs that are in contact in a
-    reference are evaluated; for counts, a cell list finds the pairs.
+    ``pairs="unique"`` to count each pair of different atoms once. For groups without shared atoms, both agree.
+    Arithmetic is float64; in the single precision of MDAnalysis, contacts at the cutoff may differ. Only pairs that are
+    in contact in a reference are evaluated, and for a function all pairs; for counts, a cell list finds the pairs.
 
     Memory: the results take 8 bytes for each frame and column, and 16 bytes for number and time of each frame. Each
     contact of a reference takes 16 bytes.
@@ -114,40 +157,89 @@ class Contacts(TwoGroupAnalysis):
            [1.        , 0.58252427]])
     """
 
+    _moved_to_results: ClassVar = {"timeseries": "timeseries"}
+
     def __init__(
         self,
         u: "Universe",
         select: "tuple[str | AtomGroup, str | AtomGroup]",
-        refgroup: "Groups | Sequence[Groups] | int | None" = None,
-        method: ContactMethod = "hard_cut",
+        refgroup: "Groups | Sequence[Groups] | int | None",
+        method: ContactMethod | Callable[..., Any] = "hard_cut",
         radius: float = 4.5,
-        pbc: bool | None = None,
-        kwargs: Mapping[str, float] | None = None,
+        pbc: bool = True,
+        kwargs: Mapping[str, Any] | None = None,
         *,
-        pairs: PairsCounted = "unique",
+        pairs: PairsCounted | None = None,
+        require_cell: bool = False,
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool = True,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        if pairs not in ("unique", "all"):
+        if pairs not in ("unique", "all", None):
             raise MismatchError(f"pairs must be 'unique' or 'all', not {pairs!r}")
-        if method not in ("hard_cut", "soft_cut", "radius_cut", "count"):
-            raise MismatchError(f"method must be 'hard_cut', 'soft_cut', 'radius_cut' or 'count', not {method!r}")
+        if not callable(method) and method not in _OPTIONS:
+            raise MismatchError(
+                f"method must be 'hard_cut', 'soft_cut', 'radius_cut', 'count' or a function, not {method!r}"
+            )
         if (refgroup is None) != (method == "count"):
             raise MismatchError(f"method {method!r} needs {'no' if method == 'count' else 'a'} refgroup")
-        unknown = set(kwargs or ()) - set(_SOFT if method == "soft_cut" else ())
+        if not isinstance(pbc, bool | np.bool_):
+            raise MismatchError(f"pbc must be True or False, not {pbc!r}")
+        self.fraction_kwargs: dict[str, Any] = dict(kwargs or {})
+        unknown = set() if callable(method) else set(self.fraction_kwargs) - set(_OPTIONS[method])
         if unknown:
             raise MismatchError(f"method {method!r} has no parameter {', '.join(sorted(unknown))}")
-        first, second = (_group_of(u, group) for group in select)
-        super().__init__(first, second, "the second group", trajectory)
+        first, second = (self._get_atomgroup(u, group) for group in select)
+        super().__init__(first, second, "the second group", trajectory, verbose=verbose)
+        self.u, self.select, self.pbc = u, select, bool(pbc)
         self._method = method
-        self._is_unique = pairs == "unique"
+        self._is_periodic = (True if require_cell else None) if pbc else False
+        self._is_unique = pairs == "unique" or (pairs is None and method == "count")
+        if pairs is None and method != "count" and can_repeat(self._from, self._to):
+            warn_of_repetitions()
         self._matching = Matching(tol_mass, match_atoms)
         self._radius = check_length("radius", radius, empty=0.0, doubtful=2.0)
-        self._pbc = pbc
-        self._soft = {**_SOFT, **(kwargs or {})}
         self._frame = refgroup if isinstance(refgroup, int) else None
-        self._contacts = [] if isinstance(refgroup, int) else [self._contacts_of(groups) for groups in _each(refgroup)]
+        self._references: list[Reference] = []
+        if not isinstance(refgroup, int):
+            self._references = [self._reference_of(groups) for groups in _each(refgroup)]
+
+    @property
+    def grA(self) -> "AtomGroup":  # noqa: N802 (MDAnalysis's name)
+        """The first group."""
+        return self._first
+
+    @property
+    def grB(self) -> "AtomGroup":  # noqa: N802 (MDAnalysis's name)
+        """The second group."""
+        return self._second
+
+    @property
+    def fraction_contacts(self) -> Callable[..., Any]:
+        """The function of distances and reference distances that gives Q; it also takes `fraction_kwargs`."""
+        if callable(self._method):
+            return self._method
+        if self._method == "count":
+            raise AttributeError("method 'count' computes no fraction of contacts")
+        cut = functools.partial(radius_cut_q, radius=self._radius)
+        functions: dict[str, Callable[..., Any]] = {"hard_cut": hard_cut_q, "soft_cut": soft_cut_q}
+        return functions.get(self._method, cut)
+
+    @property
+    def initial_contacts(self) -> list[NDArray[np.bool_]]:
+        """Contacts of each reference, shape (n_first, n_second)."""
+        found = []
+        for reference in self._references:
+            is_contact = np.zeros((len(self._from), len(self._to)), bool)
+            is_contact[reference.places[:, 0], reference.places[:, 1]] = True
+            found.append(is_contact)
+        return found
+
+    @property
+    def r0(self) -> list[NDArray[np.float64]]:
+        """Distances of all pairs in each reference, shape (n_first, n_second), float64, Å."""
+        return [distances_between(one.first, one.second, one.cell) for one in self._references]
 
     @property
     def quantity(self) -> str:
@@ -157,32 +249,46 @@ class Contacts(TwoGroupAnalysis):
     @property
     def n_initial_contacts(self) -> int:
         """Number of contacts of the first reference."""
-        return len(self._contacts[0][0]) if self._contacts else 0
+        return len(self._references[0].places) if self._references else 0
 
     @property
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries(
             "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
-            whole=self._pbc is False,
+            whole=not self.pbc,
         )
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that finds the contacts of each frame."""
         n_atoms = len(self.atoms)
         if self._method == "count":
-            return contact_count(n_atoms, self._from, self._to, self._radius, self._pbc, self._is_unique)
+            return contact_count(n_atoms, self._from, self._to, self._radius, self._is_periodic, self._is_unique)
         if self._frame is not None:
-            self._contacts = [self._contacts_at(self._frame, source)]
-        measures: dict[str, tuple[float, ...]] = {
-            "hard_cut": (),
-            "radius_cut": (self._radius,),
-            "soft_cut": (self._soft["beta"], self._soft["lambda_constant"]),
-        }
-        return native_contacts(n_atoms, self._contacts, measures[self._method], self._pbc)
+            self._references = [self._reference_at(self._frame, source)]
+        for reference in self._references:
+            if not len(reference.places):
+                raise MismatchError(f"the reference has no contacts up to {self._radius:g} Å")
+        if callable(self._method):
+            references = [(reference.places, reference.distances) for reference in self._references]
+            groups = (self._from, self._to)
+            own = FractionFold(self._method, self.fraction_kwargs, groups, references, self._is_periodic)
+            own.check()
+            return fold(own, n_atoms, np.arange(n_atoms, dtype=np.uint32))
+        values = {**_OPTIONS[self._method], "radius": self._radius, **self.fraction_kwargs}
+        measure = tuple(float(values[name]) for name in _OPTIONS[self._method])
+        contacts = [
+            (np.stack([self._from[places[:, 0]], self._to[places[:, 1]]], axis=1), distances)
+            for places, distances in ((one.places, one.distances) for one in self._references)
+        ]
+        return native_contacts(n_atoms, contacts, measure, self._is_periodic)
 
     def conclude(self, tally: Tally) -> None:
         """Store frame numbers and values, and warn of distances beyond the range of unique images."""
+        if callable(self._method):
+            values = np.concatenate(value_or_raise(tally.own))
+            self.results.timeseries = np.column_stack([tally.rows[:, 0], values])
+            return
         self.results.timeseries = np.delete(tally.rows, 1, axis=1)
         if self._method == "count":
             what = "contacts were counted up to {}: there may be more of them than pairs of atoms"
@@ -196,8 +302,8 @@ class Contacts(TwoGroupAnalysis):
         label = "Contacts" if self._method == "count" else "Native contacts Q"
         return time_series(self.times, values, label, title, ax, frames=frames.astype(np.int64))
 
-    def _contacts_of(self, groups: "Groups") -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        """Return the contacts of a reference: indices into the atoms read, shape (n, 2), and distances, Å."""
+    def _reference_of(self, groups: "Groups") -> Reference:
+        """Return a reference of groups at the current frame of their Universe."""
         sizes = [len(Selection.of(group, "refgroup").places) for group in groups]
         if sizes != [len(self._from), len(self._to)]:
             raise MismatchError(f"refgroup has {sizes} atoms, the groups have {[len(self._from), len(self._to)]}")
@@ -208,8 +314,8 @@ class Contacts(TwoGroupAnalysis):
         first, second = (np.asarray(group.positions, np.float64) for group in groups)
         return self._near(first, second, cell, [group.ix for group in groups])
 
-    def _contacts_at(self, frame: int, source: Source) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        """Return the contacts of a frame of the trajectory; see `_contacts_of`."""
+    def _reference_at(self, frame: int, source: Source) -> Reference:
+        """Return the reference that is a frame of the trajectory."""
         will_come = source.is_growing and frame >= 0
         listed = None if will_come else select_frames(source, frames=[frame])
         read = source.read(listed or FrameSet.range(frame, 1, 1), self.atoms)
@@ -223,8 +329,8 @@ class Contacts(TwoGroupAnalysis):
         second: NDArray[np.float64],
         cell: NDArray[np.float32] | None,
         atoms: Sequence[NDArray[np.integer]],
-    ) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        """Return the pairs of atoms in contact, and their distances, Å; see `_contacts_of`.
+    ) -> Reference:
+        """Return a reference with its pairs of atoms in contact.
 
         Parameters
         ----------
@@ -235,46 +341,30 @@ class Contacts(TwoGroupAnalysis):
         atoms : two ndarrays, shape (n_first,) and (n_second,), int
             Atom indices of the groups in the reference.
         """
-        if self._pbc and cell is None:
+        if self._is_periodic and cell is None:
             raise MismatchError("the reference has no periodic cell: there are no shortest images")
-        places, distances = contacts_of(first, second, None if self._pbc is False else cell, self._radius)
-        contacts = np.stack([self._from[places[:, 0]], self._to[places[:, 1]]], axis=1)
-        if self._is_unique and _can_repeat(self._from, self._to):
-            kept = _unique(contacts, np.stack([atoms[0][places[:, 0]], atoms[1][places[:, 1]]], axis=1))
-            contacts, distances = contacts[kept], distances[kept]
-        if not len(contacts):
-            raise MismatchError(f"the reference has no contacts up to {self._radius:g} Å")
-        return contacts, distances
+        used = cell if self.pbc else None
+        places, distances = contacts_of(first, second, used, self._radius)
+        if self._is_unique and can_repeat(self._from, self._to):
+            contacts = np.stack([self._from[places[:, 0]], self._to[places[:, 1]]], axis=1)
+            kept = unique_pairs(contacts, np.stack([atoms[0][places[:, 0]], atoms[1][places[:, 1]]], axis=1))
+            places, distances = places[kept], distances[kept]
+        return Reference(first, second, used, places, distances)
 
-
-def _can_repeat(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> bool:
-    """Return whether a pair of the groups can be an atom with itself, or can occur twice."""
-    n_atoms = sum(len(np.unique(group)) for group in (first, second))
-    return n_atoms < len(first) + len(second) or len(np.union1d(first, second)) < n_atoms
-
-
-def _unique(pairs: NDArray[np.uint32], of_reference: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Return the indices of the distinct pairs of different atoms, ascending; the order within a pair is ignored.
-
-    Two pairs are the same only if they also have the same atoms in the reference, whose groups may share other atoms.
-    """
-    is_turned = (pairs[:, 0] > pairs[:, 1])[:, None]
-    sides = [np.where(is_turned, each[:, ::-1], each) for each in (pairs, of_reference)]
-    _, kept = np.unique(np.concatenate(sides, axis=1), axis=0, return_index=True)
-    kept = np.sort(kept)
-    different: NDArray[np.intp] = kept[pairs[kept, 0] != pairs[kept, 1]]
-    return different
-
-
-def _group_of(universe: "Universe", group: "str | AtomGroup") -> "AtomGroup":
-    if not isinstance(group, str):
-        return group
-    from MDAnalysis.exceptions import SelectionError as Misunderstood
-
-    try:
-        return universe.select_atoms(group)
-    except Misunderstood as error:
-        raise SelectionError(f"{group!r}: {error}") from error
+    @staticmethod
+    def _get_atomgroup(u: "Universe", sel: "str | AtomGroup") -> "AtomGroup":
+        """Return a group that is given as a selection string or as an AtomGroup."""
+        if isinstance(sel, str):
+            return selected(u, sel)
+        # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
+        kinds = {kind.__name__ for kind in type(sel).__mro__}
+        if "UpdatingAtomGroup" in kinds:
+            message = "must be either string or a static AtomGroup, not an UpdatingAtomGroup, whose atoms change"
+            raise UpdatingGroupError(f"a group of select {message}: select them without updating=True")
+        if "AtomGroup" not in kinds:
+            message = f"must be either string or a static AtomGroup, not {type(sel).__name__}"
+            raise GroupTypeError(f"a group of select {message}")
+        return sel
 
 
 def _each(refgroup: "Groups | Sequence[Groups] | None") -> "Sequence[Groups]":

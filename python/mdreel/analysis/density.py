@@ -1,21 +1,27 @@
 """Density of atoms on a grid."""
 
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel._core import Computation, FrameSet, Source, density
+from mdreel._core import Computation, Source, density
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.current_frame import current_frame, read_one_frame
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.errors import MismatchError
+from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Atoms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from MDAnalysis import AtomGroup
+
+_PADDING = 2.0
 
 
 class DensityAnalysis(Analysis):
@@ -23,39 +29,51 @@ class DensityAnalysis(Analysis):
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup
-        The atoms; each counts once.
+    atomgroup : MDAnalysis.AtomGroup or Universe
+        The atoms, each once.
     delta : float
         Width of a bin, Å.
+    metadata : mapping, optional
+        Entries of ``results.density.metadata``.
     padding : float
-        Margin of the grid around the atoms in the first frame of the trajectory, Å.
+        Margin of the grid around the atoms, Å. The grid is laid around them in the frame at which the Universe was when
+        the analysis was created; with `trajectory`, in the first frame of it.
     gridcenter : array_like, shape (3,), float64, optional
         Centre of the grid, Å. Together with `xdim`, `ydim` and `zdim`, this replaces the grid around the atoms.
     xdim, ydim, zdim : float, optional
         Length of the grid along each axis, Å.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
     results.counts : ndarray, shape (n_x, n_y, n_z), int64
         Number of atoms in each bin, summed over all frames. Atoms outside the grid are not counted.
     results.density : MDAnalysis.analysis.density.Density
-        Mean number density in each bin, Å^-3; it has ``.grid``, ``.edges`` and ``.export("density.dx")``.
+        Mean number density in each bin, Å^-3; it has ``.grid``, ``.edges``, ``.convert_density("nm^{-3}")`` and
+        ``.export("density.dx")``.
 
     Raises
     ------
     SelectionError
-        If there are no atoms.
+        If there are no atoms, or an atom is in the group more than once.
     MismatchError
         If widths, lengths or the centre are not valid, or the grid is too fine.
 
+    Warns
+    -----
+    UserWarning
+        If `padding` is given together with a grid of one's own, on which it has no effect. After a run, if atoms were
+        outside of such a grid.
+
     Notes
     -----
-    Grid and counts equal those of `MDAnalysis.analysis.density.DensityAnalysis` for a Universe at its first frame. A
-    bin includes its lower edge; the last bin also includes its upper edge. To keep a molecule in place, centre it
-    (``run(transformations=...)``), or use a superposed trajectory. Memory does not grow with the number of frames: it
-    takes 8 bytes for each bin, and the same for each worker.
+    Grid and counts equal those of `MDAnalysis.analysis.density.DensityAnalysis`. A bin includes its lower edge; the
+    last bin also includes its upper edge. To keep a molecule in place, centre it (``run(transformations=...)``), or use
+    a superposed trajectory. Memory does not grow with the number of frames: it takes 8 bytes for each bin, and the same
+    for each worker.
 
     Examples
     --------
@@ -66,33 +84,36 @@ class DensityAnalysis(Analysis):
     True
     """
 
+    _moved_to_results: ClassVar = {"density": "density"}
+
     def __init__(
         self,
-        atomgroup: "AtomGroup",
+        atomgroup: Atoms,
         delta: float = 1.0,
-        padding: float = 2.0,
+        metadata: Mapping[str, Any] | None = None,
+        padding: float = _PADDING,
         gridcenter: ArrayLike | None = None,
         xdim: float | None = None,
         ydim: float | None = None,
         zdim: float | None = None,
         *,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        super().__init__(atomgroup, trajectory)
+        super().__init__(atomgroup, trajectory, verbose=verbose)
+        if self._selection.has_repetitions:
+            raise SelectionError("atomgroup has an atom more than once, which would count several times: use .unique")
         if not (np.isfinite(delta) and delta > 0):
             raise MismatchError(f"delta must be more than 0 Å, not {delta}")
         if not (np.isfinite(padding) and padding >= 0):
             raise MismatchError(f"padding must be 0 Å or more, not {padding}")
-        given = [gridcenter, xdim, ydim, zdim]
-        if any(one is not None for one in given) and any(one is None for one in given):
-            raise MismatchError("a user-defined grid needs all of gridcenter, xdim, ydim and zdim")
         self._delta, self._padding = delta, padding
-        self._extent: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-        if gridcenter is not None:
-            center, lengths = np.asarray(gridcenter, np.float64), np.array([xdim, ydim, zdim], np.float64)
-            if center.shape != (3,) or not (np.isfinite(center).all() and (lengths > 0).all()):
-                raise MismatchError("gridcenter must have three coordinates, and the grid must be longer than 0 Å")
-            self._extent = (center - lengths / 2, center + lengths / 2)
+        self._metadata = None if metadata is None else dict(metadata)
+        self._frame = current_frame(self._atomgroup)
+        self._extent = _extent_of(gridcenter, (xdim, ydim, zdim))
+        if self._extent is not None and padding not in (0.0, _PADDING):
+            message = f"padding={padding:g} has no effect on a grid that is given by gridcenter, xdim, ydim and zdim"
+            warnings.warn(message, UserWarning, stacklevel=caller_level())
 
     @property
     def delta(self) -> float:
@@ -105,14 +126,15 @@ class DensityAnalysis(Analysis):
         return Boundaries("atoms are counted where they lie, each on its own")
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that counts atoms, after laying the grid around the atoms of the first frame."""
+        """Return the computation that counts atoms, after laying the grid around the atoms of one frame."""
         if self._extent is not None:
             low, high = self._extent
         else:
             # MDAnalysis also computes the limits in float32, so the edges are the same.
-            first = source.read(FrameSet.range(0, 1, 1), self.atoms).positions[0]
-            low = (first.min(axis=0) - np.float32(self._padding)).astype(np.float64)
-            high = (first.max(axis=0) + np.float32(self._padding)).astype(np.float64)
+            frame = self._frame if self._trajectory is None else 0
+            positions = read_one_frame(source, frame, self.atoms).positions[0]
+            low = (positions.min(axis=0) - np.float32(self._padding)).astype(np.float64)
+            high = (positions.max(axis=0) + np.float32(self._padding)).astype(np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
             raise MismatchError(f"a grid from {low.tolist()} to {high.tolist()} Å has no volume: give a larger padding")
         n_bins = np.ceil((high - low) / self._delta).astype(int)
@@ -128,9 +150,15 @@ class DensityAnalysis(Analysis):
         counts = tally.counts.reshape([len(axis) - 1 for axis in edges])
         self.results.counts = counts.astype(np.int64)
         units, parameters = {"length": "Angstrom"}, {"isDensity": False}
-        found = Density(grid=counts / tally.n_frames, edges=edges, units=units, parameters=parameters)
+        grid = counts / tally.n_frames
+        found = Density(grid=grid, edges=edges, metadata=self._metadata, units=units, parameters=parameters)
         found.make_density()
         self.results.density = found
+        n_seen = len(self.atoms) * tally.n_frames
+        n_outside = n_seen - int(counts.sum())
+        if self._extent is not None and n_outside:
+            message = f"{n_outside:,} of {n_seen:,} positions of atoms do not fit the grid and are not counted"
+            warnings.warn(f"{message}: define a larger grid if you want them", UserWarning, stacklevel=caller_level())
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the density averaged along the z axis."""
@@ -138,3 +166,36 @@ class DensityAnalysis(Analysis):
 
         found = self.results.density
         return grid_map(found.grid.mean(axis=2), found.edges[0], found.edges[1], "Mean density (Å⁻³)", title, ax)
+
+
+def _extent_of(
+    center: ArrayLike | None, lengths: tuple[Any, Any, Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the limits of a grid of the user, or None if there is none.
+
+    Raises
+    ------
+    MismatchError
+        If something is missing or not valid.
+    """
+    given = [center, *lengths]
+    if all(one is None for one in given):
+        return None
+    if any(one is None for one in given):
+        missing = "a grid of your own needs all of gridcenter, xdim, ydim and zdim"
+        raise MismatchError(f"Gridcenter or grid dimensions are not provided: {missing}")
+    try:
+        middle = np.asarray(center, np.float64)
+    except (TypeError, ValueError):
+        middle = np.empty(0)
+    if middle.shape != (3,):
+        raise MismatchError(f"Gridcenter must be a 3D coordinate, in Å, not {center!r}")
+    try:
+        sides = np.array(lengths, np.float64)
+    except (TypeError, ValueError):
+        raise MismatchError(f"xdim, ydim, and zdim must be numbers, not {lengths!r}") from None
+    if np.isnan(middle).any() or np.isnan(sides).any():
+        raise MismatchError("Gridcenter or grid dimensions have NaN element: give numbers in Å")
+    if not (np.isfinite(middle).all() and np.isfinite(sides).all() and (sides > 0).all()):
+        raise MismatchError(f"the grid must be finite and longer than 0 Å, not {sides.tolist()}")
+    return middle - sides / 2, middle + sides / 2

@@ -1,19 +1,23 @@
 """Density profiles of mass and charge along the axes."""
 
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, FrameSet, Source, linear_density
+from mdreel._core import Computation, Source, linear_density
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.choices import Grouping
+from mdreel.analysis.current_frame import current_frame, read_one_frame
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.stack_level import caller_level
 from mdreel.results.results import Results
 from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Atoms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,13 +29,35 @@ _PER_AVOGADRO = 1 / 0.602214076
 """Factor from u/Å^3 to g/cm^3 and from 1/Å^3 to mol/cm^3, from the Avogadro constant of the SI."""
 
 
+class GroupingError(MismatchError, AttributeError):
+    """The grouping of a `LinearDensity` is unknown; MDAnalysis raises an AttributeError."""
+
+
+class AxisResults(Results):
+    """The density profiles along one axis, also by the names that MDAnalysis has deprecated."""
+
+    _deprecated: ClassVar = {
+        "pos": "mass_density",
+        "pos_std": "mass_density_stddev",
+        "char": "charge_density",
+        "char_std": "charge_density_stddev",
+    }
+
+    def __missing__(self, name: str) -> Any:
+        if name not in self._deprecated:
+            raise KeyError(name)
+        message = f"the result {name!r} is deprecated: use {self._deprecated[name]!r}"
+        warnings.warn(message, DeprecationWarning, stacklevel=caller_level())
+        return self[self._deprecated[name]]
+
+
 class LinearDensity(Analysis):
     """Density profiles of mass and charge along x, y and z, and their standard deviations over frames.
 
     Parameters
     ----------
-    select : MDAnalysis.AtomGroup
-        The atoms; each counts once.
+    select : MDAnalysis.AtomGroup or Universe
+        The atoms, each once.
     grouping : {"atoms", "residues", "segments", "fragments"}
         Whether mass and charge are placed at each atom, or at the centre of mass of the selected atoms of each residue,
         segment or fragment.
@@ -39,6 +65,8 @@ class LinearDensity(Analysis):
         Approximate width of a bin, Å.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
@@ -52,20 +80,33 @@ class LinearDensity(Analysis):
         Volume of a bin, Å^3.
     results.x.dim : int
         Number of the axis: 0 here, 1 in ``results.y`` and 2 in ``results.z``.
+    masses, charges : ndarray, shape (n_compounds,), float64
+        Masses (amu) and charges (e) of the atoms, or of the residues, segments or fragments.
+    grouping, binsize
+        As given.
+    nbins : int
+        Number of bins, after a run.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, the topology has no masses, or it lacks the bonds that define fragments.
+        If there are no atoms, an atom is in the group more than once, the topology has no masses, or it lacks the bonds
+        that define fragments.
     MismatchError
-        If `grouping` is unknown, the first frame of the trajectory has no cell, or bins are wider than the cell.
+        If `grouping` is unknown, which is also an AttributeError. If the frame of the bins or a frame of the run has no
+        cell, or bins are wider than the cell.
+
+    Warns
+    -----
+    UserWarning
+        If the cell is triclinic, where the results differ from those of MDAnalysis.
 
     Notes
     -----
     Results agree with `MDAnalysis.analysis.lineardensity.LinearDensity`, in float64. Each frame needs a periodic cell,
-    into which atoms or centres of mass are wrapped. Bins and volumes are those of the first frame of the trajectory. If
-    the cell grows, atoms beyond the last edge are not counted. Broken compounds must be made whole first
-    (``run(transformations=[unwrap(...)])``).
+    into which atoms or centres of mass are wrapped. Bins and volumes are those of the frame at which the Universe was
+    when the analysis was created; with `trajectory`, of the first frame of it. If the cell grows, atoms beyond the last
+    edge are not counted. Broken compounds must be made whole first (``run(transformations=[unwrap(...)])``).
 
     In a triclinic cell, atoms are wrapped into the rectangular box of the cell's diagonal, whose images also fill
     space. No atom is left out, and volumes are correct. MDAnalysis instead uses the product of the cell lengths as the
@@ -86,19 +127,23 @@ class LinearDensity(Analysis):
 
     def __init__(
         self,
-        select: "AtomGroup",
+        select: Atoms,
         grouping: Grouping = "atoms",
         binsize: float = 0.25,
         *,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        super().__init__(select, trajectory)
+        super().__init__(select, trajectory, verbose=verbose)
+        if self._selection.has_repetitions:
+            raise SelectionError("select has an atom more than once, which would count several times: use .unique")
         if grouping != "atoms" and grouping not in _NUMBERS:
-            raise MismatchError(f"grouping must be 'atoms', {', '.join(map(repr, _NUMBERS))}, not {grouping!r}")
+            raise GroupingError(f"grouping must be 'atoms', {', '.join(map(repr, _NUMBERS))}, not {grouping!r}")
         if not (np.isfinite(binsize) and binsize > 0):
             raise MismatchError(f"binsize must be more than 0 Å, not {binsize}")
-        self._binsize = binsize
-        each = select.universe.atoms[self.atoms]
+        self.grouping, self.binsize = grouping, binsize
+        self._frame = current_frame(self._atomgroup)
+        each = self._atomgroup.universe.atoms[self.atoms]
         masses = weights_of(each, "mass")
         assert masses is not None, "there are masses, or an error"
         self._masses = masses
@@ -106,6 +151,30 @@ class LinearDensity(Analysis):
         self._has_charges = charges is not None
         self._charges = np.zeros(len(each)) if charges is None else np.asarray(charges, np.float64)
         self._labels = None if grouping == "atoms" else _labels(each, grouping)
+
+    @property
+    def masses(self) -> NDArray[np.float64]:
+        """Masses of the atoms or compounds, shape (n_compounds,), float64, amu."""
+        return self._of_compounds(self._masses)
+
+    @property
+    def charges(self) -> NDArray[np.float64]:
+        """Charges of the atoms or compounds, shape (n_compounds,), float64, e."""
+        if not self._has_charges:
+            raise AttributeError("the topology has no charges")
+        return self._of_compounds(self._charges)
+
+    @property
+    def nbins(self) -> int:
+        """Number of bins of the last run."""
+        self._done()
+        return len(self.results.x.hist_bin_edges) - 1
+
+    def _of_compounds(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values of atoms in the order of the group, or their sums over compounds."""
+        if self._labels is None:
+            return values[self._selection.places]
+        return np.bincount(self._labels, weights=values).astype(np.float64)
 
     @property
     def boundaries(self) -> Boundaries:
@@ -116,11 +185,11 @@ class LinearDensity(Analysis):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that sums the densities, after laying the bins in the first cell."""
+        """Return the computation that sums the densities, after laying the bins in the cell of one frame."""
         lengths = self._lengths(source)
-        n_bins = (lengths // np.float32(self._binsize)).astype(int)
+        n_bins = (lengths // np.float32(self.binsize)).astype(int)
         if n_bins.min() < 1:
-            raise MismatchError(f"bins of {self._binsize:g} Å do not fit into a cell of {lengths.tolist()} Å")
+            raise MismatchError(f"bins of {self.binsize:g} Å do not fit into a cell of {lengths.tolist()} Å")
         edges = np.linspace(0.0, float(lengths.max()), n_bins.max() + 1)
         per_slice = _PER_AVOGADRO * n_bins / np.prod(lengths, dtype=np.float64)
         return linear_density(self._masses, self._charges, self._labels, edges, per_slice.tolist())
@@ -130,7 +199,7 @@ class LinearDensity(Analysis):
         *_, edges, per_slice = tally.arguments
         means = (tally.sums / tally.n_frames).reshape(3, len(edges) - 1, 2, 2)
         for dim, axis in enumerate("xyz"):
-            found = Results(dim=dim, slice_volume=_PER_AVOGADRO / per_slice[dim], hist_bin_edges=edges)
+            found = AxisResults(dim=dim, slice_volume=_PER_AVOGADRO / per_slice[dim], hist_bin_edges=edges)
             for name, (mean, square) in zip(("mass", "charge"), means[dim].transpose(1, 2, 0), strict=True):
                 if name == "mass" or self._has_charges:
                     found[f"{name}_density"] = mean
@@ -149,13 +218,21 @@ class LinearDensity(Analysis):
         return curve(middles[:n_bins], mean, "z (Å)", "Mass density (g/cm³)", title, ax, spread=deviation)
 
     def _lengths(self, source: Source) -> NDArray[np.float32]:
-        """Return the lengths of the rectangular box of the first cell's diagonal, Å."""
+        """Return the lengths of the rectangular box of the diagonal of the cell, Å."""
         from MDAnalysis.lib.mdamath import triclinic_vectors
 
-        first = source.read(FrameSet.range(0, 1, 1), self.atoms[:1])
-        lengths = np.diagonal(triclinic_vectors(first.dimensions[0])) if first.has_cell[0] else np.zeros(3)
+        frame = self._frame if self._trajectory is None else 0
+        read = read_one_frame(source, frame, self.atoms[:1])
+        dimensions = read.dimensions[0]
+        lengths = np.diagonal(triclinic_vectors(dimensions)) if read.has_cell[0] else np.zeros(3)
         if not (lengths > 0).all():
-            raise MismatchError("no periodic cell, which the analysis needs for its bins", frame=0)
+            raise MismatchError("no periodic cell, which the analysis needs for its bins", frame=frame)
+        if (dimensions[3:] != 90).any():
+            message = (
+                "the cell is triclinic: the volume of a bin is that of the cell by the number of bins, and every atom "
+                "counts, unlike in MDAnalysis, which multiplies the lengths and leaves atoms out"
+            )
+            warnings.warn(message, UserWarning, stacklevel=caller_level())
         return lengths.astype(np.float32)
 
 

@@ -1,5 +1,6 @@
 """Radial distribution functions."""
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,14 +10,22 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, Source, radial_distribution, site_distribution
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
-from mdreel.analysis.choices import Norm, SharedGroup
+from mdreel.analysis.choices import SharedGroup
+from mdreel.analysis.pair_distribution import (
+    LABELS,
+    begin,
+    checked_backend,
+    divisor_of,
+    edges_of,
+    norm_of,
+    warn_of_images,
+)
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
-from mdreel.foundation.unit_check import check_length
+from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection
+from mdreel.trajectory.selection import Atoms, Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 _OF_ATOMS = {"residue": "resindices", "segment": "segindices", "chain": "chainIDs"}
+_MOVED = {name: name for name in ("rdf", "count", "bins", "edges")}
 
 
 class InterRDF(TwoGroupAnalysis):
@@ -31,24 +41,29 @@ class InterRDF(TwoGroupAnalysis):
 
     Parameters
     ----------
-    g1, g2 : MDAnalysis.AtomGroup
+    g1, g2 : MDAnalysis.AtomGroup or Universe
         The groups, which may be the same. If the groups share atoms, each pair of shared atoms counts twice, and each
         shared atom counts with itself at distance 0, unless `exclusion_block` or `exclude_same` excludes this.
     nbins : int
         Number of bins.
     range : tuple of float
         Lowest and highest distance, Å.
-    norm : {"rdf", "density", "none"}
-        Normalisation. With ``"rdf"``, counts are divided by the number of frames, the shell volumes and the pair
-        density in the cell; with ``"density"``, by the number of frames and the shell volumes; with ``"none"``, only by
-        the number of frames.
+    norm : {"rdf", "density", "none"} or None
+        Normalisation, in upper or lower case. With ``"rdf"``, counts are divided by the number of frames, the shell
+        volumes and the pair density in the cell; with ``"density"``, by the number of frames and the shell volumes;
+        with ``"none"`` or None, only by the number of frames.
     exclusion_block : tuple of int, optional
         Number of atoms of a molecule in each group. Pairs within a molecule do not count. Use ``(1, 1)`` to exclude
         pairs of an atom with itself.
     exclude_same : {"residue", "segment", "chain"}, optional
         Exclude pairs within the same residue, segment or chain.
+    backend : {"serial", "OpenMP", "distopia"}
+        Accepted as in MDAnalysis, without effect: the core computes all distances. The executor is an argument of
+        `run`.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
@@ -62,14 +77,20 @@ class InterRDF(TwoGroupAnalysis):
         g(r); with ``norm="density"`` in Å^-3.
     results.volume_cum : float
         With ``norm="rdf"``: cell volume, summed over all frames, Å^3.
+    g1, g2 : MDAnalysis.AtomGroup
+        The groups.
+    norm : str
+        Normalisation, in lower case.
+    exclusion_block, exclude_same, backend
+        As given.
 
     Raises
     ------
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the groups are in different Universes, or bins or exclusions are not valid. In `run`, if the cell of a frame
-        has no volume, or with ``norm="rdf"``, if a frame has no periodic cell.
+        If the groups are in different Universes, or bins, exclusions, `norm` or `backend` are not valid. In `run`, if
+        the cell of a frame has no volume, or with ``norm="rdf"``, if a frame has no periodic cell.
 
     Warns
     -----
@@ -99,30 +120,54 @@ class InterRDF(TwoGroupAnalysis):
     2.7
     """
 
+    _moved_to_results = _MOVED
+
     def __init__(
         self,
-        g1: "AtomGroup",
-        g2: "AtomGroup",
+        g1: Atoms,
+        g2: Atoms,
         nbins: int = 75,
         range: tuple[float, float] = (0.0, 15.0),  # noqa: A002 (MDAnalysis's name)
-        norm: Norm = "rdf",
+        norm: str | None = "rdf",
         exclusion_block: tuple[int, int] | None = None,
         exclude_same: SharedGroup | None = None,
+        backend: str = "serial",
         *,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        super().__init__(g1, g2, "g2", trajectory)
-        _check_norm(norm)
+        super().__init__(g1, g2, "g2", trajectory, verbose=verbose)
+        self.norm = norm_of(norm)
         if exclusion_block is not None and exclude_same is not None:
-            raise MismatchError("give either exclusion_block or exclude_same, not both")
+            raise MismatchError(
+                "The exclude_same argument to InterRDF cannot be used with exclusion_block: give one of them"
+            )
         if exclude_same is not None and exclude_same not in _OF_ATOMS:
-            raise MismatchError(f"exclude_same must be one of {', '.join(_OF_ATOMS)}, not {exclude_same!r}")
+            expected = f"must be one of {', '.join(_OF_ATOMS)}, or None"
+            raise MismatchError(f"The exclude_same argument to InterRDF {expected}, not {exclude_same!r}")
         if exclusion_block is not None and (len(exclusion_block) != 2 or min(exclusion_block) < 1):
             raise MismatchError(f"exclusion_block must be two numbers of atoms, not {exclusion_block!r}")
-        self._edges = _edges_of(nbins, range)
-        self._norm = norm
-        self._block = exclusion_block
+        self._edges = edges_of(nbins, range)
+        self.rdf_settings = {"bins": nbins, "range": range}
+        self.backend = checked_backend(backend)
+        self.exclusion_block, self.exclude_same = exclusion_block, exclude_same
         self._labels = self._labels_of(exclude_same)
+
+    @property
+    def g1(self) -> "AtomGroup":
+        """The first group."""
+        return self._first
+
+    @property
+    def g2(self) -> "AtomGroup":
+        """The second group."""
+        return self._second
+
+    @property
+    def volume_cum(self) -> float:
+        """With ``norm="rdf"``: cell volume, summed over all frames of the last run, Å^3."""
+        volume: float = self.results.volume_cum
+        return volume
 
     @property
     def boundaries(self) -> Boundaries:
@@ -131,31 +176,34 @@ class InterRDF(TwoGroupAnalysis):
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts pairs in bins."""
-        needs_cell = self._norm == "rdf"
+        needs_cell = self.norm == "rdf"
         return radial_distribution(len(self.atoms), self._from, self._to, self._edges, self._labels, needs_cell)
 
     def conclude(self, tally: Tally) -> None:
         """Normalise the counts."""
-        _begin(self, self._edges)
+        begin(self, self._edges)
         self.results.count = tally.counts.astype(np.int64)
         n_pairs: float = len(self._from) * len(self._to)
-        if self._block is not None:
-            n_pairs -= self._block[0] * self._block[1] * (len(self._from) / self._block[0])
-        divisor = _divisor(self, self._norm, self._edges, tally, n_pairs)
+        if self.exclusion_block is not None:
+            n_pairs -= self.exclusion_block[0] * self.exclusion_block[1] * (len(self._from) / self.exclusion_block[0])
+        divisor = divisor_of(self, self.norm, self._edges, tally, n_pairs)
         self.results.rdf = self.results.count / divisor
-        _warn(tally, self._edges)
+        warn_of_images(tally, self._edges)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the function, with a line at 1 for ``norm="rdf"``."""
         from mdreel.results.curves import curve
 
-        level = 1.0 if self._norm == "rdf" else None
-        return curve(self.results.bins, self.results.rdf, "Distance (Å)", _LABELS[self._norm], title, ax, level=level)
+        level = 1.0 if self.norm == "rdf" else None
+        return curve(self.results.bins, self.results.rdf, "Distance (Å)", LABELS[self.norm], title, ax, level=level)
 
     def _labels_of(self, same: SharedGroup | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
         """Return a label for each atom of the groups; pairs with equal labels are excluded."""
-        if self._block is not None:
-            first, second = (np.arange(len(self._from)) // self._block[0], np.arange(len(self._to)) // self._block[1])
+        if self.exclusion_block is not None:
+            first, second = (
+                np.arange(len(self._from)) // self.exclusion_block[0],
+                np.arange(len(self._to)) // self.exclusion_block[1],
+            )
         elif same is not None:
             values = [np.asarray(getattr(group, _OF_ATOMS[same])) for group in (self._first, self._second)]
             _, numbers = np.unique(np.concatenate(values), return_inverse=True)
@@ -178,12 +226,18 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         Number of bins.
     range : tuple of float
         Lowest and highest distance, Å.
-    norm : {"rdf", "density", "none"}
-        Normalisation. With ``"rdf"``, counts are divided by the number of frames, the shell volumes and the density of
-        one atom in the cell; with ``"density"``, by the number of frames and the shell volumes; with ``"none"``, only
-        by the number of frames.
+    norm : {"rdf", "density", "none"} or None
+        Normalisation, in upper or lower case. With ``"rdf"``, counts are divided by the number of frames, the shell
+        volumes and the density of one atom in the cell; with ``"density"``, by the number of frames and the shell
+        volumes; with ``"none"`` or None, only by the number of frames.
+    density : bool
+        Deprecated, as in MDAnalysis: True is ``norm="density"``.
+    backend : {"serial", "OpenMP", "distopia"}
+        Accepted as in MDAnalysis, without effect; see `InterRDF`.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
@@ -199,14 +253,18 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         Indices of the atoms.
     results.volume_cum : float
         With ``norm="rdf"``: cell volume, summed over all frames, Å^3.
+    ags : list of lists of MDAnalysis.AtomGroup
+        The pairs of groups.
+    norm : str
+        Normalisation, in lower case.
 
     Raises
     ------
     SelectionError
         If a group has no atoms.
     MismatchError
-        If there are no groups, groups are not in `u`, or bins are not valid. In `run`, if the cell of a frame has no
-        volume, or with ``norm="rdf"``, if a frame has no periodic cell.
+        If there are no groups, groups are not in `u`, or bins, `norm` or `backend` are not valid. In `run`, if the
+        cell of a frame has no volume, or with ``norm="rdf"``, if a frame has no periodic cell.
 
     Warns
     -----
@@ -230,29 +288,46 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     (2, 3, 75)
     """
 
+    _moved_to_results = _MOVED | {"cdf": "cdf"}
+
     def __init__(
         self,
         u: "Universe",
         ags: "Sequence[Sequence[AtomGroup]]",
         nbins: int = 75,
         range: tuple[float, float] = (0.0, 15.0),  # noqa: A002 (MDAnalysis's name)
-        norm: Norm = "rdf",
+        norm: str | None = "rdf",
+        density: bool = False,
+        backend: str = "serial",
         *,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        if not ags or any(len(pair) != 2 for pair in ags):
+        if not len(ags) or any(len(pair) != 2 for pair in ags):
             raise MismatchError("ags must contain at least one pair of groups, and nothing else")
-        _check_norm(norm)
+        self.norm = norm_of(norm)
+        if density:
+            message = "density=True is deprecated: use norm='density'"
+            warnings.warn(message, DeprecationWarning, stacklevel=caller_level())
+            self.norm = "density"
         groups = [group for pair in ags for group in pair]
         for i, group in enumerate(groups):
             name = f"group {i % 2} of pair {i // 2}"
             Selection.of(group, name)
             if group.universe is not u:
                 raise MismatchError(f"{name} is in another Universe than u")
-        super().__init__(u.atoms[np.concatenate([group.ix for group in groups])], trajectory)
-        self._ags = [tuple(pair) for pair in ags]
-        self._edges = _edges_of(nbins, range)
-        self._norm = norm
+        atoms = u.atoms[np.concatenate([group.ix for group in groups])]
+        super().__init__(atoms, trajectory, verbose=verbose)
+        self.ags = [list(pair) for pair in ags]
+        self._edges = edges_of(nbins, range)
+        self.rdf_settings = {"bins": nbins, "range": range}
+        self.backend = checked_backend(backend)
+
+    @property
+    def volume_cum(self) -> float:
+        """With ``norm="rdf"``: cell volume, summed over all frames of the last run, Å^3."""
+        volume: float = self.results.volume_cum
+        return volume
 
     @property
     def boundaries(self) -> Boundaries:
@@ -263,22 +338,22 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         """Return the computation that counts the frames of each pair in bins."""
         pairs = [
             np.stack(np.meshgrid(*(np.searchsorted(self.atoms, group.ix) for group in pair), indexing="ij"), axis=-1)
-            for pair in self._ags
+            for pair in self.ags
         ]
         rows = np.concatenate([pair.reshape(-1, 2) for pair in pairs]).astype(np.uint32)
-        return site_distribution(len(self.atoms), rows, self._edges, self._norm == "rdf")
+        return site_distribution(len(self.atoms), rows, self._edges, self.norm == "rdf")
 
     def conclude(self, tally: Tally) -> None:
         """Normalise the counts of each pair."""
-        _begin(self, self._edges)
-        shapes = [(len(first), len(second), len(self.results.bins)) for first, second in self._ags]
+        begin(self, self._edges)
+        shapes = [(len(first), len(second), len(self.results.bins)) for first, second in self.ags]
         ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
         counts = np.split(tally.counts.astype(np.int64), ends)
         self.results.count = [count.reshape(shape) for count, shape in zip(counts, shapes, strict=True)]
-        divisor = _divisor(self, self._norm, self._edges, tally, 1)
+        divisor = divisor_of(self, self.norm, self._edges, tally, 1)
         self.results.rdf = [count / divisor for count in self.results.count]
-        self.results.indices = [[first.ix, second.ix] for first, second in self._ags]
-        _warn(tally, self._edges)
+        self.results.indices = [[first.ix, second.ix] for first, second in self.ags]
+        warn_of_images(tally, self._edges)
 
     def get_cdf(self) -> list[NDArray[np.float64]]:
         """Return the cumulative distribution of each pair, and store it in the results."""
@@ -292,43 +367,4 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         from mdreel.results.curves import curve
 
         mean = np.concatenate([rdf.reshape(-1, len(self.results.bins)) for rdf in self.results.rdf]).mean(axis=0)
-        return curve(self.results.bins, mean, "Distance (Å)", _LABELS[self._norm], title, ax)
-
-
-_LABELS = {"rdf": "g(r)", "density": "Density (Å⁻³)", "none": "Pairs in a frame"}
-
-
-def _check_norm(norm: str) -> None:
-    if norm not in _LABELS:
-        raise MismatchError(f"norm must be one of {', '.join(_LABELS)}, not {norm!r}")
-
-
-def _edges_of(nbins: int, limits: tuple[float, float]) -> NDArray[np.float64]:
-    low, high = limits
-    if nbins < 1 or not (np.isfinite([low, high]).all() and low < high):
-        raise MismatchError(f"expected at least one bin and an ascending range, got {nbins} bins, {low} to {high}")
-    check_length("the upper end of range", high, empty=0.0, doubtful=2.0)
-    return np.histogram_bin_edges([], nbins, (low, high)).astype(np.float64)
-
-
-def _begin(analysis: Analysis, edges: NDArray[np.float64]) -> None:
-    analysis.results.edges = edges
-    analysis.results.bins = 0.5 * (edges[:-1] + edges[1:])
-
-
-def _warn(tally: Tally, edges: NDArray[np.float64]) -> None:
-    what = "the range of the radial distribution function reaches {}, but counts and g(r) at long distances are too low"
-    warn_of_range(tally, edges[-1], what, f"Use range=({edges[0]:g}, {{0}}), or --to {{0}} on the command line")
-
-
-def _divisor(
-    analysis: Analysis, norm: Norm, edges: NDArray[np.float64], tally: Tally, n_pairs: float
-) -> float | NDArray[np.float64]:
-    """Return the divisor that normalises the counts of all frames, shape (nbins,)."""
-    if norm == "none":
-        return float(tally.n_frames)
-    shells: NDArray[np.float64] = 4 / 3 * np.pi * np.diff(edges**3) * tally.n_frames
-    if norm == "density":
-        return shells
-    analysis.results.volume_cum = float(tally.sums[0])
-    return shells * (n_pairs / (float(tally.sums[0]) / tally.n_frames))
+        return curve(self.results.bins, mean, "Distance (Å)", LABELS[self.norm], title, ax)

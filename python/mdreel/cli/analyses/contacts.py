@@ -60,7 +60,17 @@ def contacts(
         others = atoms if other is None else select_atoms(atoms.universe, other, request.topology)
         reference = 0 if method != "count" else None
         groups = (atoms, others)
-        return Contacts(atoms.universe, groups, reference, method, radius, pbc, pairs=pairs, trajectory=source)
+        return Contacts(
+            atoms.universe,
+            groups,
+            reference,
+            method,
+            radius,
+            pbc is not False,
+            pairs=pairs,
+            require_cell=pbc is True,
+            trajectory=source,
+        )
 
     facts = {
         "other": request.selection if other is None else other,

@@ -52,7 +52,7 @@ def density(
     def prepare(atoms: "AtomGroup", source: "Source") -> "DensityAnalysis":
         from mdreel.analysis.density import DensityAnalysis
 
-        return DensityAnalysis(atoms, delta, padding, trajectory=source)
+        return DensityAnalysis(atoms, delta, padding=padding, trajectory=source)
 
     def tabulate(analysis: "DensityAnalysis") -> Table:
         if grid is not None:

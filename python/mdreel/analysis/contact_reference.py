@@ -1,0 +1,70 @@
+"""Reference structures of contacts, and pairs of atoms that occur in them more than once."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.errors import SelectionError, UnsupportedError
+from mdreel.foundation.stack_level import caller_level
+
+
+class GroupTypeError(SelectionError, TypeError):
+    """A group of `Contacts` is neither a selection string nor an AtomGroup."""
+
+
+class UpdatingGroupError(UnsupportedError, TypeError):
+    """A group of `Contacts` changes from frame to frame."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference of the contacts.
+
+    Attributes
+    ----------
+    first, second : ndarray, shape (n_first, 3) and (n_second, 3), float64
+        Positions of the groups, Å.
+    cell : ndarray, shape (6,), float32, or None
+        Cell whose images count.
+    places : ndarray, shape (n_contacts, 2), uint32
+        Places in the groups of the atoms of each contact.
+    distances : ndarray, shape (n_contacts,), float64
+        Distance of each contact, Å.
+    """
+
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+    cell: NDArray[np.float32] | None
+    places: NDArray[np.uint32]
+    distances: NDArray[np.float64]
+
+
+def can_repeat(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> bool:
+    """Return whether a pair of the groups can be an atom with itself, or can occur twice."""
+    n_atoms = sum(len(np.unique(group)) for group in (first, second))
+    return n_atoms < len(first) + len(second) or len(np.union1d(first, second)) < n_atoms
+
+
+def unique_pairs(pairs: NDArray[np.uint32], of_reference: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Return the indices of the distinct pairs of different atoms, ascending; the order within a pair is ignored.
+
+    Two pairs are the same only if they also have the same atoms in the reference, whose groups may share other atoms.
+    """
+    is_turned = (pairs[:, 0] > pairs[:, 1])[:, None]
+    sides = [np.where(is_turned, each[:, ::-1], each) for each in (pairs, of_reference)]
+    _, kept = np.unique(np.concatenate(sides, axis=1), axis=0, return_index=True)
+    kept = np.sort(kept)
+    different: NDArray[np.intp] = kept[pairs[kept, 0] != pairs[kept, 1]]
+    return different
+
+
+def warn_of_repetitions() -> None:
+    """Warn that pairs of atoms count twice."""
+    text = (
+        "the groups share atoms, or have an atom more than once: as in MDAnalysis, pairs of these atoms count twice, "
+        "and an atom that is in both groups is in contact with itself. Use pairs='unique' to count each pair of "
+        "different atoms once, or pairs='all' to confirm"
+    )
+    warnings.warn(text, UserWarning, stacklevel=caller_level())
