@@ -16,6 +16,9 @@ class MDAnalysisInterface:
     _moved_to_results: ClassVar[Mapping[str, str]] = {}
     """Results that MDAnalysis also offers as attributes of the analysis: names of the results, by attribute."""
 
+    _analysis_algorithm_is_parallelizable: ClassVar[bool] = True
+    """Whether frames may be analysed in any order, under the name that MDAnalysis gives it."""
+
     @classmethod
     def get_supported_backends(cls) -> tuple[str, ...]:
         """Return the names of the backends of `run`: those of MDAnalysis, and the other executors of mdreel."""
