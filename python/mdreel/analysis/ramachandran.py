@@ -83,7 +83,8 @@ class Ramachandran(_TorsionPairs):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, ResidueGroup or Universe
-        A protein, or some of its residues. Residues without phi or psi are left out, with a warning.
+        A protein, or some of its residues. Residues that lack phi or psi, or have an atom of them twice, are left out
+        with a warning.
     c_name, n_name, ca_name : str
         Names of the backbone atoms. Each may list several names, separated by blanks.
     check_protein : bool
@@ -148,9 +149,11 @@ class Ramachandran(_TorsionPairs):
         definitions = backbone_torsions(tuple(c_name.split()), tuple(n_name.split()), tuple(ca_name.split()))
         if len(allowed) == 0:
             raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has all of the torsions phi, psi")
-        found = torsions_of(allowed.atoms, ("phi", "psi"), complete=True, definitions=definitions)
+        found = torsions_of(
+            allowed.atoms, ("phi", "psi"), complete=True, definitions=definitions, unambiguous=True
+        )
         super().__init__(atomgroup, found, trajectory, verbose=verbose)
-        _warn_of_others(residues, self.residues, "at an end of the protein or without phi or psi")
+        _warn_of_others(residues, self.residues, "at an end of the protein or without one phi and psi")
 
     def plot(  # type: ignore[override]  # MDAnalysis returns axes here
         self, ax: "Axes | None" = None, ref: bool = False, **kwargs: Any

@@ -1,5 +1,6 @@
 """Atoms of the torsions phi, psi, omega and chi1 to chi4 of proteins."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -80,7 +81,11 @@ class Torsions:
 
 
 def torsions_of(
-    atomgroup: "AtomGroup", kinds: Sequence[str], complete: bool = False, definitions: Definitions = TORSIONS
+    atomgroup: "AtomGroup",
+    kinds: Sequence[str],
+    complete: bool = False,
+    definitions: Definitions = TORSIONS,
+    unambiguous: bool = False,
 ) -> Torsions:
     """Find the torsions of the residues of a group.
 
@@ -94,6 +99,9 @@ def torsions_of(
         Whether to skip residues that lack some of the torsions.
     definitions : mapping of str to tuple
         The atoms of each torsion; by default those of proteins.
+    unambiguous : bool
+        Whether to leave out torsions with an atom that its residue has more than once, as with alternate locations.
+        Otherwise, the last of these atoms is used.
 
     Returns
     -------
@@ -116,7 +124,7 @@ def torsions_of(
         raise MismatchError(f"unknown torsion {unknown[0]!r}; known: {', '.join(definitions)}")
     if not kinds or len(set(kinds)) < len(kinds):
         raise MismatchError(f"expected different torsions, at least one, got {list(kinds)}")
-    residues = _Residues(atomgroup.universe, definitions)
+    residues = _Residues(atomgroup.universe, definitions, unambiguous)
     atoms: list[list[int]] = []
     of_kinds: list[str] = []
     of_residues: list[Any] = []
@@ -136,8 +144,8 @@ def torsions_of(
 class _Residues:
     """The residues of a Universe, found by number, and their atoms, found by name."""
 
-    def __init__(self, universe: Any, definitions: Definitions) -> None:
-        self._definitions = definitions
+    def __init__(self, universe: Any, definitions: Definitions, unambiguous: bool) -> None:
+        self._definitions, self._unambiguous = definitions, unambiguous
         # The first of several residues with the same number is used.
         self._by_number = {(residue.segment.ix, residue.resid): residue for residue in universe.residues[::-1]}
         self._atoms: dict[int, dict[str, int]] = {}
@@ -158,5 +166,10 @@ class _Residues:
 
     def _atoms_of(self, residue: Any) -> dict[str, int]:
         if residue.ix not in self._atoms:
-            self._atoms[residue.ix] = dict(zip(residue.atoms.names, residue.atoms.ix.tolist(), strict=True))
+            names = residue.atoms.names.tolist()
+            of_names = dict(zip(names, residue.atoms.ix.tolist(), strict=True))
+            if self._unambiguous and len(of_names) < len(names):
+                counts = Counter(names)
+                of_names = {name: atom for name, atom in of_names.items() if counts[name] == 1}
+            self._atoms[residue.ix] = of_names
         return self._atoms[residue.ix]
