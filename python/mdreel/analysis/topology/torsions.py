@@ -146,8 +146,11 @@ class _Residues:
 
     def __init__(self, universe: Any, definitions: Definitions, unambiguous: bool) -> None:
         self._definitions, self._unambiguous = definitions, unambiguous
-        # The first of several residues with the same number is used.
-        self._by_number = {(residue.segment.ix, residue.resid): residue for residue in universe.residues[::-1]}
+        # Of several residues with the same number, which differ in their insertion codes, the last precedes the residue
+        # with the next number, and the first follows the residue with the previous number.
+        residues = list(universe.residues)
+        self._last = {(residue.segment.ix, residue.resid): residue for residue in residues}
+        self._first = {(residue.segment.ix, residue.resid): residue for residue in reversed(residues)}
         self._atoms: dict[int, dict[str, int]] = {}
 
     def find(self, residue: Any, kind: str) -> list[int] | None:
@@ -156,7 +159,8 @@ class _Residues:
             return None
         found = []
         for shift, names in self._definitions[kind]:
-            place = self._by_number.get((residue.segment.ix, residue.resid + shift)) if shift else residue
+            by_number = self._last if shift < 0 else self._first
+            place = by_number.get((residue.segment.ix, residue.resid + shift)) if shift else residue
             present = {} if place is None else self._atoms_of(place)
             atom = next((present[name] for name in names if name in present), None)
             if atom is None:
