@@ -194,7 +194,8 @@ CASES = {
     "Dihedral": Case(lambda s: mdreel.Dihedral(fours(s), trajectory=s.trajectory), unmoved=on_the_circle),
     "Dihedrals": Case(lambda s: mdreel.Dihedrals(s.universe.atoms, features="cos_sin", trajectory=s.trajectory)),
     "Ramachandran": Case(
-        lambda s: mdreel.Ramachandran(s.universe.atoms, trajectory=s.trajectory), unmoved=on_the_circle
+        lambda s: mdreel.Ramachandran(s.universe.select_atoms("resid 2:13"), trajectory=s.trajectory),
+        unmoved=on_the_circle,
     ),
     "DistanceArray": Case(lambda s: mdreel.DistanceArray(s.pick("name CA"), s.pick("name O"), trajectory=s.trajectory)),
     "DistanceArray, statistics": Case(
@@ -217,13 +218,13 @@ CASES = {
         lambda s: mdreel.DistanceMatrix(s.universe, trajectory=s.trajectory), beside=(40, 48), step=8
     ),
     "EinsteinMSD": Case(
-        lambda s: mdreel.EinsteinMSD(s.pick(), fft=False, max_lag=20, trajectory=s.trajectory),
+        lambda s: mdreel.EinsteinMSD(s.pick(), None, fft=False, max_lag=20, trajectory=s.trajectory),
         motion="all",
         tolerance=1e-2,
         beside=(40, 12),
     ),
     "EinsteinMSD, by transforms": Case(
-        lambda s: mdreel.EinsteinMSD(s.pick(), max_lag=20, trajectory=s.trajectory),
+        lambda s: mdreel.EinsteinMSD(s.pick(), None, max_lag=20, trajectory=s.trajectory),
         motion="all",
         tolerance=1e-2,
         beside=(40, 12),

@@ -149,9 +149,7 @@ class Ramachandran(_TorsionPairs):
         definitions = backbone_torsions(tuple(c_name.split()), tuple(n_name.split()), tuple(ca_name.split()))
         if len(allowed) == 0:
             raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has all of the torsions phi, psi")
-        found = torsions_of(
-            allowed.atoms, ("phi", "psi"), complete=True, definitions=definitions, unambiguous=True
-        )
+        found = torsions_of(allowed.atoms, ("phi", "psi"), complete=True, definitions=definitions, unambiguous=True)
         super().__init__(atomgroup, found, trajectory, verbose=verbose)
         _warn_of_others(residues, self.residues, "at an end of the protein or without one phi and psi")
 
@@ -178,7 +176,9 @@ class Ramachandran(_TorsionPairs):
 
         self._done()
         regions = _reference("Rama_ref") if ref else None
-        return torsion_plot(self.results.angles.reshape(-1, 2), ("φ (degrees)", "ψ (degrees)"), -180, regions, ax, kwargs)
+        return torsion_plot(
+            self.results.angles.reshape(-1, 2), ("φ (degrees)", "ψ (degrees)"), -180, regions, ax, kwargs
+        )
 
     def plot_distribution(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
         """Draw the joint distribution of phi and psi over all residues and frames; see `Analysis.plot`."""
@@ -279,7 +279,9 @@ class Janin(_TorsionPairs):
 
         self._done()
         regions = _reference("Janin_ref") if ref else None
-        return torsion_plot(self.results.angles.reshape(-1, 2), ("χ₁ (degrees)", "χ₂ (degrees)"), 0, regions, ax, kwargs)
+        return torsion_plot(
+            self.results.angles.reshape(-1, 2), ("χ₁ (degrees)", "χ₂ (degrees)"), 0, regions, ax, kwargs
+        )
 
 
 def _inner_residues(residues: "ResidueGroup") -> "ResidueGroup":

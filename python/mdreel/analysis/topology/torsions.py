@@ -32,7 +32,6 @@ def backbone_torsions(
     }
 
 
-
 _SIDE_CHAIN = (
     ("N",),
     ("CA",),
