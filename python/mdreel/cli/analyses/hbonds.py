@@ -76,16 +76,21 @@ def hbonds(
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "HydrogenBondAnalysis":
         from mdreel.analysis.hydrogen_bonds import HydrogenBondAnalysis
+        from mdreel.errors import SelectionError
 
-        return HydrogenBondAnalysis(
+        analysis = HydrogenBondAnalysis(
             atoms.universe,
             hydrogens_sel=hydrogens,
             acceptors_sel=acceptors,
             between=(selection, selection if other is None else other),
             d_a_cutoff=distance,
             d_h_a_angle_cutoff=angle,
+            update_selections=False,
             trajectory=source,
         )
+        if not analysis.has_candidates:
+            raise SelectionError("there are no donors with hydrogens, or no acceptors, between the selections")
+        return analysis
 
     facts = {"other": selection if other is None else other, "distance": distance, "angle": angle}
     if lifetime is None:
