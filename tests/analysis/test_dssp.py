@@ -10,6 +10,7 @@ import pytest
 from MDAnalysis.analysis.dssp import DSSP
 from MDAnalysis.transformations import unwrap
 from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
+from MDAnalysisTests.datafiles import DSSP as DSSP_FILES
 
 import mdreel
 from mdreel.errors import MismatchError, SelectionError
@@ -179,6 +180,7 @@ def test_plot_shows_residues_over_time() -> None:
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["helix", "strand", "loop"]
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 def test_placeholder_of_a_cell_is_not_a_cell() -> None:
     universe = MDAnalysis.Universe(f"{DSSP_FILES}/2va0A.pdb.gz")
     expected = mdreel.DSSP(universe).run().results.dssp

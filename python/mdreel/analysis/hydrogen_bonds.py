@@ -329,18 +329,17 @@ class HydrogenBondAnalysis(Analysis):
         bonds: NDArray[np.int64] | None,
     ) -> BondRules:
         """Return the rules by which atoms are found in each frame."""
-        members = [
-            string if changes else np.unique(group.ix)
+        members: list[str | NDArray[np.int64]] = [
+            string if string and changes else np.unique(group.ix)
             for string, changes, group in zip(
                 strings, changing, (donors, self._hydrogens, self._acceptors), strict=True
             )
         ]
-        if bonds is not None:
-            members[0] = None
         every = np.arange(len(self.u.atoms))
         masks = _masks_of(self.between_ags, every, every)
         d_h_cutoff, d_a_cutoff, angle = self._criteria()
-        return BondRules(*members, bonds, masks, (d_h_cutoff, _LEAST_DISTANCE, d_a_cutoff), angle)
+        lengths = (d_h_cutoff, _LEAST_DISTANCE, d_a_cutoff)
+        return BondRules(members[0] if bonds is None else None, members[1], members[2], bonds, masks, lengths, angle)
 
     def _leave_out_lonely_atoms(self) -> None:
         """Leave out donors and acceptors without a possible partner in `between`."""

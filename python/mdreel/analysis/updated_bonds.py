@@ -70,14 +70,16 @@ class BondRules:
         ndarray, shape (n_hbonds, 5), float64
             Indices of donor, hydrogen and acceptor, distance (Å) and angle (degrees), ordered by the atoms.
         """
-        donors, hydrogens, acceptors = (
-            select(each) if isinstance(each, str) else each for each in (self.donors, self.hydrogens, self.acceptors)
-        )
-        if donors is None:
+
+        def indices(members: str | NDArray[np.int64]) -> NDArray[np.int64]:
+            return select(members) if isinstance(members, str) else members
+
+        hydrogens, acceptors = indices(self.hydrogens), indices(self.acceptors)
+        if self.donors is None:
             assert self.bonds is not None, "bonds pair hydrogens with donors"
             pairs = bonded_pairs(hydrogens, self.bonds)
         else:
-            pairs = pairs_within(donors, hydrogens, positions, dimensions, self.lengths[0])
+            pairs = pairs_within(indices(self.donors), hydrogens, positions, dimensions, self.lengths[0])
         if not len(pairs) or not len(acceptors):
             return np.empty((0, 5))
         of_donors = np.asarray(positions[pairs[:, 0]], np.float64)

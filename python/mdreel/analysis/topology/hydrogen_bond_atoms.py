@@ -181,7 +181,8 @@ def pairs_within(
     places = contacts_of(of_donors, of_hydrogens, dimensions, cutoff)[0].astype(np.intp)
     pairs = np.stack([donors[places[:, 0]], hydrogens[places[:, 1]]], axis=1)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    return pairs[np.lexsort(pairs.T[::-1])]
+    ordered: NDArray[np.int64] = pairs[np.lexsort(pairs.T[::-1])]
+    return ordered
 
 
 def _values(atoms: "AtomGroup", attribute: str, name: str) -> NDArray[np.float64]:
