@@ -197,6 +197,10 @@ CASES = {
         lambda s: mdreel.Ramachandran(s.universe.select_atoms("resid 2:13"), trajectory=s.trajectory),
         unmoved=on_the_circle,
     ),
+    "Janin": Case(
+        lambda s: mdreel.Janin(s.universe.select_atoms("resname ARG ILE LEU"), trajectory=s.trajectory),
+        unmoved=on_the_circle,
+    ),
     "DistanceArray": Case(lambda s: mdreel.DistanceArray(s.pick("name CA"), s.pick("name O"), trajectory=s.trajectory)),
     "DistanceArray, statistics": Case(
         lambda s: mdreel.DistanceArray(s.pick("name CA"), s.pick(), cutoff=8.0, trajectory=s.trajectory),

@@ -85,7 +85,6 @@ def hbonds(
             between=(selection, selection if other is None else other),
             d_a_cutoff=distance,
             d_h_a_angle_cutoff=angle,
-            update_selections=False,
             trajectory=source,
         )
         if not analysis.has_candidates:
