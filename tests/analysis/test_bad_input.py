@@ -113,7 +113,7 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
         finite("timeseries"),
     ),
     "DSSP": (lambda one, s: mdreel.DSSP(one, trajectory=s), "N"),
-    "Janin": (lambda one, s: mdreel.Janin(one, trajectory=s), "lacks an atom of chi1 or chi2"),
+    "Janin": (lambda one, s: mdreel.Janin(one, trajectory=s), finite("angles")),
     "DensityAnalysis": (
         lambda one, s: mdreel.DensityAnalysis(one, padding=50, delta=5, trajectory=s),
         finite("counts"),

@@ -140,6 +140,7 @@ class HydrogenBondAnalysis(BondCounts):
         self.u = universe
         self.d_h_cutoff, self.d_a_cutoff, self.d_h_a_angle = d_h_cutoff, d_a_cutoff, d_h_a_angle_cutoff
         self.update_selections = update_selections
+        self._given_criteria = self._checked_criteria = (0.0, 0.0, 0.0)
         self._criteria()
         self.between_ags = _groups_of(universe, between)
         self._selections: dict[str, str | None] = {}
@@ -266,11 +267,15 @@ class HydrogenBondAnalysis(BondCounts):
 
     def _criteria(self) -> tuple[float, float, float]:
         """Return the largest distances of hydrogen and acceptor from the donor, and the angle, after checking them."""
-        return (
-            check_length("d_h_cutoff", self.d_h_cutoff, empty=0.5, doubtful=0.9),
-            check_length("d_a_cutoff", self.d_a_cutoff, empty=_LEAST_DISTANCE, doubtful=2.0),
-            check_angle("d_h_a_angle_cutoff", self.d_h_a_angle),
-        )
+        given = (self.d_h_cutoff, self.d_a_cutoff, self.d_h_a_angle)
+        if given != self._given_criteria:  # a value in another unit warns once
+            self._checked_criteria = (
+                check_length("d_h_cutoff", self.d_h_cutoff, empty=0.5, doubtful=0.9),
+                check_length("d_a_cutoff", self.d_a_cutoff, empty=_LEAST_DISTANCE, doubtful=2.0),
+                check_angle("d_h_a_angle_cutoff", self.d_h_a_angle),
+            )
+            self._given_criteria = given
+        return self._checked_criteria
 
     def _make_ready(self) -> None:
         """Find the atoms for the current parameters, unless they have been found."""

@@ -329,4 +329,4 @@ def _reference(name: str) -> Any:
     """Return the counts of reference structures in bins of both angles, from MDAnalysis."""
     from MDAnalysis.analysis.data import filenames
 
-    return np.load(getattr(filenames, name))
+    return np.load(getattr(filenames, name), allow_pickle=False)

@@ -46,7 +46,7 @@ def analysis_of(job: Job) -> Any:
     protein, oxygen = universe.select_atoms("protein"), universe.select_atoms(ask.OXYGEN)
     of: dict[str, Any] = {"trajectory": job.trajectory if job.n_times == 1 else [job.trajectory] * job.n_times}
     bins = (ask.N_BINS, (0.0, ask.FARTHEST))
-    water = {"donors_sel": ask.OXYGEN, "hydrogens_sel": ask.HYDROGEN, "acceptors_sel": ask.OXYGEN}
+    water: dict[str, Any] = {"donors_sel": ask.OXYGEN, "hydrogens_sel": ask.HYDROGEN, "acceptors_sel": ask.OXYGEN}
     makers: dict[str, Callable[[], Any]] = {
         "rmsd": lambda: mdreel.RMSD(selected, **of),
         "rmsf": lambda: mdreel.RMSF(selected, **of),
