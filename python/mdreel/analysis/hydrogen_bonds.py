@@ -140,7 +140,7 @@ class HydrogenBondAnalysis(BondCounts):
         self.u = universe
         self.d_h_cutoff, self.d_a_cutoff, self.d_h_a_angle = d_h_cutoff, d_a_cutoff, d_h_a_angle_cutoff
         self.update_selections = update_selections
-        self._given_criteria = self._checked_criteria = (0.0, 0.0, 0.0)
+        self._given_criteria = self._checked_criteria = (np.nan, np.nan, np.nan)
         self._criteria()
         self.between_ags = _groups_of(universe, between)
         self._selections: dict[str, str | None] = {}
