@@ -231,8 +231,8 @@ class Janin(_TorsionPairs):
 
     Notes
     -----
-    See `Dihedral`, and `Dihedrals` for chi3 and chi4. Memory: the results take 16 bytes for each residue and frame, and 16
-    bytes for number and time of each frame.
+    See `Dihedral`, and `Dihedrals` for chi3 and chi4. Memory: the results take 16 bytes for each residue and frame, and
+    16 bytes for number and time of each frame.
 
     Examples
     --------
