@@ -123,7 +123,6 @@ class Ramachandran(_TorsionPairs):
 
     Examples
     --------
-    >>> import warnings
     >>> import MDAnalysis as mda
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
