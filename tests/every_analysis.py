@@ -198,7 +198,12 @@ CASES = {
     "Dihedral": Case(lambda s: mdreel.Dihedral(fours(s), trajectory=s.trajectory), unmoved=on_the_circle),
     "Dihedrals": Case(lambda s: mdreel.Dihedrals(s.universe.atoms, features="cos_sin", trajectory=s.trajectory)),
     "Ramachandran": Case(
-        lambda s: mdreel.Ramachandran(s.universe.atoms, trajectory=s.trajectory), unmoved=on_the_circle
+        lambda s: mdreel.Ramachandran(s.universe.select_atoms("resid 2:13"), trajectory=s.trajectory),
+        unmoved=on_the_circle,
+    ),
+    "Janin": Case(
+        lambda s: mdreel.Janin(s.universe.select_atoms("resname ARG ILE LEU"), trajectory=s.trajectory),
+        unmoved=on_the_circle,
     ),
     "DistanceArray": Case(lambda s: mdreel.DistanceArray(s.pick("name CA"), s.pick("name O"), trajectory=s.trajectory)),
     "DistanceArray, statistics": Case(
@@ -223,13 +228,13 @@ CASES = {
         step=8,
     ),
     "EinsteinMSD": Case(
-        lambda s: mdreel.EinsteinMSD(s.pick(), fft=False, max_lag=20, trajectory=s.trajectory),
+        lambda s: mdreel.EinsteinMSD(s.pick(), None, fft=False, max_lag=20, trajectory=s.trajectory),
         motion="all",
         tolerance=1e-2,
         beside=(40, 12),
     ),
     "EinsteinMSD, by transforms": Case(
-        lambda s: mdreel.EinsteinMSD(s.pick(), max_lag=20, trajectory=s.trajectory),
+        lambda s: mdreel.EinsteinMSD(s.pick(), None, max_lag=20, trajectory=s.trajectory),
         motion="all",
         tolerance=1e-2,
         beside=(40, 12),

@@ -58,7 +58,7 @@ def displacements() -> Iterator[Compared]:
         for kind in ("xyz", "xy"):
             expected = EinsteinMSD(alpha, msd_type=kind, fft=False).run().results.msds_by_particle
             for title, fft in ((f"MSD, {kind}", True), (f"MSD, {kind}, by pairs", False)):
-                found = mdreel.EinsteinMSD(alpha, kind, fft).run().results.msds_by_particle
+                found = mdreel.EinsteinMSD(alpha, None, kind, fft).run().results.msds_by_particle
                 yield Compared(title, name, "MDAnalysis", apart(found, expected), EXACT, "Å²")
 
 

@@ -81,7 +81,7 @@ def bonds(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
     where = "protein and not resid 50:60 and not resid 120:124" if name.endswith("cut") else "protein"
     options = {"hydrogens_sel": f"({where}) and (name HN H HH* HE* HD*)", "acceptors_sel": f"({where}) and name O*"}
     universe.trajectory[0]
-    ours = mdreel.HydrogenBondAnalysis(universe, **options).run()
+    ours = mdreel.HydrogenBondAnalysis(universe, **options, update_selections=False).run()
     universe.trajectory[0]
     theirs = HydrogenBondAnalysis(universe, **options, update_selections=False).run()
     counted = apart(ours.count_by_time(), theirs.count_by_time())

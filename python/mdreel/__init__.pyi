@@ -11,7 +11,6 @@ from .analysis.contacts import Contacts as Contacts
 from .analysis.density import DensityAnalysis as DensityAnalysis
 from .analysis.dihedrals import Dihedral as Dihedral
 from .analysis.dihedrals import Dihedrals as Dihedrals
-from .analysis.dihedrals import Ramachandran as Ramachandran
 from .analysis.distance_matrix import DistanceMatrix as DistanceMatrix
 from .analysis.distances import DistanceArray as DistanceArray
 from .analysis.dssp import DSSP as DSSP
@@ -21,6 +20,8 @@ from .analysis.hydrogen_bonds import HydrogenBondAnalysis as HydrogenBondAnalysi
 from .analysis.linear_density import LinearDensity as LinearDensity
 from .analysis.msd import EinsteinMSD as EinsteinMSD
 from .analysis.pca import PCA as PCA
+from .analysis.ramachandran import Janin as Janin
+from .analysis.ramachandran import Ramachandran as Ramachandran
 from .analysis.rdf import InterRDF as InterRDF
 from .analysis.rdf import InterRDF_s as InterRDF_s
 from .analysis.rg import Rg as Rg

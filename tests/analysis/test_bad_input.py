@@ -62,7 +62,7 @@ NONE: dict[str, Made] = {
     "EndToEnd": lambda none, _: mdreel.EndToEnd([none]),
     "FunctionAnalysis": lambda none, _: mdreel.from_function(spread, none),
     "HelixEigenvalues": lambda none, _: mdreel.HelixEigenvalues([none]),
-    "HydrogenBondAnalysis": lambda _, u: mdreel.HydrogenBondAnalysis(u, hydrogens_sel="name NONE"),
+    "HydrogenBondAnalysis": lambda _, u: mdreel.HydrogenBondAnalysis(u, hydrogens_sel="name NONE and"),
     "InterRDF": lambda none, u: mdreel.InterRDF(u.atoms, none),
     "InterRDF_s": lambda none, u: mdreel.InterRDF_s(u, [(none, u.atoms)]),
     "LinearDensity": lambda none, _: mdreel.LinearDensity(none),
@@ -70,6 +70,7 @@ NONE: dict[str, Made] = {
     "Projection": lambda none, _: Projection(none, np.zeros((0, 3)), np.zeros((1, 0, 3))),
     "RMSD": lambda none, _: mdreel.RMSD(none),
     "RMSF": lambda none, _: mdreel.RMSF(none),
+    "Janin": lambda none, _: mdreel.Janin(none),
     "Ramachandran": lambda none, _: mdreel.Ramachandran(none),
     "Rg": lambda none, _: mdreel.Rg(none),
     "SASA": lambda none, _: mdreel.SASA(none),
@@ -114,6 +115,7 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
         finite("timeseries"),
     ),
     "DSSP": (lambda one, s: mdreel.DSSP(one, trajectory=s), "N"),
+    "Janin": (lambda one, s: mdreel.Janin(one, trajectory=s), finite("angles")),
     "DensityAnalysis": (
         lambda one, s: mdreel.DensityAnalysis(one, padding=50, delta=5, trajectory=s),
         finite("counts"),
@@ -212,7 +214,8 @@ def test_residues_without_a_torsion_are_left_out_or_refused() -> None:
     universe = peptide()
     source = in_memory(peptide_positions()[:N_FRAMES])
     first, last = universe.residues[0], universe.residues[-1]
-    some = mdreel.Ramachandran(universe.atoms, trajectory=source).run()
+    with pytest.warns(UserWarning, match="2 of 14 residues are left out"):
+        some = mdreel.Ramachandran(universe.atoms, trajectory=source).run()
     assert {first, last}.isdisjoint(some.residues)
     assert some.results.angles.shape == (N_FRAMES, 12, 2)
     ends = mdreel.Dihedrals(first.atoms + last.atoms, trajectory=source).run()
@@ -221,7 +224,7 @@ def test_residues_without_a_torsion_are_left_out_or_refused() -> None:
         with pytest.raises(SelectionError, match=f"has a torsion {kind}"):
             mdreel.Dihedrals(residue.atoms, [kind])
         with pytest.raises(SelectionError, match="has all of the torsions phi, psi"):
-            mdreel.Ramachandran(residue.atoms)
+            mdreel.Ramachandran(residue.atoms, check_protein=False)
 
 
 class Talks(Spread):

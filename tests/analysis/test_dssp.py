@@ -10,6 +10,7 @@ import pytest
 from MDAnalysis.analysis.dssp import DSSP
 from MDAnalysis.transformations import unwrap
 from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
+from MDAnalysisTests.datafiles import DSSP as DSSP_FILES
 
 import mdreel
 from mdreel.errors import MismatchError, SelectionError
@@ -177,3 +178,20 @@ def test_plot_shows_residues_over_time() -> None:
     assert drawn.shape == (214, 1)
     assert (drawn[49:60] == -1).all()
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["helix", "strand", "loop"]
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_placeholder_of_a_cell_is_not_a_cell() -> None:
+    universe = MDAnalysis.Universe(f"{DSSP_FILES}/2va0A.pdb.gz")
+    expected = mdreel.DSSP(universe).run().results.dssp
+    universe.trajectory.ts.dimensions = np.array([1, 1, 1, 90, 90, 90])
+    with pytest.warns(UserWarning, match="not using periodic boundary conditions"):
+        found = mdreel.DSSP(universe)
+    np.testing.assert_array_equal(found.run().results.dssp, expected)
+
+
+def test_fewer_than_six_residues_need_eight_states() -> None:
+    few = adk().select_atoms("resid 1:5")
+    with pytest.raises(SelectionError, match="at least 6 residues, got 5"):
+        mdreel.DSSP(few)
+    assert mdreel.DSSP(few, method="kabsch-sander").run(stop=2).results.dssp.shape == (2, 5)

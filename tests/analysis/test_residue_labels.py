@@ -76,7 +76,7 @@ def test_analysis_of_a_homodimer_tells_its_residues_apart(name: str) -> None:
 def assert_labels_are_unique(analysis: Analysis) -> None:
     """Fail if a figure has two ticks or two legend entries with the same text."""
     try:
-        figure = analysis.plot()
+        figure = analysis.plot().figure  # some return axes, as in MDAnalysis
     except mdreel.errors.UnsupportedError:
         return
     figure.canvas.draw()
@@ -94,7 +94,7 @@ def test_labels_of_residues_are_one_for_each() -> None:
     for analysis, n_residues in (
         (mdreel.DSSP(system.universe, trajectory=system.trajectory), 28),
         (mdreel.SASA(system.universe.atoms, mode="residue", trajectory=system.trajectory), 28),
-        (mdreel.Ramachandran(system.universe.atoms, trajectory=system.trajectory), 24),
+        (mdreel.Ramachandran(system.universe.select_atoms("not resid 1 14"), trajectory=system.trajectory), 24),
     ):
         labels = analysis.residue_labels
         assert (len(labels), len(set(labels))) == (n_residues, n_residues)

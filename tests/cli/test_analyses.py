@@ -248,7 +248,7 @@ def test_msd_writes_a_row_for_each_lag(run, universe: MDAnalysis.Universe, tmp_p
     done = run("msd", *INPUT, *options, "-o", tmp_path / "msd.csv", "--plot", tmp_path / "msd.png")
     assert done.returncode == 0, done.stderr
     atoms = universe.select_atoms("name CA")
-    expected = mdreel.EinsteinMSD(atoms, "xy", max_lag=20, trajectory=DCD).run()
+    expected = mdreel.EinsteinMSD(atoms, "all", "xy", max_lag=20, trajectory=DCD).run()
     head, rows = table(tmp_path / "msd.csv")
     assert head == ["lag_time_ps", "msd_angstrom2"]
     np.testing.assert_allclose(rows[:, 1], expected.results.timeseries, rtol=1e-12)

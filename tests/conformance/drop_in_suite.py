@@ -25,6 +25,7 @@ REPLACED = {
     "DensityAnalysis": ["density"],
     "Dihedral": ["dihedrals"],
     "Ramachandran": ["dihedrals"],
+    "Janin": ["dihedrals"],
     "HydrogenBondAnalysis": ["hydrogenbonds.hbond_analysis", "hydrogenbonds"],
     "EinsteinMSD": ["msd"],
     "DSSP": ["dssp.dssp", "dssp"],

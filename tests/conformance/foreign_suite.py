@@ -70,7 +70,7 @@ def run_module(module: str, plugin: str, folder: Path) -> dict[str, Any]:
     """Run a test module of MDAnalysis under a plugin; return its report, with the output as ``text``."""
     report, configuration = folder / "report.json", folder / "pytest.ini"
     configuration.write_text("[pytest]\n")
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", plugin]
+    options = ["-q", "--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", plugin]
     command = [sys.executable, "-m", "pytest", *options, "-c", str(configuration), "--rootdir", str(folder)]
     environment = {
         **os.environ,

@@ -1,7 +1,7 @@
 """Dihedral angles of groups of four atoms, and torsions of proteins."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,11 @@ from mdreel._core import Computation, Source, dihedrals
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.choices import Features
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.analysis.topology.torsions import torsions_of
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Atoms, atoms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,15 +22,21 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 
-class _Angles(Analysis):
-    """Dihedral angles of quadruples of atoms."""
+class QuadrupleAngles(Analysis):
+    """Dihedral angles of quadruples of atoms; base class of all analyses of torsions."""
 
     def __init__(
-        self, atomgroup: "AtomGroup", quadruples: NDArray[np.int64], features: Features, trajectory: Trajectory | None
+        self,
+        atomgroup: "AtomGroup",
+        quadruples: NDArray[np.int64],
+        features: Features,
+        trajectory: Trajectory | None,
+        *,
+        verbose: bool = False,
     ) -> None:
         if features not in ("degrees", "cos_sin"):
             raise MismatchError(f"features must be 'degrees' or 'cos_sin', not {features!r}")
-        super().__init__(atomgroup.universe.atoms[quadruples.ravel()], trajectory)
+        super().__init__(atomgroup.universe.atoms[quadruples.ravel()], trajectory, verbose=verbose)
         self._features = features
         self._quadruples = self._selection.places.reshape(-1, 4).astype(np.uint32)
 
@@ -47,12 +53,16 @@ class _Angles(Analysis):
         """Store the angles."""
         self.results.angles = tally.values
 
+    def _column(self, place: int) -> "AtomGroup":
+        """Return the atoms at one place of each quadruple, in the order of the quadruples."""
+        return self._atomgroup[place::4]
+
     def _describe(self) -> str:
         angles = f"{len(self._quadruples):,} angles"
         return f"{angles}, {self.n_frames:,} frames" if self._outcome is not None else f"{angles}, not run"
 
 
-class Dihedral(_Angles):
+class Dihedral(QuadrupleAngles):
     """Dihedral angle of each of several groups of four atoms, in each frame.
 
     Parameters
@@ -62,11 +72,17 @@ class Dihedral(_Angles):
         plane of the last three.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
     results.angles : ndarray, shape (n_frames, n_atomgroups), float64
         Angles in degrees, from -180 to 180; 180 is trans (IUPAC).
+    atomgroups : sequence of MDAnalysis.AtomGroup
+        The groups.
+    ag1, ag2, ag3, ag4 : MDAnalysis.AtomGroup
+        The first atoms of all groups, the second, the third, and the fourth.
 
     Raises
     ------
@@ -98,7 +114,11 @@ class Dihedral(_Angles):
     (98, 2)
     """
 
-    def __init__(self, atomgroups: Sequence["AtomGroup"], *, trajectory: Trajectory | None = None) -> None:
+    _moved_to_results: ClassVar[Mapping[str, str]] = {"angles": "angles"}
+
+    def __init__(
+        self, atomgroups: Sequence["AtomGroup"], *, trajectory: Trajectory | None = None, verbose: bool = False
+    ) -> None:
         if len(atomgroups) == 0:
             raise SelectionError("there is no group of four atoms")
         for i, group in enumerate(atomgroups):
@@ -106,7 +126,29 @@ class Dihedral(_Angles):
                 raise MismatchError(f"group {i} has {len(group)} atoms: a dihedral angle needs four")
             if group.universe is not atomgroups[0].universe:
                 raise MismatchError(f"group {i} is in another Universe than group 0")
-        super().__init__(atomgroups[0], np.stack([group.ix for group in atomgroups]), "degrees", trajectory)
+        self.atomgroups = atomgroups
+        quadruples = np.stack([group.ix for group in atomgroups])
+        super().__init__(atomgroups[0], quadruples, "degrees", trajectory, verbose=verbose)
+
+    @property
+    def ag1(self) -> "AtomGroup":
+        """First atom of each group."""
+        return self._column(0)
+
+    @property
+    def ag2(self) -> "AtomGroup":
+        """Second atom of each group."""
+        return self._column(1)
+
+    @property
+    def ag3(self) -> "AtomGroup":
+        """Third atom of each group."""
+        return self._column(2)
+
+    @property
+    def ag4(self) -> "AtomGroup":
+        """Fourth atom of each group."""
+        return self._column(3)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the distribution of each angle."""
@@ -116,12 +158,12 @@ class Dihedral(_Angles):
         return angle_map(self.results.angles, names, title, ax)
 
 
-class Dihedrals(_Angles):
+class Dihedrals(QuadrupleAngles):
     """Torsions of a protein in each frame, as angles or as cosine and sine.
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup
+    atomgroup : MDAnalysis.AtomGroup or Universe
         A protein, or some of its residues.
     kinds : sequence of {"phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"}
         Kinds of torsions.
@@ -131,6 +173,8 @@ class Dihedrals(_Angles):
         Whether to skip residues that lack some of the torsions, as in Khoshlessan et al. (2018).
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
@@ -165,15 +209,17 @@ class Dihedrals(_Angles):
 
     def __init__(
         self,
-        atomgroup: "AtomGroup",
+        atomgroup: Atoms,
         kinds: Sequence[str] = ("phi", "psi"),
         features: Features = "degrees",
         complete: bool = False,
         *,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
+        atomgroup = atoms_of(atomgroup)
         self._torsions = torsions_of(atomgroup, kinds, complete)
-        super().__init__(atomgroup, self._torsions.atoms, features, trajectory)
+        super().__init__(atomgroup, self._torsions.atoms, features, trajectory, verbose=verbose)
 
     @property
     def features(self) -> Features:
@@ -201,55 +247,3 @@ class Dihedrals(_Angles):
         if self._features == "cos_sin":
             angles = np.degrees(np.arctan2(angles[:, 1::2], angles[:, 0::2]))
         return angle_map(angles, self._torsions.names, title, ax)
-
-
-class Ramachandran(_Angles):
-    """Backbone torsions phi and psi of residues in each frame.
-
-    Parameters
-    ----------
-    atomgroup : MDAnalysis.AtomGroup
-        A protein, or some of its residues. Residues without phi or psi are left out.
-    trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
-
-    Attributes
-    ----------
-    results.angles : ndarray, shape (n_frames, n_residues, 2), float64
-        phi and psi of each residue, degrees, from -180 to 180.
-    residues : tuple of MDAnalysis.core.groups.Residue
-        The residues.
-    residue_labels : list of str
-        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` if there are several segments.
-
-    Raises
-    ------
-    SelectionError
-        If no residue has both torsions.
-
-    Notes
-    -----
-    See `Dihedral`. Memory: the results take 16 bytes for each residue and frame, and 16 bytes for number and time of
-    each frame.
-    """
-
-    def __init__(self, atomgroup: "AtomGroup", *, trajectory: Trajectory | None = None) -> None:
-        found = torsions_of(atomgroup, ("phi", "psi"), complete=True)
-        self.residues = found.residues[::2]
-        super().__init__(atomgroup, found.atoms, "degrees", trajectory)
-
-    @property
-    def residue_labels(self) -> list[str]:
-        """Label of each residue."""
-        indices = np.array([residue.ix for residue in self.residues])
-        return ResidueLabels.of(self.atomgroup.universe.residues[indices]).texts
-
-    def conclude(self, tally: Tally) -> None:
-        """Store the angles as pairs of phi and psi."""
-        self.results.angles = tally.values.reshape(tally.n_frames, -1, 2)
-
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the joint distribution of phi and psi over all residues and frames."""
-        from mdreel.results.maps import ramachandran
-
-        return ramachandran(self.results.angles.reshape(-1, 2), title, ax)

@@ -1,5 +1,6 @@
 """Secondary structure of proteins assigned by DSSP."""
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ from mdreel.analysis.choices import DSSPMethod
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.backbone import Backbone
 from mdreel.analysis.topology.residue_labels import ResidueLabels
-from mdreel.errors import MismatchError
+from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import selected
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
 
 _STATES: dict[DSSPMethod, str] = {"simplified": "-HE", "kabsch-sander": "-HBEGITS"}
 """States in the numbering of the core."""
+
+_BACKENDS = ("serial", "openmp", "distopia")
+"""Ways in which MDAnalysis computes distances."""
+
+_LEAST_RESIDUES = 6
+"""Smallest number of residues that MDAnalysis accepts."""
 
 _HELIX_AND_STRAND = 3
 """Number of a residue that is both helix and strand, in the three-state assignment."""
@@ -42,6 +50,8 @@ class DSSP(Analysis):
         Names of N, CA, C and O. Each entry may list several names, separated by blanks.
     hydrogen_name : str
         Names of the hydrogen on N, as in a selection; used without `guess_hydrogens`.
+    backend : {"serial", "openmp", "distopia"}
+        Accepted as in MDAnalysis, without effect: the core computes distances, and `run` has the executors.
     method : {"simplified", "kabsch-sander"}
         Three states, exactly as in `DSSP` of MDAnalysis, or the eight states of Kabsch and Sander.
     longest_bond : float, optional
@@ -52,6 +62,8 @@ class DSSP(Analysis):
         Whether to use the shortest images in frames with a cell.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
@@ -73,10 +85,17 @@ class DSSP(Analysis):
     Raises
     ------
     SelectionError
-        If there is no protein, or no residue has a complete backbone.
+        If there is no protein, or no residue has a complete backbone. With three states, if there are fewer than six
+        residues, as in MDAnalysis.
     MismatchError
         If the method is unknown, a name matches several atoms of a residue, or a residue has a wrong number of
         hydrogens on N. With three states, if a residue lacks one of N, CA, C and O.
+
+    Warns
+    -----
+    UserWarning
+        If the cell of the current frame is the placeholder of PDB files without a cell. It is then ignored, as with
+        ``pbc=False``.
 
     Notes
     -----
@@ -120,21 +139,29 @@ class DSSP(Analysis):
         *,
         heavyatom_names: Sequence[str] = ("N", "CA", "C", "O O1 OT1"),
         hydrogen_name: str = "H HN HT1 HT2 HT3",
+        backend: str = "serial",
         method: DSSPMethod = "simplified",
         longest_bond: float | None = None,
         pbc: bool = True,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
+        if backend not in _BACKENDS:
+            raise UnsupportedError(f"backend must be one of {', '.join(_BACKENDS)}, not {backend!r}")
         if method not in _STATES:
             raise MismatchError(f"method must be {' or '.join(map(repr, _STATES))}, not {method!r}")
         protein = selected(atoms, "protein", "atoms")
         is_simplified = method == "simplified"
         backbone = Backbone.of(protein, heavyatom_names, complete=is_simplified)
+        if is_simplified and len(backbone.residues) < _LEAST_RESIDUES:
+            found = len(backbone.residues)
+            message = f"DSSP requires at least {_LEAST_RESIDUES} residues, got {found}"
+            raise SelectionError(f'{message}: select more, or use method="kabsch-sander"')
         chains = np.zeros_like(backbone.chains) if is_simplified else backbone.chains
         needed = [backbone.atoms.ravel()]
         if not guess_hydrogens:
             needed.append(backbone.hydrogens(hydrogen_name, chains))
-        super().__init__(protein.universe.atoms[np.concatenate(needed)], trajectory)
+        super().__init__(protein.universe.atoms[np.concatenate(needed)], trajectory, verbose=verbose)
         places = self._selection.places.astype(np.uint32)
         n_heavy = backbone.atoms.size
         self._residues = (places[:n_heavy].reshape(-1, 4), chains, backbone.donors)
@@ -144,6 +171,10 @@ class DSSP(Analysis):
         self._longest_bond = longest_bond
         if longest_bond is not None:
             check_length("longest_bond", longest_bond, empty=0.0, doubtful=1.3)
+        if pbc and _has_placeholder(protein.universe):
+            message = "the cell of 1 × 1 × 1 Å is a placeholder: not using periodic boundary conditions"
+            warnings.warn(message, UserWarning, stacklevel=caller_level())
+            pbc = False
         self._pbc = pbc
 
     @property
@@ -207,3 +238,9 @@ class DSSP(Analysis):
     def _describe(self) -> str:
         residues = f"{len(self._backbone.atoms):,} residues"
         return f"{residues}, {self.n_frames:,} frames" if self._outcome is not None else f"{residues}, not run"
+
+
+def _has_placeholder(universe: "Universe") -> bool:
+    """Return whether the current frame has the cell that PDB files have if there is none."""
+    trajectory = getattr(universe, "trajectory", None)
+    return trajectory is not None and np.array_equal(np.asarray(trajectory.ts.dimensions), [1, 1, 1, 90, 90, 90])

@@ -1,30 +1,42 @@
 """Hydrogen bonds in each frame, and their lifetimes."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, Source, hydrogen_bonds
-from mdreel.analysis.base.analysis import Analysis
+from mdreel._core import Computation, Source, fold, hydrogen_bonds
+from mdreel.analysis.hydrogen_bond_counts import BondCounts
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.survival import survival
+from mdreel.analysis.topology.hydrogen_bond_atoms import (
+    bonded_pairs,
+    both_ways,
+    guess_acceptors,
+    guess_donors,
+    guess_hydrogens,
+    may_change,
+    pairs_within,
+)
+from mdreel.analysis.topology.hydrogen_bond_atoms import select as select_atoms
+from mdreel.analysis.updated_bonds import BondRules, UpdatedBonds
+from mdreel.analysis.user.user_functions import pickle_by_value, value_or_raise
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_angle, check_length
 from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Selection
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
 
 _LEAST_DISTANCE = 1.0  # Å between donor and acceptor
 _MOST_PAIRS = 32  # pairs in `between`, which take two bits each of a 64-bit mask
 
 
-class HydrogenBondAnalysis(Analysis):
+class HydrogenBondAnalysis(BondCounts):
     """Hydrogen bonds in each frame, with their atoms, distance and angle.
 
     Parameters
@@ -32,44 +44,64 @@ class HydrogenBondAnalysis(Analysis):
     universe : MDAnalysis.Universe
         The Universe.
     donors_sel, hydrogens_sel, acceptors_sel : str, optional
-        The atoms, in MDAnalysis's selection language. By default MDAnalysis guesses hydrogens and acceptors from masses
-        and charges, and donors from bonds.
+        The atoms, in MDAnalysis's selection language. By default, hydrogens and acceptors are guessed from masses and
+        charges, and donors are the atoms that hydrogens are bonded to.
     between : sequence of pairs of str, or a pair, optional
-        Pairs of selections. Only hydrogen bonds between the two selections of a pair count.
+        Pairs of selections, which apply to the current frame of the Universe. Only hydrogen bonds between the two
+        selections of a pair count.
     d_h_cutoff : float
-        With `donors_sel`, the largest distance between a donor and its hydrogen in the current frame of the Universe,
-        Å.
+        With `donors_sel`, the largest distance between a donor and its hydrogen, Å.
     d_a_cutoff : float
         Largest distance between donor and acceptor, Å.
     d_h_a_angle_cutoff : float
         Lower limit of the angle between donor, hydrogen and acceptor, degrees.
     update_selections : bool
-        Must be False, because every frame needs the same atoms.
+        Whether selections apply to each frame, and `donors_sel` pairs donors and hydrogens in each frame. Otherwise
+        they apply to the current frame of the Universe. Without `donors_sel`, and with selections that do not depend on
+        positions, the atoms are the same in all frames either way, and the faster way is taken.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough,
-        unless selections need positions.
+        unless selections need positions and `update_selections` is False.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
     results.hbonds : ndarray, shape (n_hbonds, 6), float64
         Frame; indices of donor, hydrogen and acceptor; distance between donor and acceptor (Å); angle (degrees). Rows
         are ordered by frame, then by donor and acceptor.
+    donors_sel, hydrogens_sel, acceptors_sel : str
+        The selections, given or guessed. They may be set before `run`, as may `d_h_cutoff`, `d_a_cutoff`,
+        `d_h_a_angle` and `update_selections`.
+    u : MDAnalysis.Universe
+        The Universe.
+    between_ags : list of tuple of MDAnalysis.AtomGroup, or None
+        The groups of `between`.
 
     Raises
     ------
     SelectionError
-        If there are no donors, hydrogens or acceptors, or they cannot be guessed.
+        If a selection is invalid, or a hydrogen has no bond and there is no `donors_sel`.
+    MissingDataError
+        If the topology lacks what is needed to guess atoms or to find donors; a `SelectionError` and MDAnalysis's
+        NoDataError.
     MismatchError
         If a criterion is not a valid distance or angle, no hydrogen bond can meet it, or `between` has no pairs.
     UnsupportedError
-        If `update_selections` is true, or `between` has more than 32 pairs.
+        If `between` has more than 32 pairs.
+
+    Warns
+    -----
+    UserWarning
+        If there are no donors with hydrogens, or no acceptors.
 
     Notes
     -----
     Donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the hydrogen is larger than
     `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The shortest image is used if
-    a frame has a cell. Arithmetic is float64; in the single precision of MDAnalysis, bonds at the cutoff may differ. A
-    cell list finds the pairs, so the time for a frame grows linearly with the number of atoms.
+    a frame has a cell. Bonds between two hydrogens, as in rigid water models, make no donor. Arithmetic is float64; in
+    the single precision of MDAnalysis, bonds at the cutoff may differ. A cell list finds the pairs, so the time for a
+    frame grows linearly with the number of atoms.
 
     Memory: the results take 48 bytes for each hydrogen bond (twice that while they are assembled), and 16 bytes for
     number and time of each frame. `lifetime` takes about 50 bytes more for each bond. Results are bitwise identical
@@ -85,6 +117,8 @@ class HydrogenBondAnalysis(Analysis):
     (6, (10,))
     """
 
+    _moved_to_results: ClassVar[Mapping[str, str]] = {"hbonds": "hbonds"}
+
     def __init__(
         self,
         universe: "Universe",
@@ -95,38 +129,110 @@ class HydrogenBondAnalysis(Analysis):
         d_h_cutoff: float = 1.2,
         d_a_cutoff: float = 3.0,
         d_h_a_angle_cutoff: float = 150,
-        update_selections: bool = False,
+        update_selections: bool = True,
         *,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        if update_selections:
-            raise UnsupportedError("update_selections must be False: every frame needs the same atoms")
-        if between is not None and not len(between):
-            raise MismatchError("between has no pairs of selections")
-        d_h_cutoff = check_length("d_h_cutoff", d_h_cutoff, empty=0.5, doubtful=0.9)
-        criteria = (
-            check_length("d_a_cutoff", d_a_cutoff, empty=_LEAST_DISTANCE, doubtful=2.0),
-            check_angle("d_h_a_angle_cutoff", d_h_a_angle_cutoff),
+        if "Universe" not in {kind.__name__ for kind in type(universe).__mro__}:
+            raise SelectionError(f"universe must be a Universe of MDAnalysis, not {type(universe).__name__}")
+        super().__init__(universe.atoms[:1], trajectory, verbose=verbose)
+        self.u = universe
+        self.d_h_cutoff, self.d_a_cutoff, self.d_h_a_angle = d_h_cutoff, d_a_cutoff, d_h_a_angle_cutoff
+        self.update_selections = update_selections
+        self._given_criteria = self._checked_criteria = (np.nan, np.nan, np.nan)
+        self._criteria()
+        self.between_ags = _groups_of(universe, between)
+        self._selections: dict[str, str | None] = {}
+        self.donors_sel, self.hydrogens_sel, self.acceptors_sel = donors_sel, hydrogens_sel, acceptors_sel
+        self._ready_for: tuple[Any, ...] = ()
+        self._rules: BondRules | None = None
+        self._make_ready()
+
+    @property
+    def donors_sel(self) -> str | None:
+        """Selection of the donors; None if bonds give them."""
+        return self._selections["donors_sel"]
+
+    @donors_sel.setter
+    def donors_sel(self, selection: str | None) -> None:
+        self._selections["donors_sel"] = _stripped(selection, "donors_sel")
+
+    @property
+    def hydrogens_sel(self) -> str:
+        """Selection of the hydrogens; it is guessed if none was given."""
+        return self._selections["hydrogens_sel"] or ""
+
+    @hydrogens_sel.setter
+    def hydrogens_sel(self, selection: str | None) -> None:
+        self._selections["hydrogens_sel"] = (
+            self.guess_hydrogens() if selection is None else _stripped(selection, "hydrogens_sel")
         )
-        found = _found(universe, donors_sel, hydrogens_sel, acceptors_sel, between, d_h_cutoff)
-        # MDAnalysis has no public attributes for these groups.
-        groups = (found._donors, found._hydrogens, found._acceptors)  # noqa: SLF001
-        indices = [np.asarray(atoms.ix) for atoms in groups]
-        self._masks = _masks_of(found.between_ags, indices[0], indices[2])
-        if self._masks is not None:
-            # Skip donors and acceptors without a possible partner.
-            sides = zip(self._masks, self._masks[::-1], strict=True)
-            of_donors, of_acceptors = ((own & np.bitwise_or.reduce(other)) != 0 for own, other in sides)
-            indices = [indices[0][of_donors], indices[1][of_donors], indices[2][of_acceptors]]
-            self._masks = self._masks[0][of_donors], self._masks[1][of_acceptors]
-        for name, atoms in (("donors with hydrogens", indices[0]), ("acceptors", indices[2])):
-            if not len(atoms):
-                raise SelectionError(f"hydrogen bonds: there are no {name}")
-        super().__init__(universe.atoms[np.unique(np.concatenate(indices))], trajectory)
-        places = [np.searchsorted(self.atoms, each).astype(np.uint32) for each in indices]
-        self._donors, self._acceptors = np.stack(places[:2], axis=1), places[2]
-        self._criteria = criteria
-        self._universe = universe
+
+    @property
+    def acceptors_sel(self) -> str:
+        """Selection of the acceptors; it is guessed if none was given."""
+        return self._selections["acceptors_sel"] or ""
+
+    @acceptors_sel.setter
+    def acceptors_sel(self, selection: str | None) -> None:
+        self._selections["acceptors_sel"] = (
+            self.guess_acceptors() if selection is None else _stripped(selection, "acceptors_sel")
+        )
+
+    def guess_hydrogens(
+        self, select: str = "all", max_mass: float = 1.1, min_charge: float = 0.3, min_mass: float = 0.9
+    ) -> str:
+        """Return a selection of polar hydrogens.
+
+        Parameters
+        ----------
+        select : str
+            Selection of the atoms to look at.
+        max_mass, min_mass : float
+            Limits of the mass of a hydrogen, both exclusive, u.
+        min_charge : float
+            Lower limit of the charge, exclusive, e.
+
+        Returns
+        -------
+        str
+            Selection by residue and atom names, or by types if the topology has no names. It is empty if there are
+            no such atoms.
+
+        Raises
+        ------
+        MismatchError
+            If no mass is between the limits.
+        MissingDataError
+            If the topology has no masses, charges or names; a `SelectionError` and MDAnalysis's NoDataError.
+        """
+        return guess_hydrogens(self.u, select, (min_mass, max_mass), min_charge)
+
+    def guess_donors(self, select: str = "all", max_charge: float = -0.5) -> str:
+        """Return a selection of donors: atoms with a charge (e) below `max_charge` that are bonded to hydrogens.
+
+        Without bonds in the topology, atoms within `d_h_cutoff` of a hydrogen in the current frame count as bonded. For
+        the other parameters, the return value and the errors see `guess_hydrogens`.
+        """
+        hydrogens = select_atoms(self.u, self.hydrogens_sel, "hydrogens_sel")
+        return guess_donors(self.u, select, max_charge, hydrogens, self.d_h_cutoff)
+
+    def guess_acceptors(self, select: str = "all", max_charge: float = -0.5) -> str:
+        """Return a selection of acceptors: atoms with a charge (e) below `max_charge`; see `guess_hydrogens`."""
+        return guess_acceptors(self.u, select, max_charge)
+
+    @property
+    def atoms(self) -> NDArray[np.uint32]:
+        """Indices of the atoms that the computation receives, ascending."""
+        self._make_ready()
+        return self._selection.atoms
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether there are donors with hydrogens and acceptors, as far as selections do not change."""
+        self._make_ready()
+        return self._is_open or bool(len(self._pairs) and len(self._acceptors))
 
     @property
     def boundaries(self) -> Boundaries:
@@ -135,158 +241,142 @@ class HydrogenBondAnalysis(Analysis):
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that finds the hydrogen bonds of each frame."""
-        return hydrogen_bonds(len(self.atoms), self._donors, self._acceptors, self._masks, *self._criteria)
+        atoms, (_, distance, angle) = self.atoms, self._criteria()
+        if self._rules is not None:
+            has_selections = bool(self._rules.selections)
+            # MDAnalysis has no public name for the topology of a Universe.
+            topology = pickle_by_value(self.u._topology, "the topology") if has_selections else b""  # noqa: SLF001
+            places = np.arange(len(atoms), dtype=np.uint32)
+            return fold(UpdatedBonds(self._rules, atoms, len(self.u.atoms), topology), len(atoms), places)
+        donors, acceptors = (
+            np.searchsorted(atoms, each).astype(np.uint32) for each in (self._pairs, self._acceptors.ix)
+        )
+        masks = _masks_of(self.between_ags, self._pairs[:, 0], self._acceptors.ix)
+        return hydrogen_bonds(len(atoms), donors, acceptors, masks, distance, angle)
 
     def conclude(self, tally: Tally) -> None:
         """Store the hydrogen bonds with the Universe indices of their atoms."""
+        if self._rules is not None:
+            found = value_or_raise(tally.own)
+            frames = np.repeat(tally.rows[:, 0], [len(each) for each in found])
+            self.results.hbonds = np.column_stack([frames, np.concatenate(found)])
+            return
         hbonds = tally.records
         hbonds[:, 1:4] = self.atoms[hbonds[:, 1:4].astype(np.intp)]
         self.results.hbonds = hbonds
 
-    @property
-    def interval(self) -> float:
-        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
-        times = self.times
-        return float(times[-1] - times[0]) / max(len(times) - 1, 1)
+    def _criteria(self) -> tuple[float, float, float]:
+        """Return the largest distances of hydrogen and acceptor from the donor, and the angle, after checking them."""
+        given = (self.d_h_cutoff, self.d_a_cutoff, self.d_h_a_angle)
+        if given != self._given_criteria:  # a value in another unit warns once
+            self._checked_criteria = (
+                check_length("d_h_cutoff", self.d_h_cutoff, empty=0.5, doubtful=0.9),
+                check_length("d_a_cutoff", self.d_a_cutoff, empty=_LEAST_DISTANCE, doubtful=2.0),
+                check_angle("d_h_a_angle_cutoff", self.d_h_a_angle),
+            )
+            self._given_criteria = given
+        return self._checked_criteria
 
-    def count_by_time(self) -> NDArray[np.int64]:
-        """Return the number of hydrogen bonds in each frame, shape (n_frames,), int64."""
-        return np.bincount(self._places(), minlength=self.n_frames)
+    def _make_ready(self) -> None:
+        """Find the atoms for the current parameters, unless they have been found."""
+        criteria = self._criteria()
+        strings = (self.donors_sel, self.hydrogens_sel, self.acceptors_sel)
+        ready_for = (*strings, self.update_selections, *criteria)
+        if ready_for == self._ready_for:
+            return
+        changing = [bool(each and may_change(each)) for each in strings]
+        has_positions = hasattr(self.u, "trajectory")
+        is_updated = self.update_selections and (any(changing) or bool(self.donors_sel))
+        if not has_positions and (any(changing) or self.donors_sel) and not is_updated:
+            message = "donors_sel pairs donors and hydrogens by distance, and selections may need positions"
+            raise MismatchError(f"{message}: load a structure into the Universe, or use update_selections=True")
+        # Without positions, selections that need them remain empty until the first frame is read.
+        donors, self._hydrogens, self._acceptors = (
+            select_atoms(self.u, "" if changes and not has_positions else each or "", name)
+            for each, changes, name in zip(strings, changing, self._selections, strict=True)
+        )
+        bonds = both_ways(self.u) if self.donors_sel is None else None
+        if bonds is not None:
+            self._pairs = bonded_pairs(np.unique(self._hydrogens.ix), bonds)
+        elif has_positions:
+            frame = self.u.atoms.positions, self.u.dimensions
+            self._pairs = pairs_within(donors.ix, self._hydrogens.ix, *frame, criteria[0])
+        else:
+            self._pairs = np.empty((0, 2), np.int64)
+        self._is_open = is_updated
+        if is_updated:
+            self._rules = self._rules_of(strings, changing, donors, bonds)
+            given = [donors.ix, self._hydrogens.ix, self._acceptors.ix, self._pairs.ravel()]
+            needed = self.u.atoms.ix if any(changing) else np.concatenate(given)
+        else:
+            self._rules = None
+            self._leave_out_lonely_atoms()
+            needed = np.concatenate([self._pairs.ravel(), self._acceptors.ix])
+            if not len(self._pairs) or not len(self._acceptors):
+                lacking = "donors with hydrogens" if not len(self._pairs) else "acceptors"
+                message = f"hydrogen bonds: there are no {lacking}, so no hydrogen bonds will be found"
+                warnings.warn(message, UserWarning, stacklevel=caller_level())
+                self._rules = self._rules_of(("", "", ""), [False] * 3, donors[:0], None)
+        self._donors = self.u.atoms[self._pairs[:, 0]]
+        self._hydrogens = self.u.atoms[self._pairs[:, 1]]
+        self._atomgroup = self.u.atoms[np.unique(needed).astype(np.intp)] if len(needed) else self.u.atoms[:1]
+        self._selection = Selection.of(self._atomgroup)
+        self._ready_for = ready_for
 
-    def count_by_type(self) -> NDArray[np.str_]:
-        """Return the number of hydrogen bonds for each type of donor and acceptor.
-
-        Returns
-        -------
-        ndarray, shape (n_types, 3), str
-            Residue name and atom type of the donor as ``name:type``, those of the acceptor, and the count.
-        """
-        sides = [self._universe.atoms[self.results.hbonds[:, side].astype(np.intp)] for side in (1, 3)]
-        names = [np.char.add(np.char.add(_resnames(atoms), ":"), np.asarray(atoms.types, str)) for atoms in sides]
-        types, counts = np.unique(np.stack(names, axis=1), axis=0, return_counts=True)
-        return np.concatenate([types, counts[:, None].astype(str)], axis=1)
-
-    def count_by_ids(self) -> NDArray[np.int64]:
-        """Return the number of frames in which each hydrogen bond occurs.
-
-        Returns
-        -------
-        ndarray, shape (n_bonds, 4), int64
-            Identifiers of donor, hydrogen and acceptor, and the number of frames, most frequent first.
-        """
-        ids = np.asarray(self._universe.atoms.ids, np.int64)[self.results.hbonds[:, 1:4].astype(np.intp)]
-        bonds, counts = np.unique(ids, axis=0, return_counts=True)
-        order = np.argsort(-counts, kind="stable")
-        return np.concatenate([bonds, counts[:, None]], axis=1)[order]
-
-    def lifetime(self, tau_max: int = 20, window_step: int = 1, intermittency: int = 0) -> NDArray[np.float64]:
-        """Return the survival function of the hydrogen bonds.
-
-        Parameters
-        ----------
-        tau_max : int
-            Longest window, in analysed frames.
-        window_step : int
-            Number of frames between the starts of consecutive windows.
-        intermittency : int
-            Largest number of consecutive frames in which a bond may be absent and still count as continuous.
-
-        Returns
-        -------
-        ndarray, shape (2, tau_max + 1), float64
-            Lags from 0 to `tau_max` in frames, and the fractions of surviving bonds, beginning with 1. The fraction is
-            NaN if no window of this length contains a bond.
-
-        Raises
-        ------
-        MismatchError
-            If `tau_max` is larger than the number of frames, or a number is out of range.
-
-        Notes
-        -----
-        The function is ``C(tau) = mean_t N(t, t + tau) / N(t)``, where N(t) is the number of bonds in frame t, and
-        N(t, t + tau) the number of those that exist in all frames up to t + tau [1]_ [2]_. A bond is identified by its
-        hydrogen and acceptor. Time and memory (about 50 bytes for each bond) grow with the number of bonds found, not
-        with the number of pairs.
-
-        References
-        ----------
-        .. [1] D. C. Rapaport, "Hydrogen bonds in water", Mol. Phys. 50 (1983) 1151-1162.
-        .. [2] R. J. Gowers, P. Carbone, "A multiscale approach to model hydrogen bonding: The case of polyamide",
-           J. Chem. Phys. 142 (2015) 224907.
-        """
-        places, n_atoms = self._places(), len(self._universe.atoms)
-        hydrogens, acceptors = self.results.hbonds[:, 2:4].T.astype(np.int64)
-        bonds = np.minimum(hydrogens, acceptors) * n_atoms + np.maximum(hydrogens, acceptors)
-        return survival(places, bonds, self.n_frames, tau_max, window_step, intermittency)
-
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the number of hydrogen bonds over time."""
-        from mdreel.results.figure import time_series
-
-        counts = self.count_by_time().astype(np.float64)
-        return time_series(self.times, counts, "Hydrogen bonds", title, ax, frames=self.frames)
-
-    def plot_lifetime(
+    def _rules_of(
         self,
-        tau_max: int = 20,
-        window_step: int = 1,
-        intermittency: int = 0,
-        ax: "Axes | None" = None,
-        title: str | None = None,
-    ) -> "Figure":
-        """Plot the survival function of the hydrogen bonds; see `lifetime` and `plot` for the parameters."""
-        from mdreel.results.curves import curve
+        strings: tuple[str | None, ...],
+        changing: Sequence[bool],
+        donors: "AtomGroup",
+        bonds: NDArray[np.int64] | None,
+    ) -> BondRules:
+        """Return the rules by which atoms are found in each frame."""
+        members: list[str | NDArray[np.int64]] = [
+            string if string and changes else np.unique(group.ix)
+            for string, changes, group in zip(
+                strings, changing, (donors, self._hydrogens, self._acceptors), strict=True
+            )
+        ]
+        every = np.arange(len(self.u.atoms))
+        masks = _masks_of(self.between_ags, every, every)
+        d_h_cutoff, d_a_cutoff, angle = self._criteria()
+        lengths = (d_h_cutoff, _LEAST_DISTANCE, d_a_cutoff)
+        return BondRules(members[0] if bonds is None else None, members[1], members[2], bonds, masks, lengths, angle)
 
-        taus, shares = self.lifetime(tau_max, window_step, intermittency)
-        known = np.isfinite(shares)
-        title = self._describe() if title is None else title
-        times = taus[known] * self.interval
-        return curve(times, shares[known], "Time (ps)", "Hydrogen bonds still there", title, ax)
-
-    def _places(self) -> NDArray[np.int64]:
-        """Return the index of the analysed frame of each hydrogen bond."""
-        frames = self.frames
-        order = np.argsort(frames)
-        places: NDArray[np.int64] = order[np.searchsorted(frames, self.results.hbonds[:, 0], sorter=order)]
-        return places
-
-
-def _resnames(atoms: "AtomGroup") -> NDArray[np.str_]:
-    return np.asarray(getattr(atoms, "resnames", ["None"] * len(atoms)), str)
-
-
-def _found(
-    universe: "Universe",
-    donors: str | None,
-    hydrogens: str | None,
-    acceptors: str | None,
-    between: Any,
-    d_h_cutoff: float,
-) -> Any:
-    """Return MDAnalysis's analysis, which selects or guesses the atoms."""
-    from MDAnalysis.analysis.hydrogenbonds.hbond_analysis import HydrogenBondAnalysis as Finder
-    from MDAnalysis.exceptions import NoDataError
-    from MDAnalysis.exceptions import SelectionError as Misunderstood
-
-    needs_positions = donors is not None
-    if not hasattr(universe, "trajectory"):
-        if needs_positions:
-            message = "donors_sel pairs donors and hydrogens by distance: load a structure into the Universe"
-            raise MismatchError(message)
-        universe = _with_trajectory(universe)
-    try:
-        return Finder(universe, donors, hydrogens, acceptors, between, d_h_cutoff=d_h_cutoff, update_selections=False)
-    except (NoDataError, Misunderstood) as error:
-        raise SelectionError(f"hydrogen bonds: {' '.join(str(error).split())}") from error
+    def _leave_out_lonely_atoms(self) -> None:
+        """Leave out donors and acceptors without a possible partner in `between`."""
+        masks = _masks_of(self.between_ags, self._pairs[:, 0], self._acceptors.ix)
+        if masks is not None:
+            sides = zip(masks, masks[::-1], strict=True)
+            of_donors, of_acceptors = ((own & np.bitwise_or.reduce(other)) != 0 for own, other in sides)
+            self._pairs, self._acceptors = self._pairs[of_donors], self._acceptors[of_acceptors]
 
 
-def _with_trajectory(universe: "Universe") -> "Universe":
-    """Return the Universe with a dummy frame, which analyses of MDAnalysis require."""
-    import MDAnalysis
+def _stripped(selection: str | None, name: str) -> str | None:
+    """Return a selection string without blanks at its ends; warn if nothing is left."""
+    if selection is None:
+        return None
+    selection = selection.strip()
+    if not selection:
+        message = f"{name} is an empty selection string, so no hydrogen bonds will be found"
+        warnings.warn(message, UserWarning, stacklevel=caller_level())
+    return selection
 
-    positions = np.zeros((1, len(universe.atoms), 3), np.float32)
-    return MDAnalysis.Universe(universe._topology, positions)  # noqa: SLF001
+
+def _groups_of(universe: "Universe", between: Any) -> "list[tuple[AtomGroup, AtomGroup]] | None":
+    """Return the groups of each pair of selections."""
+    if between is None:
+        return None
+    if not len(between):
+        raise MismatchError("between has no pairs of selections")
+    pairs = [between] if isinstance(between[0], str) else between
+    if wrong := [pair for pair in pairs if isinstance(pair, str) or len(pair) != 2]:
+        raise MismatchError(f"between must have pairs of selections, got {wrong[0]!r}")
+    if len(pairs) > _MOST_PAIRS:
+        raise UnsupportedError(f"between has {len(pairs)} pairs of selections: expected {_MOST_PAIRS} at most")
+    first, second = zip(*pairs, strict=True)
+    groups = ([select_atoms(universe, one, "between") for one in side] for side in (first, second))
+    return list(zip(*groups, strict=True))
 
 
 def _masks_of(
@@ -297,8 +387,6 @@ def _masks_of(
     """Return bit masks of donors and acceptors, which share a bit if they are on different sides of a pair."""
     if between is None:
         return None
-    if len(between) > _MOST_PAIRS:
-        raise UnsupportedError(f"between has {len(between)} pairs of selections: expected {_MOST_PAIRS} at most")
     of_donors, of_acceptors = np.zeros(len(donors), np.uint64), np.zeros(len(acceptors), np.uint64)
     for number, (first, second) in enumerate(between):
         for bit, (one, other) in enumerate(((first, second), (second, first)), 2 * number):

@@ -15,19 +15,25 @@ from mdreel.analysis.diffusion import Diffusion, diffusion_of
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.jumps import Jump, find_jump_in
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
-from mdreel.errors import MismatchError
+from mdreel.analysis.uneven_lags import UnevenLags
+from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.results.column import Column
 from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Atoms, Select, atoms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
-_AXES = {"x": [0], "y": [1], "z": [2], "xy": [0, 1], "xz": [0, 2], "yz": [1, 2], "xyz": [0, 1, 2]}
+_AXES = {"xyz": [0, 1, 2], "xy": [0, 1], "xz": [0, 2], "yz": [1, 2], "x": [0], "y": [1], "z": [2]}
 _CHUNK = 8 << 20  # bytes of coordinates that are processed at a time
+
+
+class UpdatingGroupError(UnsupportedError, TypeError):
+    """A group is an UpdatingAtomGroup, whose atoms change from frame to frame."""
 
 
 class EinsteinMSD(Analysis):
@@ -35,15 +41,22 @@ class EinsteinMSD(Analysis):
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup
-        The particles.
+    u : MDAnalysis.Universe or AtomGroup
+        The system.
+    select : str or sequence of str, optional
+        Selection of the particles, in the order of `select_atoms`; None for the atoms of `u` in their order, with
+        repetitions.
     msd_type : {"xyz", "xy", "xz", "yz", "x", "y", "z"}
         Coordinates that count.
     fft : bool
         Whether to use Fourier transforms, whose cost grows as n log n with the number of frames. The direct
         computation is faster for a small `max_lag`.
+    non_linear : bool
+        Whether frames are at unequal intervals in time. Displacements are then averaged over all pairs of frames with
+        the same lag time, without Fourier transforms. Frame numbers at unequal intervals in ``run(frames=...)`` have
+        the same effect.
     max_lag : int, optional
-        Largest lag in frames; by default the length of the trajectory.
+        Largest lag in frames; by default the length of the trajectory. Not for frames at unequal intervals.
     nojump : {"lattice", "toroidal"}, optional
         Scheme for undoing jumps across cell boundaries, atom by atom; see `mdreel.transformations.nojump`. It works
         with every executor. By default, positions are used without changes and must not be wrapped; a `JumpWarning`
@@ -52,6 +65,8 @@ class EinsteinMSD(Analysis):
         Whether to keep the displacements of each particle.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
 
     Attributes
     ----------
@@ -61,20 +76,31 @@ class EinsteinMSD(Analysis):
         With `per_particle`: mean square displacement of each particle, in the order of the group, Å^2.
     results.delta_t_values : ndarray, shape (n_lags,), float64
         Lag times, ps.
+    ag : MDAnalysis.AtomGroup
+        The particles.
+    n_particles, dim_fac : int
+        Number of particles, and number of coordinates that count.
+    select, msd_type, fft, non_linear
+        The parameters.
 
     Raises
     ------
     SelectionError
         If there are no atoms.
+    UpdatingGroupError
+        If `u` is an UpdatingAtomGroup; an `UnsupportedError` and a TypeError.
     MismatchError
-        If `msd_type` or `max_lag` is not valid. In `run`, if frames are not at equal intervals in time, or a frame has
-        no cell and `nojump` is given.
+        If `msd_type` or `max_lag` is not valid. In `run`, if consecutive frames are not at equal intervals in time
+        without `non_linear`, times do not increase, or a frame has no cell and `nojump` is given.
 
     Notes
     -----
     The displacement is ``msd(m) = 1/(N-m) sum_t |r(t+m) - r(t)|^2`` for a lag of m out of N frames. With Fourier
     transforms, it is computed as a sum of squares minus twice an autocorrelation (Calandrini et al., Collection SFN 12
     (2011) 201), from float64 positions relative to the mean position of each particle.
+
+    With frames at unequal intervals, each pair of frames may have its own lag. Each lag takes 8 bytes for each particle
+    with `per_particle`, and each pair takes about 50 bytes while they are sorted.
 
     Memory: positions take 12 bytes for each atom and frame; number, time and cell take 40 bytes for each frame. The
     displacements of each particle take 8 bytes for each lag. Each worker takes 8 MB and the memory of a transform.
@@ -83,33 +109,57 @@ class EinsteinMSD(Analysis):
     --------
     >>> import MDAnalysis as mda
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> msd = EinsteinMSD(mda.Universe(PSF, DCD).select_atoms("name CA"), max_lag=20).run()
+    >>> msd = EinsteinMSD(mda.Universe(PSF, DCD), select="name CA", max_lag=20).run()
     >>> msd.results.timeseries.shape, msd.results.msds_by_particle.shape
     ((21,), (21, 214))
     """
 
     def __init__(
         self,
-        atomgroup: "AtomGroup",
+        u: Atoms,
+        select: Select = "all",
         msd_type: Coordinates = "xyz",
         fft: bool = True,
+        non_linear: bool = False,
         *,
         max_lag: int | None = None,
         nojump: Scheme | None = None,
         per_particle: bool = True,
         trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
-        super().__init__(atomgroup, trajectory)
-        if msd_type.lower() not in _AXES:
-            raise MismatchError(f"msd_type must be one of {', '.join(_AXES)}, not {msd_type!r}")
+        if "UpdatingAtomGroup" in {kind.__name__ for kind in type(u).__mro__}:
+            message = "UpdatingAtomGroups are not valid for mean square displacements: every frame needs the same atoms"
+            raise UpdatingGroupError(f"{message}; select them without updating=True")
+        super().__init__(atoms_of(u, select, "u"), trajectory, verbose=verbose)
+        if not isinstance(msd_type, str) or msd_type.lower() not in _AXES:
+            raise MismatchError(f"Invalid msd_type {msd_type}, must be a string and one of: {', '.join(_AXES)}")
         if max_lag is not None and max_lag < 0:
             raise MismatchError(f"max_lag must be 0 or more frames, not {max_lag}")
+        if max_lag is not None and non_linear:
+            raise MismatchError("max_lag counts frames at equal intervals: leave it out with non_linear=True")
         if nojump not in (None, "lattice", "toroidal"):
             raise MismatchError(f"nojump must be 'lattice', 'toroidal' or None, not {nojump!r}")
+        self.select, self.msd_type, self.fft, self.non_linear = select, msd_type, fft, non_linear
         self._axes = _AXES[msd_type.lower()]
-        self._fft, self._max_lag = fft, max_lag
+        self._max_lag = max_lag
         self._nojump = nojump
         self._per_particle = per_particle
+
+    @property
+    def ag(self) -> "AtomGroup":
+        """The particles."""
+        return self._atomgroup
+
+    @property
+    def n_particles(self) -> int:
+        """Number of particles."""
+        return self._selection.n_given
+
+    @property
+    def dim_fac(self) -> int:
+        """Number of coordinates that count, under the name that MDAnalysis gives it."""
+        return self.n_dimensions
 
     @property
     def n_dimensions(self) -> int:
@@ -150,13 +200,15 @@ class EinsteinMSD(Analysis):
 
     def conclude(self, tally: Tally) -> None:
         """Compute the displacements of all particles in chunks."""
-        self.results.delta_t_values = self._lags(tally.rows[:, 1])
+        times = tally.rows[:, 1]
+        uneven = UnevenLags.of(times) if self._is_uneven() else None
+        self.results.delta_t_values = self._lags(times) if uneven is None else uneven.times
         n_lags = len(self.results.delta_t_values)
         frames = tally.values.view(np.float32)
         total = np.zeros(n_lags)
         each = np.empty((n_lags, len(self.atoms))) if self._per_particle else None
         counts = np.bincount(self._selection.places, minlength=len(self.atoms))
-        for first, found in self._of_chunks(frames, n_lags):
+        for first, found in self._of_chunks(frames, n_lags, uneven):
             end = first + len(found)
             total += (counts[first:end, None] * found).sum(axis=0)
             if each is not None:
@@ -183,6 +235,14 @@ class EinsteinMSD(Analysis):
         label = f"D = ({fit.coefficient * 10:.3g} ± {fit.error * 10:.1g}) × 10⁻⁵ cm²/s"
         return mean_square_displacement(times, values, line, label, title, ax)
 
+    def _is_uneven(self) -> bool:
+        """Return whether frames are at unequal intervals, as the user says or has chosen their numbers."""
+        steps = np.diff(self.frames)
+        is_chosen = bool(len(steps) and (steps != steps[0]).any()) and not self.damage
+        if is_chosen and self._max_lag is not None:
+            raise MismatchError("max_lag counts frames at equal intervals: leave it out for these frames")
+        return self.non_linear or is_chosen
+
     def _lags(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the lag times, after checking that frames are at equal intervals."""
         most = len(times) - 1
@@ -194,19 +254,25 @@ class EinsteinMSD(Analysis):
         if (late > allowed).any():
             wrong = int(late.argmax())
             found = f"frame {self.frames[wrong]} is {late[wrong]:g} ps off its expected time"
-            raise MismatchError(f"mean square displacements need frames at equal intervals in time: {found}")
+            raise MismatchError(
+                f"mean square displacements need frames at equal intervals in time, or non_linear=True: {found}"
+            )
         return np.arange(n_lags, dtype=np.float64) * interval
 
-    def _of_chunks(self, frames: NDArray[np.float32], n_lags: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    def _of_chunks(
+        self, frames: NDArray[np.float32], n_lags: int, uneven: UnevenLags | None
+    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the first index and the displacements, shape (n_particles, n_lags), of chunks of particles."""
         n_atoms = len(self.atoms)
-        width = max(1, _CHUNK // (8 * 3 * max(len(frames), 1)))
+        width = max(1, _CHUNK // (8 * 3 * max(len(frames), n_lags, 1)))
         firsts = range(0, n_atoms, width)
 
         def compute(first: int) -> NDArray[np.float64]:
             end = min(first + width, n_atoms)
             path = paths(frames, n_atoms, first, end, self._nojump)[:, self._axes]
-            return by_fft(path, n_lags) if self._fft else mean_squares(path, n_lags)
+            if uneven is not None:
+                return uneven.mean_squares(path)
+            return by_fft(path, n_lags) if self.fft else mean_squares(path, n_lags)
 
         n_threads = min(self._n_threads(), len(firsts))
         if n_threads == 1:

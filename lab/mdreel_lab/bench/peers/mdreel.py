@@ -46,6 +46,7 @@ def analysis_of(job: Job) -> Any:
     protein, oxygen = universe.select_atoms("protein"), universe.select_atoms(ask.OXYGEN)
     of: dict[str, Any] = {"trajectory": job.trajectory if job.n_times == 1 else [job.trajectory] * job.n_times}
     bins = (ask.N_BINS, (0.0, ask.FARTHEST))
+    water: dict[str, Any] = {"donors_sel": ask.OXYGEN, "hydrogens_sel": ask.HYDROGEN, "acceptors_sel": ask.OXYGEN}
     makers: dict[str, Callable[[], Any]] = {
         "rmsd": lambda: mdreel.RMSD(selected, **of),
         "rmsf": lambda: mdreel.RMSF(selected, **of),
@@ -62,8 +63,10 @@ def analysis_of(job: Job) -> Any:
         "pca": lambda: mdreel.PCA(selected, **of),
         "msd": lambda: mdreel.EinsteinMSD(oxygen, **of),
         "msd-protein": lambda: mdreel.EinsteinMSD(selected, **of),
-        "hbonds": lambda: mdreel.HydrogenBondAnalysis(universe, ask.OXYGEN, ask.HYDROGEN, ask.OXYGEN, **of),
-        "hbonds-protein": lambda: mdreel.HydrogenBondAnalysis(universe, **ask.OF_PROTEIN, **of),
+        "hbonds": lambda: mdreel.HydrogenBondAnalysis(universe, **water, update_selections=False, **of),
+        "hbonds-protein": lambda: mdreel.HydrogenBondAnalysis(
+            universe, **ask.OF_PROTEIN, update_selections=False, **of
+        ),
     }
     return makers[job.what]()
 

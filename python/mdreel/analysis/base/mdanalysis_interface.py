@@ -13,10 +13,11 @@ _BACKENDS_OF_MDANALYSIS = ("serial", *ALIASES, "dask")
 class MDAnalysisInterface:
     """Attributes that analyses of MDAnalysis have and that mdreel itself does not need."""
 
-    _analysis_algorithm_is_parallelizable: ClassVar[bool] = True  # which MDAnalysis asks of its own analyses
-
     _moved_to_results: ClassVar[Mapping[str, str]] = {}
     """Results that MDAnalysis also offers as attributes of the analysis: names of the results, by attribute."""
+
+    _analysis_algorithm_is_parallelizable: ClassVar[bool] = True
+    """Whether frames may be analysed in any order, under the name that MDAnalysis gives it."""
 
     @classmethod
     def get_supported_backends(cls) -> tuple[str, ...]:

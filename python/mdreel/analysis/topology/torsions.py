@@ -1,8 +1,9 @@
 """Atoms of the torsions phi, psi, omega and chi1 to chi4 of proteins."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,20 @@ if TYPE_CHECKING:
 _Atom = tuple[int, tuple[str, ...]]
 """Offset of the residue of an atom, and possible names of the atom."""
 
-_BACKBONE: dict[str, tuple[_Atom, ...]] = {
-    "phi": ((-1, ("C",)), (0, ("N",)), (0, ("CA",)), (0, ("C",))),
-    "psi": ((0, ("N",)), (0, ("CA",)), (0, ("C",)), (1, ("N",))),
-    "omega": ((0, ("CA",)), (0, ("C",)), (1, ("N",)), (1, ("CA",))),
-}
+Definitions: TypeAlias = Mapping[str, tuple[_Atom, ...]]
+"""The atoms of each torsion, by the name of the torsion."""
+
+
+def backbone_torsions(
+    c: tuple[str, ...] = ("C",), n: tuple[str, ...] = ("N",), ca: tuple[str, ...] = ("CA",)
+) -> dict[str, tuple[_Atom, ...]]:
+    """Return the atoms of phi, psi and omega for these names of C, N and CA."""
+    return {
+        "phi": ((-1, c), (0, n), (0, ca), (0, c)),
+        "psi": ((0, n), (0, ca), (0, c), (1, n)),
+        "omega": ((0, ca), (0, c), (1, n), (1, ca)),
+    }
+
 
 _SIDE_CHAIN = (
     ("N",),
@@ -33,7 +43,7 @@ _SIDE_CHAIN = (
 )
 """Consecutive atoms of the side chain; each four in a row define chi1, chi2, chi3 and chi4 (IUPAC)."""
 
-TORSIONS: dict[str, tuple[_Atom, ...]] = _BACKBONE | {
+TORSIONS: Definitions = backbone_torsions() | {
     f"chi{k + 1}": tuple((0, names) for names in _SIDE_CHAIN[k : k + 4]) for k in range(4)
 }
 """The atoms of each torsion, by the name of the torsion."""
@@ -69,7 +79,13 @@ class Torsions:
         return [f"{kind} {label}" for kind, label in zip(self.kinds, labels, strict=True)]
 
 
-def torsions_of(atomgroup: "AtomGroup", kinds: Sequence[str], complete: bool = False) -> Torsions:
+def torsions_of(
+    atomgroup: "AtomGroup",
+    kinds: Sequence[str],
+    complete: bool = False,
+    definitions: Definitions = TORSIONS,
+    unambiguous: bool = False,
+) -> Torsions:
     """Find the torsions of the residues of a group.
 
     Parameters
@@ -80,6 +96,11 @@ def torsions_of(atomgroup: "AtomGroup", kinds: Sequence[str], complete: bool = F
         Kinds of torsions.
     complete : bool
         Whether to skip residues that lack some of the torsions.
+    definitions : mapping of str to tuple
+        The atoms of each torsion; by default those of proteins.
+    unambiguous : bool
+        Whether to leave out torsions with an atom that its residue has more than once, as with alternate locations.
+        Otherwise, the last of these atoms is used.
 
     Returns
     -------
@@ -98,11 +119,11 @@ def torsions_of(atomgroup: "AtomGroup", kinds: Sequence[str], complete: bool = F
     -----
     Neighbours are residues of the same segment with the next or the previous number.
     """
-    if unknown := [kind for kind in kinds if kind not in TORSIONS]:
-        raise MismatchError(f"unknown torsion {unknown[0]!r}; known: {', '.join(TORSIONS)}")
+    if unknown := [kind for kind in kinds if kind not in definitions]:
+        raise MismatchError(f"unknown torsion {unknown[0]!r}; known: {', '.join(definitions)}")
     if not kinds or len(set(kinds)) < len(kinds):
         raise MismatchError(f"expected different torsions, at least one, got {list(kinds)}")
-    residues = _Residues(atomgroup.universe)
+    residues = _Residues(atomgroup.universe, definitions, unambiguous)
     atoms: list[list[int]] = []
     of_kinds: list[str] = []
     of_residues: list[Any] = []
@@ -122,9 +143,13 @@ def torsions_of(atomgroup: "AtomGroup", kinds: Sequence[str], complete: bool = F
 class _Residues:
     """The residues of a Universe, found by number, and their atoms, found by name."""
 
-    def __init__(self, universe: Any) -> None:
-        # The first of several residues with the same number is used.
-        self._by_number = {(residue.segment.ix, residue.resid): residue for residue in universe.residues[::-1]}
+    def __init__(self, universe: Any, definitions: Definitions, unambiguous: bool) -> None:
+        self._definitions, self._unambiguous = definitions, unambiguous
+        # Of several residues with the same number, which differ in their insertion codes, the last precedes the residue
+        # with the next number, and the first follows the residue with the previous number.
+        residues = list(universe.residues)
+        self._last = {(residue.segment.ix, residue.resid): residue for residue in residues}
+        self._first = {(residue.segment.ix, residue.resid): residue for residue in reversed(residues)}
         self._atoms: dict[int, dict[str, int]] = {}
 
     def find(self, residue: Any, kind: str) -> list[int] | None:
@@ -132,8 +157,9 @@ class _Residues:
         if (residue.resname, kind) in _NO_TORSION:
             return None
         found = []
-        for shift, names in TORSIONS[kind]:
-            place = self._by_number.get((residue.segment.ix, residue.resid + shift)) if shift else residue
+        for shift, names in self._definitions[kind]:
+            by_number = self._last if shift < 0 else self._first
+            place = by_number.get((residue.segment.ix, residue.resid + shift)) if shift else residue
             present = {} if place is None else self._atoms_of(place)
             atom = next((present[name] for name in names if name in present), None)
             if atom is None:
@@ -143,5 +169,10 @@ class _Residues:
 
     def _atoms_of(self, residue: Any) -> dict[str, int]:
         if residue.ix not in self._atoms:
-            self._atoms[residue.ix] = dict(zip(residue.atoms.names, residue.atoms.ix.tolist(), strict=True))
+            names = residue.atoms.names.tolist()
+            of_names = dict(zip(names, residue.atoms.ix.tolist(), strict=True))
+            if self._unambiguous and len(of_names) < len(names):
+                counts = Counter(names)
+                of_names = {name: atom for name, atom in of_names.items() if counts[name] == 1}
+            self._atoms[residue.ix] = of_names
         return self._atoms[residue.ix]

@@ -76,8 +76,9 @@ def hbonds(
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "HydrogenBondAnalysis":
         from mdreel.analysis.hydrogen_bonds import HydrogenBondAnalysis
+        from mdreel.errors import SelectionError
 
-        return HydrogenBondAnalysis(
+        analysis = HydrogenBondAnalysis(
             atoms.universe,
             hydrogens_sel=hydrogens,
             acceptors_sel=acceptors,
@@ -86,6 +87,9 @@ def hbonds(
             d_h_a_angle_cutoff=angle,
             trajectory=source,
         )
+        if not analysis.has_candidates:
+            raise SelectionError("there are no donors with hydrogens, or no acceptors, between the selections")
+        return analysis
 
     facts = {"other": selection if other is None else other, "distance": distance, "angle": angle}
     if lifetime is None:

@@ -54,7 +54,9 @@ def msd(
         from mdreel.analysis.msd import EinsteinMSD
 
         scheme = None if unwrap_jumps == "none" else unwrap_jumps
-        return EinsteinMSD(atoms, axes, fft, max_lag=max_lag, nojump=scheme, per_particle=False, trajectory=source)
+        return EinsteinMSD(
+            atoms, None, axes, fft, max_lag=max_lag, nojump=scheme, per_particle=False, trajectory=source
+        )
 
     def tabulate(analysis: "EinsteinMSD") -> Table:
         return _table(analysis, fit_begin, fit_end)

@@ -1,0 +1,137 @@
+"""Counts and lifetimes of hydrogen bonds."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.survival import survival
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup, Universe
+
+
+class BondCounts(Analysis):
+    """An analysis with ``results.hbonds``, a row for each hydrogen bond in each frame, which this class counts."""
+
+    u: "Universe"
+
+    @property
+    def interval(self) -> float:
+        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
+        times = self.times
+        return float(times[-1] - times[0]) / max(len(times) - 1, 1)
+
+    def count_by_time(self) -> NDArray[np.int64]:
+        """Return the number of hydrogen bonds in each frame, shape (n_frames,), int64."""
+        return np.bincount(self._places(), minlength=self.n_frames)
+
+    def count_by_type(self) -> NDArray[np.str_]:
+        """Return the number of hydrogen bonds for each type of donor and acceptor.
+
+        Returns
+        -------
+        ndarray, shape (n_types, 3), str
+            Residue name and atom type of the donor as ``name:type``, those of the acceptor, and the count.
+        """
+        sides = [self.u.atoms[self.results.hbonds[:, side].astype(np.intp)] for side in (1, 3)]
+        names = [np.char.add(np.char.add(_resnames(atoms), ":"), np.asarray(atoms.types, str)) for atoms in sides]
+        types, counts = np.unique(np.stack(names, axis=1), axis=0, return_counts=True)
+        return np.concatenate([types, counts[:, None].astype(str)], axis=1)
+
+    def count_by_ids(self) -> NDArray[np.int64]:
+        """Return the number of frames in which each hydrogen bond occurs.
+
+        Returns
+        -------
+        ndarray, shape (n_bonds, 4), int64
+            Identifiers of donor, hydrogen and acceptor, and the number of frames, most frequent first. Of
+            equally frequent bonds, those with higher identifiers come first.
+        """
+        ids = np.asarray(self.u.atoms.ids, np.int64)[self.results.hbonds[:, 1:4].astype(np.intp)]
+        bonds, counts = np.unique(ids, axis=0, return_counts=True)
+        order = np.argsort(counts, kind="stable")[::-1]
+        return np.concatenate([bonds, counts[:, None]], axis=1)[order]
+
+    def lifetime(self, tau_max: int = 20, window_step: int = 1, intermittency: int = 0) -> NDArray[np.float64]:
+        """Return the survival function of the hydrogen bonds.
+
+        Parameters
+        ----------
+        tau_max : int
+            Longest window, in analysed frames.
+        window_step : int
+            Number of frames between the starts of consecutive windows.
+        intermittency : int
+            Largest number of consecutive frames in which a bond may be absent and still count as continuous.
+
+        Returns
+        -------
+        ndarray, shape (2, tau_max + 1), float64
+            Lags from 0 to `tau_max` in frames, and the fractions of surviving bonds, beginning with 1. The fraction is
+            NaN if no window of this length contains a bond.
+
+        Raises
+        ------
+        MismatchError
+            If `tau_max` is larger than the number of frames, or a number is out of range.
+
+        Notes
+        -----
+        The function is ``C(tau) = mean_t N(t, t + tau) / N(t)``, where N(t) is the number of bonds in frame t, and
+        N(t, t + tau) the number of those that exist in all frames up to t + tau [1]_ [2]_. A bond is identified by its
+        hydrogen and acceptor. Time and memory (about 50 bytes for each bond) grow with the number of bonds found, not
+        with the number of pairs.
+
+        References
+        ----------
+        .. [1] D. C. Rapaport, "Hydrogen bonds in water", Mol. Phys. 50 (1983) 1151-1162.
+        .. [2] R. J. Gowers, P. Carbone, "A multiscale approach to model hydrogen bonding: The case of polyamide",
+           J. Chem. Phys. 142 (2015) 224907.
+        """
+        if "hbonds" not in self.results:
+            from mdreel.analysis.topology.missing_data import MissingDataError
+
+            raise MissingDataError("there are no hydrogen bonds yet, the .hbonds attribute is None: call run() first")
+        places, n_atoms = self._places(), len(self.u.atoms)
+        hydrogens, acceptors = self.results.hbonds[:, 2:4].T.astype(np.int64)
+        bonds = np.minimum(hydrogens, acceptors) * n_atoms + np.maximum(hydrogens, acceptors)
+        return survival(places, bonds, self.n_frames, tau_max, window_step, intermittency)
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the number of hydrogen bonds over time."""
+        from mdreel.results.figure import time_series
+
+        counts = self.count_by_time().astype(np.float64)
+        return time_series(self.times, counts, "Hydrogen bonds", title, ax, frames=self.frames)
+
+    def plot_lifetime(
+        self,
+        tau_max: int = 20,
+        window_step: int = 1,
+        intermittency: int = 0,
+        ax: "Axes | None" = None,
+        title: str | None = None,
+    ) -> "Figure":
+        """Plot the survival function of the hydrogen bonds; see `lifetime` and `plot` for the parameters."""
+        from mdreel.results.curves import curve
+
+        taus, shares = self.lifetime(tau_max, window_step, intermittency)
+        known = np.isfinite(shares)
+        title = self._describe() if title is None else title
+        times = taus[known] * self.interval
+        return curve(times, shares[known], "Time (ps)", "Hydrogen bonds still there", title, ax)
+
+    def _places(self) -> NDArray[np.int64]:
+        """Return the index of the analysed frame of each hydrogen bond."""
+        frames = self.frames
+        order = np.argsort(frames)
+        places: NDArray[np.int64] = order[np.searchsorted(frames, self.results.hbonds[:, 0], sorter=order)]
+        return places
+
+
+def _resnames(atoms: "AtomGroup") -> NDArray[np.str_]:
+    return np.asarray(getattr(atoms, "resnames", ["None"] * len(atoms)), str)

@@ -1,0 +1,332 @@
+"""Pairs of torsions of residues: phi and psi of the backbone, chi1 and chi2 of side chains."""
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mdreel.analysis.dihedrals import QuadrupleAngles
+from mdreel.analysis.topology.residue_labels import ResidueLabels
+from mdreel.analysis.topology.torsions import TORSIONS, Torsions, backbone_torsions, torsions_of
+from mdreel.errors import SelectionError
+from mdreel.execution.tally import Tally
+from mdreel.foundation.stack_level import caller_level
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Atoms, atoms_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup, ResidueGroup
+
+_MOST_NAMES = 4  # residues that a warning names
+_CHI = ("chi1", "chi2")
+
+
+class _TorsionPairs(QuadrupleAngles):
+    """Two torsions of each of several residues, whose five different atoms are consecutive."""
+
+    _moved_to_results: ClassVar[Mapping[str, str]] = {"angles": "angles"}
+
+    def __init__(
+        self, atomgroup: "AtomGroup", found: Torsions, trajectory: Trajectory | None, *, verbose: bool = False
+    ) -> None:
+        self.residues = found.residues[::2]
+        self._given = atomgroup
+        super().__init__(atomgroup, found.atoms, "degrees", trajectory, verbose=verbose)
+
+    @property
+    def atomgroup(self) -> "AtomGroup":
+        """The group that the user gave."""
+        return self._given
+
+    @property
+    def residue_labels(self) -> list[str]:
+        """Label of each residue."""
+        indices = np.array([residue.ix for residue in self.residues])
+        return ResidueLabels.of(self._given.universe.residues[indices]).texts
+
+    @property
+    def ag1(self) -> "AtomGroup":
+        """First atom of the first torsion of each residue."""
+        return self._atomgroup[0::8]
+
+    @property
+    def ag2(self) -> "AtomGroup":
+        """Second atom of the first torsion of each residue."""
+        return self._atomgroup[1::8]
+
+    @property
+    def ag3(self) -> "AtomGroup":
+        """Third atom of the first torsion of each residue."""
+        return self._atomgroup[2::8]
+
+    @property
+    def ag4(self) -> "AtomGroup":
+        """Fourth atom of the first torsion of each residue."""
+        return self._atomgroup[3::8]
+
+    @property
+    def ag5(self) -> "AtomGroup":
+        """Last atom of the second torsion of each residue."""
+        return self._atomgroup[7::8]
+
+    def conclude(self, tally: Tally) -> None:
+        """Store the angles as pairs."""
+        self.results.angles = tally.values.reshape(tally.n_frames, -1, 2)
+
+
+class Ramachandran(_TorsionPairs):
+    """Backbone torsions phi and psi of residues in each frame.
+
+    Parameters
+    ----------
+    atomgroup : MDAnalysis.AtomGroup, ResidueGroup or Universe
+        A protein, or some of its residues. Residues that lack phi or psi, or have an atom of them twice, are left out
+        with a warning.
+    c_name, n_name, ca_name : str
+        Names of the backbone atoms. Each may list several names, separated by blanks.
+    check_protein : bool
+        Whether all residues must be protein, as MDAnalysis recognizes it. The first and the last residue of the protein
+        are then left out, as in MDAnalysis.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
+
+    Attributes
+    ----------
+    results.angles : ndarray, shape (n_frames, n_residues, 2), float64
+        phi and psi of each residue, degrees, from -180 to 180.
+    residues : tuple of MDAnalysis.core.groups.Residue
+        The residues.
+    residue_labels : list of str
+        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` if there are several segments.
+    ag1, ag2, ag3, ag4, ag5 : MDAnalysis.AtomGroup
+        C of the previous residue, N, CA and C, and N of the next residue, for each residue.
+
+    Raises
+    ------
+    SelectionError
+        If no residue has both torsions. With `check_protein`, if a residue is not protein.
+
+    Warns
+    -----
+    UserWarning
+        If residues are left out.
+
+    Notes
+    -----
+    See `Dihedral`. Memory: the results take 16 bytes for each residue and frame, and 16 bytes for number and time of
+    each frame.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> u = mda.Universe(PSF, DCD)
+    >>> ramachandran = Ramachandran(u.select_atoms("resid 2:213")).run()
+    >>> ramachandran.results.angles.shape
+    (98, 212, 2)
+    """
+
+    def __init__(
+        self,
+        atomgroup: Atoms,
+        c_name: str = "C",
+        n_name: str = "N",
+        ca_name: str = "CA",
+        check_protein: bool = True,
+        *,
+        trajectory: Trajectory | None = None,
+        verbose: bool = False,
+    ) -> None:
+        atomgroup = atoms_of(atomgroup)
+        residues = atomgroup.residues
+        allowed = _inner_residues(residues) if check_protein else residues
+        definitions = backbone_torsions(tuple(c_name.split()), tuple(n_name.split()), tuple(ca_name.split()))
+        if len(allowed) == 0:
+            raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has all of the torsions phi, psi")
+        found = torsions_of(allowed.atoms, ("phi", "psi"), complete=True, definitions=definitions, unambiguous=True)
+        super().__init__(atomgroup, found, trajectory, verbose=verbose)
+        _warn_of_others(residues, self.residues, "at an end of the protein or without one phi and psi")
+
+    def plot(  # type: ignore[override]  # MDAnalysis returns axes here
+        self, ax: "Axes | None" = None, ref: bool = False, **kwargs: Any
+    ) -> "Axes":
+        """Draw phi and psi of all residues and frames as points.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw into; by default the current axes of pyplot.
+        ref : bool
+            Whether to show the regions that hold 90 and 99 % of the residues of MDAnalysis's reference structures.
+        **kwargs
+            Options of `matplotlib.axes.Axes.scatter`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes. `plot_distribution` draws a map instead, which suits many points.
+        """
+        from mdreel.results.torsion_plot import torsion_plot
+
+        self._done()
+        regions = _reference("Rama_ref") if ref else None
+        return torsion_plot(
+            self.results.angles.reshape(-1, 2), ("φ (degrees)", "ψ (degrees)"), -180, regions, ax, kwargs
+        )
+
+    def plot_distribution(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
+        """Draw the joint distribution of phi and psi over all residues and frames; see `Analysis.plot`."""
+        return super().plot(ax, title)
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the joint distribution of phi and psi over all residues and frames."""
+        from mdreel.results.maps import ramachandran
+
+        return ramachandran(self.results.angles.reshape(-1, 2), title, ax)
+
+
+class Janin(_TorsionPairs):
+    """Side chain torsions chi1 and chi2 of residues in each frame.
+
+    Parameters
+    ----------
+    atomgroup : MDAnalysis.AtomGroup, ResidueGroup or Universe
+        A protein, or some of its residues.
+    select_remove : str
+        Selection of the residues to leave out, because they have no chi2.
+    select_protein : str
+        Selection of the residues that are protein.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
+
+    Attributes
+    ----------
+    results.angles : ndarray, shape (n_frames, n_residues, 2), float64
+        chi1 and chi2 of each residue, degrees, from 0 to 360.
+    residues : tuple of MDAnalysis.core.groups.Residue
+        The residues.
+    residue_labels : list of str
+        Label of each residue, such as ``"LYS 5"``, or ``"A LYS 5"`` if there are several segments.
+    ag1, ag2, ag3, ag4, ag5 : MDAnalysis.AtomGroup
+        N, CA, CB and the next two atoms of the side chain, for each residue.
+
+    Raises
+    ------
+    SelectionError
+        If a residue is not protein, lacks an atom of chi1 or chi2, or has one twice, as with alternate locations. If no
+        residue is left.
+
+    Warns
+    -----
+    UserWarning
+        If residues are left out.
+
+    Notes
+    -----
+    See `Dihedral`, and `Dihedrals` for chi3 and chi4. Memory: the results take 16 bytes for each residue and frame, and
+    16 bytes for number and time of each frame.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> Janin(mda.Universe(PSF, DCD).select_atoms("resname LYS")).run().results.angles.shape
+    (98, 18, 2)
+    """
+
+    def __init__(
+        self,
+        atomgroup: Atoms,
+        select_remove: str = "resname ALA CYS* GLY PRO SER THR VAL",
+        select_protein: str = "protein",
+        *,
+        trajectory: Trajectory | None = None,
+        verbose: bool = False,
+    ) -> None:
+        atomgroup = atoms_of(atomgroup)
+        residues = atomgroup.residues
+        _check_protein(residues, residues.atoms.select_atoms(select_protein).residues, "select_protein")
+        kept = residues - residues.atoms.select_atoms(select_remove).residues
+        if len(kept) == 0:
+            raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has chi1 and chi2")
+        _check_side_chains(kept)
+        found = torsions_of(kept.atoms, _CHI, complete=True)
+        if len(found.residues) < 2 * len(kept):
+            complete = {residue.ix for residue in found.residues}
+            lacking = next(residue for residue in kept if residue.ix not in complete)
+            raise SelectionError(f"{_name_of(lacking)} lacks an atom of chi1 or chi2: add it to select_remove")
+        super().__init__(atomgroup, found, trajectory, verbose=verbose)
+        _warn_of_others(residues, self.residues, f"because they match select_remove, {select_remove!r}")
+
+    def conclude(self, tally: Tally) -> None:
+        """Store the angles as pairs of chi1 and chi2, from 0 to 360 degrees."""
+        super().conclude(tally)
+        angles = self.results.angles
+        self.results.angles = np.where(angles < 0, angles + 360, angles)
+
+    def plot(  # type: ignore[override]  # MDAnalysis returns axes here
+        self, ax: "Axes | None" = None, ref: bool = False, **kwargs: Any
+    ) -> "Axes":
+        """Draw chi1 and chi2 of all residues and frames as points; see `Ramachandran.plot` for the parameters."""
+        from mdreel.results.torsion_plot import torsion_plot
+
+        self._done()
+        regions = _reference("Janin_ref") if ref else None
+        return torsion_plot(
+            self.results.angles.reshape(-1, 2), ("χ₁ (degrees)", "χ₂ (degrees)"), 0, regions, ax, kwargs
+        )
+
+
+def _inner_residues(residues: "ResidueGroup") -> "ResidueGroup":
+    """Return the residues without the first and the last of the protein, after checking that all are protein."""
+    protein = residues.universe.select_atoms("protein").residues
+    _check_protein(residues, protein, "check_protein=False")
+    return residues - protein[[0, -1]]
+
+
+def _check_protein(residues: "ResidueGroup", protein: "ResidueGroup", remedy: str) -> None:
+    """Raise an error if a residue is not protein."""
+    is_protein = np.isin(residues.resindices, protein.resindices)
+    if not is_protein.all():
+        other = residues[int(is_protein.argmin())]
+        raise SelectionError(f"{_name_of(other)} is not protein: select other residues, or give {remedy}")
+
+
+def _check_side_chains(residues: "ResidueGroup") -> None:
+    """Raise an error if a residue has an atom of chi1 or chi2 twice."""
+    alternatives = {names for kind in _CHI for _, names in TORSIONS[kind]}
+    for residue in residues:
+        names = residue.atoms.names
+        for one in alternatives:
+            present = names[np.isin(names, one)]
+            if len(present) > 1:
+                found = f"{_name_of(residue)} has {len(present)} atoms {' '.join(sorted(present))}"
+                raise SelectionError(f"{found}, where chi1 and chi2 need one: select one alternate location")
+
+
+def _warn_of_others(given: "ResidueGroup", used: tuple[Any, ...], why: str) -> None:
+    """Warn of residues that are left out."""
+    left = given[~np.isin(given.resindices, [residue.ix for residue in used])]
+    if len(left):
+        names = ", ".join(f"{residue.resname} {residue.resid}" for residue in left[:_MOST_NAMES])
+        more = ", ..." if len(left) > _MOST_NAMES else ""
+        message = f"{len(left):,} of {len(given):,} residues are left out, {why}: {names}{more}"
+        warnings.warn(message, UserWarning, stacklevel=caller_level())
+
+
+def _name_of(residue: Any) -> str:
+    return f"residue {residue.resname} {residue.resid} of segment {residue.segid}"
+
+
+def _reference(name: str) -> Any:
+    """Return the counts of reference structures in bins of both angles, from MDAnalysis."""
+    from MDAnalysis.analysis.data import filenames
+
+    return np.load(getattr(filenames, name), allow_pickle=False)

@@ -1,0 +1,210 @@
+"""Donors, hydrogens and acceptors of hydrogen bonds: guessed selections, and pairs of donors and hydrogens."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import contacts_of
+from mdreel.errors import MismatchError, SelectionError
+from mdreel.trajectory.selection import Atoms
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, Universe
+
+_DEPEND_ON_POSITIONS = frozenset(("around", "sphlayer", "sphzone", "isolayer", "cylayer", "cyzone", "point", "prop"))
+"""Keywords of selections whose atoms may change from frame to frame."""
+
+
+def may_change(selection: str) -> bool:
+    """Return whether the atoms of a selection string may change from frame to frame."""
+    return not _DEPEND_ON_POSITIONS.isdisjoint(re.findall(r"[^\s()]+", selection))
+
+
+def select(universe: Atoms, selection: str, name: str) -> "AtomGroup":
+    """Return selected atoms, of which there may be none.
+
+    Raises
+    ------
+    SelectionError
+        If the selection is invalid.
+    """
+    if not selection:
+        return universe.atoms[[]]
+    try:
+        return universe.select_atoms(selection)
+    except Exception as error:
+        raise SelectionError(f"{name} '{selection}': {' '.join(str(error).split())}") from error
+
+
+def guess_hydrogens(universe: "Universe", within: str, masses: tuple[float, float], min_charge: float) -> str:
+    """Return a selection of polar hydrogens, by mass and charge.
+
+    Parameters
+    ----------
+    universe : MDAnalysis.Universe
+        The system.
+    within : str
+        Selection of the atoms to look at.
+    masses : tuple of float
+        Lower and upper limit of the mass, both exclusive, u.
+    min_charge : float
+        Lower limit of the charge, exclusive, e.
+
+    Raises
+    ------
+    MismatchError
+        If no mass is between the limits.
+    MissingDataError
+        If the topology has no masses, charges, or names.
+    """
+    if masses[0] >= masses[1]:
+        raise MismatchError(f"min_mass is higher than (or equal to) max_mass: {masses[0]:g} and {masses[1]:g} u")
+    atoms = select(universe, within, "select")
+    of_atoms = _values(atoms, "masses", "mass")
+    charges = _values(atoms, "charges", "charge")
+    return _selection_of(atoms[(of_atoms > masses[0]) & (of_atoms < masses[1]) & (charges > min_charge)])
+
+
+def guess_acceptors(universe: "Universe", within: str, max_charge: float) -> str:
+    """Return a selection of the atoms with a charge below a limit.
+
+    Raises
+    ------
+    MissingDataError
+        If the topology has no charges or names.
+    """
+    atoms = select(universe, within, "select")
+    return _selection_of(atoms[_values(atoms, "charges", "charge") < max_charge])
+
+
+def guess_donors(
+    universe: "Universe", within: str, max_charge: float, hydrogens: "AtomGroup", d_h_cutoff: float
+) -> str:
+    """Return a selection of the atoms that are bonded to hydrogens and have a charge below a limit.
+
+    Without bonds in the topology, atoms within `d_h_cutoff` of a hydrogen in the current frame count as bonded.
+
+    Raises
+    ------
+    MissingDataError
+        If the topology has no charges or names.
+    """
+    atoms = select(universe, within, "select")
+    atoms = atoms[_values(atoms, "charges", "charge") < max_charge]
+    if hasattr(universe.atoms, "bonds"):
+        bonds = both_ways(universe)
+        partners = bonds[np.isin(bonds[:, 0], hydrogens.ix), 1]
+    elif len(atoms) and len(hydrogens):
+        partners = pairs_within(atoms.ix, hydrogens.ix, universe.atoms.positions, universe.dimensions, d_h_cutoff)[:, 0]
+    else:
+        partners = np.empty(0, np.int64)
+    return _selection_of(atoms[np.isin(atoms.ix, partners)])
+
+
+def both_ways(universe: "Universe") -> NDArray[np.int64]:
+    """Return the atoms of each bond, in both orders, shape (2 * n_bonds, 2).
+
+    Raises
+    ------
+    MissingDataError
+        If the topology has no bonds.
+    """
+    if not hasattr(universe.atoms, "bonds"):
+        from mdreel.analysis.topology.missing_data import MissingDataError
+
+        message = "donors are found by bonds, but the topology has no bond information"
+        raise MissingDataError(f"{message}: give donors_sel, load a topology with bonds, or guess them")
+    bonds = np.asarray(universe.atoms.bonds.indices, np.int64).reshape(-1, 2)
+    return np.concatenate([bonds, bonds[:, ::-1]])
+
+
+def bonded_pairs(hydrogens: NDArray[np.int64], bonds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the donor that each hydrogen is bonded to.
+
+    Parameters
+    ----------
+    hydrogens : ndarray, shape (n_hydrogens,), int64
+        Indices, ascending.
+    bonds : ndarray, shape (2 * n_bonds, 2), int64
+        Atoms of each bond, in both orders.
+
+    Returns
+    -------
+    ndarray, shape (n_hydrogens, 2), int64
+        Donor and hydrogen. Bonds between hydrogens, which rigid water models have, do not count.
+
+    Raises
+    ------
+    SelectionError
+        If a hydrogen has no bond.
+    """
+    of_hydrogens = bonds[np.isin(bonds[:, 0], hydrogens) & ~np.isin(bonds[:, 1], hydrogens)]
+    of_hydrogens = of_hydrogens[np.lexsort(of_hydrogens.T[::-1])]
+    bonded, places = np.unique(of_hydrogens[:, 0], return_index=True)
+    if len(bonded) < len(hydrogens):
+        alone = np.setdiff1d(hydrogens, bonded)
+        message = f"atom {alone[0]} is one of {len(alone):,} hydrogens without a bond to a donor"
+        raise SelectionError(f"hydrogen bonds: {message}: give donors_sel, or another hydrogens_sel")
+    return of_hydrogens[places][:, ::-1]
+
+
+def pairs_within(
+    donors: NDArray[np.int64],
+    hydrogens: NDArray[np.int64],
+    positions: NDArray[np.float32],
+    dimensions: NDArray[np.float32] | None,
+    cutoff: float,
+) -> NDArray[np.int64]:
+    """Return all pairs of a donor and a hydrogen that are no farther apart than a distance.
+
+    Parameters
+    ----------
+    donors, hydrogens : ndarray, shape (n,), int64
+        Indices.
+    positions : ndarray, shape (n_atoms, 3), float32
+        Positions, Å.
+    dimensions : ndarray, shape (6,), float32, or None
+        Cell lengths in Å and angles in degrees.
+    cutoff : float
+        Largest distance, Å.
+
+    Returns
+    -------
+    ndarray, shape (n_pairs, 2), int64
+        Donor and hydrogen, ordered by both.
+    """
+    if not len(donors) or not len(hydrogens):
+        return np.empty((0, 2), np.int64)
+    of_donors, of_hydrogens = (np.asarray(positions[each], np.float64) for each in (donors, hydrogens))
+    places = contacts_of(of_donors, of_hydrogens, dimensions, cutoff)[0].astype(np.intp)
+    pairs = np.stack([donors[places[:, 0]], hydrogens[places[:, 1]]], axis=1)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    ordered: NDArray[np.int64] = pairs[np.lexsort(pairs.T[::-1])]
+    return ordered
+
+
+def _values(atoms: "AtomGroup", attribute: str, name: str) -> NDArray[np.float64]:
+    if not hasattr(atoms, attribute):
+        from mdreel.analysis.topology.missing_data import MissingDataError
+
+        raise MissingDataError(f"hydrogen bonds: the topology has no {name} information: give selections of all atoms")
+    return np.asarray(getattr(atoms, attribute), np.float64)
+
+
+def _selection_of(atoms: "AtomGroup") -> str:
+    """Return a selection of all atoms with the residue and atom names of a group, or else with its types."""
+    if hasattr(atoms, "resnames") and hasattr(atoms, "names"):
+        found = sorted(set(zip(atoms.resnames.tolist(), atoms.names.tolist(), strict=True)))
+        return " or ".join(f"(resname {resname} and name {name})" for resname, name in found)
+    return " or ".join(f"type {kind}" for kind in sorted(set(_types(atoms))))
+
+
+def _types(atoms: "AtomGroup") -> Any:
+    if not hasattr(atoms, "types"):
+        from mdreel.analysis.topology.missing_data import MissingDataError
+
+        message = "hydrogen bonds: the topology has no type information, nor names of atoms and residues"
+        raise MissingDataError(f"{message}: give selections of all atoms")
+    return atoms.types.tolist()
