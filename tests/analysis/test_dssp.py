@@ -147,8 +147,8 @@ def test_dssp_refuses_invalid_input() -> None:
         ({"heavyatom_names": ("N", "CA", "C")}, "names of N, CA, C and O"),
         ({"heavyatom_names": ("N", "CA CB", "C", "O OT1")}, "has 2 atoms 'CA CB'"),
         ({"heavyatom_names": ("N", "CA", "C", "O")}, "lacks some of 'N', 'CA', 'C', 'O'"),
-        ({"guess_hydrogens": False, "hydrogen_name": "HN HA"}, "has 2 hydrogens 'HN HA', expected 1"),
-        ({"guess_hydrogens": False, "hydrogen_name": "HX"}, "has 0 hydrogens"),
+        ({"guess_hydrogens": False, "hydrogen_name": "HN HA"}, "contains 2 hydrogens 'HN HA', expected 1"),
+        ({"guess_hydrogens": False, "hydrogen_name": "HX"}, "contains 0 hydrogens"),
     ):
         with pytest.raises(MismatchError, match=message):
             mdreel.DSSP(universe, **options)

@@ -4,10 +4,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from mdreel.execution.executors.resolve_executor import ALIASES, EXECUTORS
 from mdreel.foundation.stack_level import caller_level
-
-_BACKENDS_OF_MDANALYSIS = ("serial", *ALIASES, "dask")
 
 
 class MDAnalysisInterface:
@@ -21,8 +18,8 @@ class MDAnalysisInterface:
 
     @classmethod
     def get_supported_backends(cls) -> tuple[str, ...]:
-        """Return the names of the backends of `run`: those of MDAnalysis, and the other executors of mdreel."""
-        return tuple(dict.fromkeys((*_BACKENDS_OF_MDANALYSIS, *EXECUTORS)))
+        """Return the names of MDAnalysis's backends, all of which are supported; `run` also takes others."""
+        return ("serial", "multiprocessing", "dask")
 
     @property
     def parallelizable(self) -> bool:

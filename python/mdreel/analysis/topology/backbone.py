@@ -112,7 +112,8 @@ class Backbone:
         if wrong.any():
             first = int(wrong.argmax())
             expected = int(self.donors[first])
-            message = f"{_name_of(self.residues[first])} has {counts[first]} hydrogens {names!r}, expected {expected}"
+            residue = f"Residue {self.residues[first]!r}"
+            message = f"{residue} contains {counts[first]} hydrogens {names!r}, expected {expected}"
             raise MismatchError(f"{message}: give another hydrogen_name, or guess_hydrogens=True")
         atoms = self.atoms[:, 0].copy()
         atoms[places] = found.ix
