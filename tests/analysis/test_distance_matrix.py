@@ -120,7 +120,6 @@ def first_with_last(a: np.ndarray, b: np.ndarray, weights: Any = None) -> float:
         {"metric": first_with_last},
         {"metric": lambda a, b, weights: -5},
     ],
-    ids=str,
 )
 def test_options_are_those_of_mdanalysis(options: dict[str, Any]) -> None:
     universe = MDAnalysis.Universe(PSF, DCD)

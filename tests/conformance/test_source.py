@@ -236,9 +236,11 @@ def test_source_refuses_atoms_that_do_not_exist_or_ascend(make_source: Callable[
 
 def test_source_is_opened_again_where_it_is_unpickled(make_source: Callable[[], Source]) -> None:
     source = make_source()
-    if source.format in ("memory", "channel"):
-        with pytest.raises(NotImplementedError, match=r"stays in its process|to one process"):
+    if source.format == "channel":
+        with pytest.raises(NotImplementedError, match="to one process"):
             pickle.dumps(source)
         return
     again = pickle.loads(pickle.dumps(source))
-    np.testing.assert_array_equal(read_frames(again, [5], [7]).positions, read_frames(source, [5], [7]).positions)
+    one, other = read_frames(again, [5], [7]), read_frames(source, [5], [7])
+    for name in ("positions", "dimensions", "has_cell", "times"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

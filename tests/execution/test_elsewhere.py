@@ -178,14 +178,12 @@ def test_first_damaged_frame_is_the_one_that_is_named(
 
 
 @pytest.mark.parametrize("executor", [Processes(2), Dask(2)])
-def test_what_stays_in_its_process_is_refused(executor: Executor) -> None:
-    source = Source.memory(np.zeros((10, 3341, 3), np.float32), np.zeros(10))
-    with pytest.raises(UnsupportedError, match="in memory stays in its process"):
-        run(
-            Job(source, ATOMS, Pass.of(rmsd(np.random.default_rng(1).normal(size=(len(ATOMS), 3)), None, True))),
-            None,
-            executor,
-        )
+def test_trajectory_in_memory_is_sent_to_the_workers(executor: Executor) -> None:
+    frames = np.random.default_rng(2).normal(size=(10, 3341, 3)).astype(np.float32)
+    source = Source.memory(frames, np.arange(10.0)).with_on_error("skip")
+    reference = np.random.default_rng(1).normal(size=(len(ATOMS), 3))
+    job = Job(source, ATOMS, Pass.of(rmsd(reference, None, True)))
+    assert same(run(job, None, executor, n_parts=4), run(job, None, Serial()))
 
 
 def test_spans_tell_who_did_what(adk_xtc: Path) -> None:
