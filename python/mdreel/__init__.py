@@ -1,5 +1,15 @@
 """Parallel analysis of molecular dynamics trajectories, as fast as the hardware allows."""
 
+from typing import Any
+
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_get, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from mdreel._core import version
+
+        return version()
+    return _get(name)

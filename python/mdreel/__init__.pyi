@@ -40,3 +40,5 @@ from .trajectory.follow import follow as follow
 from .trajectory.open import open as open  # noqa: A004
 from .trajectory.read import iread as iread
 from .trajectory.read import read as read
+
+__version__: str

@@ -1,12 +1,14 @@
 """AMBER NetCDF files of SciPy, MDAnalysis and mdtraj, read as MDAnalysis reads them: the same bits."""
 
 from pathlib import Path
+from typing import Any
 
 import MDAnalysis
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
 
+import mdreel
 from conformance.mdanalysis_oracle import Frames, differences, frames_of_mdanalysis, frames_of_mdreel
 from conformance.netcdf_writer import SHAPES, UNITS, Make, write
 from mdreel.errors import UnsupportedError
@@ -137,6 +139,20 @@ def test_universe_of_netcdf_is_opened_once_more(tmp_path: Path) -> None:
     np.testing.assert_array_equal(source.times(), [ts.time for ts in universe.trajectory])
 
 
+@pytest.mark.parametrize("number", ["f4", "f8"])
+@pytest.mark.parametrize("scale", [None, np.float32(2), np.float64(2)])
+def test_femtoseconds_are_converted(tmp_path: Path, number: str, scale: Any) -> None:
+    units = {"time": "femtoseconds", "velocities": "angstrom/femtosecond"}
+    scales = {} if scale is None else {"time": scale, "velocities": scale}
+    content = {"time": np.arange(4) * 500.0, "velocities": np.full((4, 11, 3), 0.25)}
+    types = {"time": number, "velocities": number}
+    write(tmp_path / "fs.nc", Make(types=types, scales=scales, units=units), content)
+    found = mdreel.read(tmp_path / "fs.nc", quantities=("positions", "velocities"))
+    factor = 1 if scale is None else 2
+    np.testing.assert_allclose(found.times, np.arange(4) * 0.5 * factor, rtol=1e-6)
+    np.testing.assert_allclose(found.velocities, 250.0 * factor, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("make", "missing"),
     [
@@ -144,7 +160,7 @@ def test_universe_of_netcdf_is_opened_once_more(tmp_path: Path) -> None:
         (Make(variables=("time", "velocities")), "no variable coordinates"),
         (Make(variables=("coordinates", "cell_lengths")), "no cell_angles"),
         (Make(units={"coordinates": "nanometer"}), "coordinates in angstrom, got .nanometer"),
-        (Make(units={"time": "femtosecond"}), "time in picosecond"),
+        (Make(units={"time": "second"}), "time in picosecond"),
         (Make(types={"coordinates": "i4"}), "coordinates as float or double"),
     ],
 )

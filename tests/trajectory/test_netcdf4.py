@@ -98,6 +98,16 @@ def test_netcdf4_agrees_with_mdanalysis_on_the_same_classic_file(tmp_path: Path)
             assert frames.times[i] == ts.time
 
 
+def test_netcdf4_femtoseconds_are_converted(tmp_path: Path) -> None:
+    path = write_netcdf4(tmp_path / "run.nc", POSITIONS, others=OTHERS)
+    expected = read_frames(open_trajectory(path))
+    with netCDF4.Dataset(path, "a") as file:
+        file["time"].units, file["velocities"].units = "femtoseconds", "angstrom/femtosecond"
+    found = read_frames(open_trajectory(path))
+    np.testing.assert_allclose(found.times, expected.times / 1000)
+    np.testing.assert_allclose(found.velocities, expected.velocities * 1000, rtol=1e-6)
+
+
 def test_netcdf4_of_other_units_or_without_coordinates_is_refused(tmp_path: Path) -> None:
     path = write_netcdf4(tmp_path / "run.nc", POSITIONS)
     with netCDF4.Dataset(path, "a") as file:

@@ -21,6 +21,12 @@ VARIABLES = {
     "forces": ("forces", "kilocalorie/mole/angstrom", 4.184),
 }
 
+# Units that some programs write instead of those of the convention, and the factors to those.
+OTHER_UNITS = {
+    ("femtosecond", "picosecond"): 1e-3,
+    ("angstrom/femtosecond", "angstrom/picosecond"): 1e3,
+}
+
 
 def is_amber(file: "h5py.File") -> bool:
     """Return whether a file follows the AMBER convention.
@@ -85,12 +91,12 @@ def open_netcdf4(
     quantities = []
     for name in here:
         own, unit, factor = VARIABLES[name]
-        _check_unit(file[name], unit, path)
-        quantities.append((own, _describe(file[name], n_frames, path, None, factor)))
+        own_factor = factor * _factor_to(unit, file[name], path)
+        quantities.append((own, _describe(file[name], n_frames, path, None, own_factor)))
     cells = None
     if "cell_lengths" in file and "cell_angles" in file:
-        _check_unit(file["cell_lengths"], "angstrom", path)
-        _check_unit(file["cell_angles"], "degree", path)
+        _factor_to("angstrom", file["cell_lengths"], path)
+        _factor_to("degree", file["cell_angles"], path)
         cells = tuple(_describe(file[name], n_frames, path, 1, 1.0) for name in ("cell_lengths", "cell_angles"))
     facts = {
         "format": "NetCDF-4",
@@ -107,11 +113,15 @@ def open_netcdf4(
     )
 
 
-def _check_unit(variable: "h5py.Dataset", expected: str, path: str) -> None:
+def _factor_to(expected: str, variable: "h5py.Dataset", path: str) -> float:
+    """Return the factor from the unit of a variable to the one of the convention."""
     # Some programs write the plural of degree.
-    unit = text_of(variable.attrs.get("units", expected))
-    if unit.removesuffix("s") != expected:
+    unit = text_of(variable.attrs.get("units", expected)).removesuffix("s")
+    if unit == expected:
+        return 1.0
+    if (unit, expected) not in OTHER_UNITS:
         raise UnsupportedError(f"{variable.name}: the unit {unit!r} is not supported, expected {expected!r}", path=path)
+    return OTHER_UNITS[unit, expected]
 
 
 def _scale(variable: "h5py.Dataset") -> tuple[float, bool]:
@@ -136,7 +146,7 @@ def _times(file: "h5py.File", n_frames: int, path: str) -> NDArray[np.float64]:
     if "time" not in file:
         return np.arange(n_frames, dtype=np.float64)
     variable = file["time"]
-    _check_unit(variable, "picosecond", path)
+    to_ps = _factor_to("picosecond", variable, path)
     check_length(variable, path)
     if variable.ndim != 1 or len(variable) < n_frames:
         raise FormatError(f"{variable.name}: expected the shape ({n_frames},), got {variable.shape}", path=path)
@@ -144,4 +154,4 @@ def _times(file: "h5py.File", n_frames: int, path: str) -> NDArray[np.float64]:
     times = variable[:n_frames]
     if scale != 1:
         times = times * (np.float64(scale) if in_double else np.float32(scale))
-    return np.asarray(times, np.float64)
+    return np.asarray(times, np.float64) * to_ps

@@ -28,6 +28,12 @@ impl Content {
     ];
 }
 
+/// Units that some programs write instead of those of the convention, with the factor to those.
+const OTHER_UNITS: [(Content, &str, f64); 2] = [
+    (Content::Time, "femtosecond", 1e-3),
+    (Content::Atoms(Quantity::Velocities), "angstrom/femtosecond", 1e3),
+];
+
 /// A variable of a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Field {
@@ -134,10 +140,15 @@ impl Trajectory {
             let (n, found) = (lengths, found.join(", "));
             return Err(format!("expected {name} of the lengths {n:?}{of_frame}, got {name}({found})"));
         }
-        if let Some(found) = variable.text("units").filter(|found| !is_unit(found, unit)) {
-            return Err(format!("expected {name} in {unit}, got {found:?}"));
-        }
-        let numbers = numbers(variable)?;
+        let factor = match variable.text("units") {
+            Some(found) if is_unit(found, unit) => 1.0,
+            Some(found) => *OTHER_UNITS
+                .iter()
+                .find_map(|(of, other, factor)| (*of == content && is_unit(found, other)).then_some(factor))
+                .ok_or_else(|| format!("expected {name} in {unit}, got {found:?}"))?,
+            None => 1.0,
+        };
+        let numbers = numbers(variable)?.times(factor);
         let n_bytes = lengths.iter().product::<u64>() * numbers.n_bytes();
         Ok(Field { content, numbers, begin: variable.begin, n_bytes })
     }

@@ -33,6 +33,18 @@ impl Numbers {
         }
     }
 
+    /// The same numbers times a factor.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        match self {
+            _ if factor == 1.0 => self,
+            Numbers::Single => Numbers::SingleTimesDouble(factor),
+            Numbers::SingleTimesSingle(scale) => Numbers::SingleTimesDouble(f64::from(scale) * factor),
+            Numbers::SingleTimesDouble(scale) => Numbers::SingleTimesDouble(scale * factor),
+            Numbers::Double => Numbers::DoubleTimes(factor),
+            Numbers::DoubleTimes(scale) => Numbers::DoubleTimes(scale * factor),
+        }
+    }
+
     /// The `i`-th number in `bytes`.
     pub(crate) fn value(self, bytes: &[u8], i: usize) -> f64 {
         let single = || f32::from_be_bytes(bytes.as_chunks::<4>().0[i]);
