@@ -311,5 +311,6 @@ def analyses() -> Iterator[type[Analysis]]:
     for module in pkgutil.walk_packages(mdreel.analysis.__path__, "mdreel.analysis."):
         for name, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             is_one = issubclass(kind, Analysis) and kind.computation is not Analysis.computation
-            if is_one and kind.__module__ == module.name and not name.startswith("_"):
+            is_base = any(one.__module__.startswith("mdreel.analysis.") for one in kind.__subclasses__())
+            if is_one and not is_base and kind.__module__ == module.name and not name.startswith("_"):
                 yield kind

@@ -50,9 +50,11 @@ def _registered(names: dict[str, str], root: Path) -> list[tuple[Path, str]]:
     """Return the lists of public names, of commands and of tested analyses with the new one."""
     exports = root / "python/mdreel/__init__.pyi"
     lines = exports.read_text("utf-8").splitlines()
-    lines.append("from .analysis.{module} import {class_name} as {class_name}".format_map(names))
+    imports = [line for line in lines if line.startswith("from ")]
+    others = lines[len(imports) :]
+    imports.append("from .analysis.{module} import {class_name} as {class_name}".format_map(names))
     # The order of the linter: by module, capital letters like small ones.
-    lines.sort(key=lambda line: (line.split()[1] != ".", [part.lower() for part in line.split()[1:4]]))
+    imports.sort(key=lambda line: (line.split()[1] != ".", [part.lower() for part in line.split()[1:4]]))
 
     commands = root / "python/mdreel/cli/commands.py"
     entry = '    Entry("{command}", "mdreel.cli.analyses.{module}", "{summary}"),\n'.format_map(names)
@@ -61,7 +63,7 @@ def _registered(names: dict[str, str], root: Path) -> list[tuple[Path, str]]:
         names
     )
     return [
-        (exports, "\n".join(lines) + "\n"),
+        (exports, "\n".join([*imports, *others]) + "\n"),
         (commands, _with_last_line(commands, "ANALYSES = (\n", ")\n", entry)),
         (cases, _with_last_line(cases, "CASES = {\n", "}\n", case)),
     ]

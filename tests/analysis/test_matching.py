@@ -85,6 +85,8 @@ NOT_PAIRED = {
     "PCA.project_single_frame(group)": "atoms of the same Universe that move with those of the components",
     "read(atoms)": "the atoms that are read",
     "iread(atoms)": "the atoms that are read",
+    "Janin.plot(ref)": "whether the regions of known structures are drawn",
+    "Ramachandran.plot(ref)": "whether the regions of known structures are drawn",
     "SASA(surface)": "the atoms that cover, in the same frame",
     "unwrap(reference)": "the centre that is moved into the cell",
 }

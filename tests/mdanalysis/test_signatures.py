@@ -157,6 +157,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "Contacts": salt_bridges,
     "DensityAnalysis": lambda cls: cls(oxygens(water()), delta=4.0),
     "Dihedral": lambda cls: cls([residue.phi_selection() for residue in adk().residues[1:5]]),
+    "Janin": lambda cls: cls(adk().select_atoms("resname LYS")),
     "Ramachandran": lambda cls: cls(adk().select_atoms("protein")),
     "HydrogenBondAnalysis": lambda cls: cls(water(), "protein and name N", "protein and name H", "protein and name O"),
     "EinsteinMSD": lambda cls: cls(adk(), select="name CA", fft=False),

@@ -252,7 +252,7 @@ def test_remote_needs_obstore_and_says_so() -> None:
     program = (
         "import sys; sys.modules['obstore'] = None; sys.modules['obstore.store'] = None\n"
         "from mdreel.trajectory.open import open as open_trajectory\n"
-        "read('s3://bucket/adk.xtc')"
+        "open_trajectory('s3://bucket/adk.xtc')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "UnsupportedError: s3://bucket/adk.xtc: files behind a network need obstore" in done.stderr
