@@ -1,7 +1,7 @@
 """Frames in memory: a run without reading, also where workers are other processes.
 
 A trajectory in memory is sent to each worker with the job. Here each process makes its own when it is first given the
-job, and keeps it for the next: in a run that is not timed, as the ranks of Khoshlessan et al. (2019) made theirs before.
+job, and keeps it for the next: in a run that is not timed, as Khoshlessan et al. (2019) did.
 """
 
 from __future__ import annotations
