@@ -29,10 +29,8 @@ impl Content {
 }
 
 /// Units that some programs write instead of those of the convention, with the factor to those.
-const OTHER_UNITS: [(Content, &str, f64); 2] = [
-    (Content::Time, "femtosecond", 1e-3),
-    (Content::Atoms(Quantity::Velocities), "angstrom/femtosecond", 1e3),
-];
+const OTHER_UNITS: [(Content, &str, f64); 2] =
+    [(Content::Time, "femtosecond", 1e-3), (Content::Atoms(Quantity::Velocities), "angstrom/femtosecond", 1e3)];
 
 /// A variable of a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
