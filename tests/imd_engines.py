@@ -154,9 +154,10 @@ class Gromacs(NamedTuple):
         screen = self.folder / "screen"
         one = ["-ntmpi", "1", "-ntomp", "1", "-nb", "cpu"]
         command = ["gmx", "-quiet", "mdrun", "-deffnm", "md", "-imdwait", "-imdterm", "-imdport", "0", *one]
+        # SIGPIPE, which Python ignores, would end GROMACS when it sends to a client that was killed.
         with (
             screen.open("wb") as output,
-            subprocess.Popen(command, cwd=self.folder, stdout=output, stderr=output) as process,
+            subprocess.Popen(command, cwd=self.folder, stdout=output, stderr=output, restore_signals=False) as process,
         ):
             try:
                 until = time.monotonic() + LONG

@@ -153,14 +153,14 @@ class DSSP(Analysis):
         protein = selected(atoms, "protein", "atoms")
         is_simplified = method == "simplified"
         backbone = Backbone.of(protein, heavyatom_names, complete=is_simplified)
-        if is_simplified and len(backbone.residues) < _LEAST_RESIDUES:
-            found = len(backbone.residues)
-            message = f"DSSP requires at least {_LEAST_RESIDUES} residues, got {found}"
-            raise SelectionError(f'{message}: select more, or use method="kabsch-sander"')
         chains = np.zeros_like(backbone.chains) if is_simplified else backbone.chains
         needed = [backbone.atoms.ravel()]
         if not guess_hydrogens:
             needed.append(backbone.hydrogens(hydrogen_name, chains))
+        if is_simplified and len(backbone.residues) < _LEAST_RESIDUES:
+            found = len(backbone.residues)
+            message = f"DSSP requires at least {_LEAST_RESIDUES} residues, got {found}"
+            raise SelectionError(f'{message}: select more, or use method="kabsch-sander"')
         super().__init__(protein.universe.atoms[np.concatenate(needed)], trajectory, verbose=verbose)
         places = self._selection.places.astype(np.uint32)
         n_heavy = backbone.atoms.size
