@@ -9,7 +9,7 @@ from typing import Any
 import MDAnalysis
 import numpy as np
 import pytest
-from MDAnalysisTests.datafiles import PSF
+from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
 from every_analysis import (
@@ -25,7 +25,7 @@ from every_analysis import (
 )
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
-from mdreel.errors import FunctionError, MismatchError, SelectionError
+from mdreel.errors import FunctionError, MismatchError, SelectionError, UnsupportedError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::RuntimeWarning")
 N_FRAMES = 6
@@ -249,3 +249,29 @@ def test_output_of_user_code_does_not_disturb_workers(backend: str, adk_xtc: Any
     mdreel.run([own, function], backend=backend, n_workers=None if backend == "serial" else 2, n_parts=5)
     np.testing.assert_array_equal(function.results.timeseries, expected)
     np.testing.assert_array_equal(own.results.spread, expected)
+
+
+UPDATING: dict[str, Callable[[Any], Any]] = {
+    "RMSD": mdreel.RMSD,
+    "RMSD(reference)": lambda group: mdreel.RMSD(group.universe, group),
+    "RMSF": mdreel.RMSF,
+    "AlignTraj": lambda group: mdreel.AlignTraj(group, group.universe, filename="aligned.dcd"),
+    "AverageStructure": mdreel.AverageStructure,
+    "PCA": mdreel.PCA,
+    "EinsteinMSD": mdreel.EinsteinMSD,
+    "DSSP": mdreel.DSSP,
+    "Ramachandran": mdreel.Ramachandran,
+    "Janin": mdreel.Janin,
+    "InterRDF": lambda group: mdreel.InterRDF(group, group),
+    "Contacts": lambda group: mdreel.Contacts(group.universe, (group, group), (group, group)),
+    "DensityAnalysis": mdreel.DensityAnalysis,
+    "LinearDensity": mdreel.LinearDensity,
+    "read": lambda group: mdreel.read(group.universe, group),
+}
+
+
+@pytest.mark.parametrize("name", UPDATING)
+def test_group_that_changes_is_refused_and_never_frozen(name: str) -> None:
+    group = MDAnalysis.Universe(PSF, DCD).select_atoms("around 5 resname ALA", updating=True)
+    with pytest.raises(UnsupportedError, match="UpdatingAtomGroup"):
+        UPDATING[name](group)

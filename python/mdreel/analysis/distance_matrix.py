@@ -118,7 +118,7 @@ class DistanceMatrix(Analysis):
         if any(kind.__name__ == "UpdatingAtomGroup" for kind in type(universe).__mro__):
             message = "universe is an UpdatingAtomGroup, but must be a static AtomGroup: its current atoms are used"
             warnings.warn(f"{message} in every frame", UserWarning, stacklevel=caller_level())
-            select = select or "all"
+            universe = universe.atoms
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self._metric = None if _is_rmsd(metric) else metric
         if self._metric is not None and not callable(metric):

@@ -52,11 +52,7 @@ class Selection:
         kinds = {kind.__name__ for kind in type(atomgroup).__mro__}
         if "AtomGroup" not in kinds:
             raise SelectionError(f"{name} must be an AtomGroup of MDAnalysis, not {type(atomgroup).__name__}")
-        if "UpdatingAtomGroup" in kinds:
-            raise UnsupportedError(
-                f"{name} is an UpdatingAtomGroup, whose atoms change from frame to frame; every frame needs the same "
-                "atoms: select them without updating=True"
-            )
+        _refuse_updating(atomgroup, name)
         if len(atomgroup) == 0:
             raise SelectionError(f"{name} has no atoms")
         atoms, places = np.unique(atomgroup.ix, return_inverse=True)
@@ -151,11 +147,14 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup") -> "A
     ------
     SelectionError
         If `atoms` is neither a group nor a Universe, or a selection is invalid or empty.
+    UnsupportedError
+        If the atoms are an UpdatingAtomGroup.
     """
     # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
     kinds = {kind.__name__ for kind in type(atoms).__mro__}
     if not kinds & {"AtomGroup", "ResidueGroup", "SegmentGroup", "Universe"}:
         raise SelectionError(f"{name} must be an AtomGroup or a Universe of MDAnalysis, not {type(atoms).__name__}")
+    _refuse_updating(atoms, name)
     if select is not None:
         return selected(atoms, select, name=f"{name}: selection")
     group: AtomGroup = atoms if "AtomGroup" in kinds else atoms.atoms
@@ -235,9 +234,12 @@ def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection")
     ------
     SelectionError
         If the selection is invalid or empty.
+    UnsupportedError
+        If the atoms are an UpdatingAtomGroup, of which a selection would keep the current atoms.
     """
     if not hasattr(of, "select_atoms"):
         raise SelectionError(f"expected a Universe or an AtomGroup, got {type(of).__name__}")
+    _refuse_updating(of, name)
     strings = (selection,) if isinstance(selection, str) else tuple(selection)
     words = "', '".join(map(str, strings))
     try:
@@ -247,6 +249,15 @@ def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection")
     if len(atoms) == 0:
         raise _invalid(f"{name} '{words}' has no atoms")
     return atoms
+
+
+def _refuse_updating(atoms: Atoms, name: str) -> None:
+    # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
+    if any(kind.__name__ == "UpdatingAtomGroup" for kind in type(atoms).__mro__):
+        raise UnsupportedError(
+            f"{name} is an UpdatingAtomGroup, whose atoms change from frame to frame; every frame needs the same "
+            "atoms: select them without updating=True"
+        )
 
 
 def _invalid(message: str) -> SelectionError:
