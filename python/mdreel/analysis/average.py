@@ -73,7 +73,7 @@ class AverageStructure(Analysis):
     results.rmsf : ndarray, shape (n_atoms,), float64
         Root mean square fluctuation of each atom about its mean position, Å.
     filename : str or None
-        The output file; None if there is none, or positions are changed in memory.
+        The output file; None if the run writes no file, for example because it changes positions in memory.
     mobile, reference : MDAnalysis.AtomGroup, Universe
         All atoms of the system, and the given reference.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup

@@ -171,7 +171,7 @@ class DensityAnalysis(Analysis):
 def _extent_of(
     center: ArrayLike | None, lengths: tuple[Any, Any, Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return the limits of a grid of the user, or None if there is none.
+    """Return the limits of the grid that the user gives, or None if the user gives no grid.
 
     Raises
     ------

@@ -77,7 +77,7 @@ class DistanceMatrix(Analysis):
     Warns
     -----
     UserWarning
-        If `universe` is an UpdatingAtomGroup, of which the atoms of the current frame are used in every frame.
+        If `universe` is an UpdatingAtomGroup. The analysis then uses its current atoms in every frame.
 
     Notes
     -----

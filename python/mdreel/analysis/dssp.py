@@ -241,6 +241,6 @@ class DSSP(Analysis):
 
 
 def _has_placeholder(universe: "Universe") -> bool:
-    """Return whether the current frame has the cell that PDB files have if there is none."""
+    """Return whether the current frame has the cell of 1 x 1 x 1 Å that PDB files of non-periodic systems have."""
     trajectory = getattr(universe, "trajectory", None)
     return trajectory is not None and np.array_equal(np.asarray(trajectory.ts.dimensions), [1, 1, 1, 90, 90, 90])

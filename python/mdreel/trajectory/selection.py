@@ -235,7 +235,7 @@ def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection")
     SelectionError
         If the selection is invalid or empty.
     UnsupportedError
-        If the atoms are an UpdatingAtomGroup, of which a selection would keep the current atoms.
+        If the atoms are an UpdatingAtomGroup: the selection would keep its current atoms for all frames.
     """
     if not hasattr(of, "select_atoms"):
         raise SelectionError(f"expected a Universe or an AtomGroup, got {type(of).__name__}")

@@ -18,7 +18,7 @@ class MDAnalysisInterface:
 
     @classmethod
     def get_supported_backends(cls) -> tuple[str, ...]:
-        """Return the names of MDAnalysis's backends, all of which are supported; `run` also takes others."""
+        """Return the names of MDAnalysis's backends. `run` supports them all, and other executors."""
         return ("serial", "multiprocessing", "dask")
 
     @property

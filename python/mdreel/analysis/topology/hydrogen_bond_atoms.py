@@ -23,7 +23,7 @@ def may_change(selection: str) -> bool:
 
 
 def select(universe: Atoms, selection: str, name: str) -> "AtomGroup":
-    """Return selected atoms, of which there may be none.
+    """Return the atoms of a selection, which may be empty.
 
     Raises
     ------
