@@ -116,7 +116,7 @@ class PCA(ComponentAnalysis):
     ) -> None:
         if is_group(universe):
             # Refuses an UpdatingAtomGroup, which a selection would make static.
-            Selection.of(atoms_of(universe), "universe")
+            Selection.of(atoms_of(universe, name="universe"), "universe")
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self.align = align
         self._mean = None if mean is None else checked_mean(mean, self._n_atoms)
