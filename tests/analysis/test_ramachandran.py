@@ -5,7 +5,7 @@ import MDAnalysis
 import numpy as np
 import pytest
 from MDAnalysis.analysis import dihedrals
-from MDAnalysisTests.datafiles import DCD, GRO, PDB_HOLE, PSF, XTC, PDB_full, PDB_icodes, PDB_janin, PDB_rama
+from MDAnalysisTests.datafiles import DCD, GRO, PDB_HOLE, PSF, XTC, PDB_full, PDB_janin, PDB_rama
 
 import mdreel
 from mdreel.errors import SelectionError
@@ -21,7 +21,7 @@ def adk() -> MDAnalysis.Universe:
 
 @ignoring
 @pytest.mark.parametrize("check_protein", [True, False])
-@pytest.mark.parametrize("file", [PSF, PDB_rama, PDB_janin, PDB_full, PDB_HOLE, PDB_icodes])
+@pytest.mark.parametrize("file", [PSF, PDB_rama, PDB_janin, PDB_full, PDB_HOLE])
 def test_atoms_of_ramachandran_are_those_of_mdanalysis(file: str, check_protein: bool) -> None:
     protein = MDAnalysis.Universe(file, *([DCD] if file == PSF else [])).select_atoms("protein")
     ours = mdreel.Ramachandran(protein, check_protein=check_protein)

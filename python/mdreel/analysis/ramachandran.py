@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mdreel.analysis.dihedrals import QuadrupleAngles
-from mdreel.analysis.topology.residue_labels import ResidueLabels
+from mdreel.analysis.topology.residue_labels import ResidueLabels, residue_name, residue_names
 from mdreel.analysis.topology.torsions import TORSIONS, Torsions, backbone_torsions, torsions_of
 from mdreel.errors import SelectionError
 from mdreel.execution.tally import Tally
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, ResidueGroup
 
-_MOST_NAMES = 4  # residues that a warning names
 _CHI = ("chi1", "chi2")
 
 
@@ -261,7 +260,7 @@ class Janin(_TorsionPairs):
         if len(found.residues) < 2 * len(kept):
             complete = {residue.ix for residue in found.residues}
             lacking = next(residue for residue in kept if residue.ix not in complete)
-            raise SelectionError(f"{_name_of(lacking)} lacks an atom of chi1 or chi2: add it to select_remove")
+            raise SelectionError(f"{residue_name(lacking)} lacks an atom of chi1 or chi2: add it to select_remove")
         super().__init__(atomgroup, found, trajectory, verbose=verbose)
         _warn_of_others(residues, self.residues, f"because they match select_remove, {select_remove!r}")
 
@@ -296,7 +295,7 @@ def _check_protein(residues: "ResidueGroup", protein: "ResidueGroup", remedy: st
     is_protein = np.isin(residues.resindices, protein.resindices)
     if not is_protein.all():
         other = residues[int(is_protein.argmin())]
-        raise SelectionError(f"{_name_of(other)} is not protein: select other residues, or give {remedy}")
+        raise SelectionError(f"{residue_name(other)} is not protein: select other residues, or give {remedy}")
 
 
 def _check_side_chains(residues: "ResidueGroup") -> None:
@@ -307,7 +306,7 @@ def _check_side_chains(residues: "ResidueGroup") -> None:
         for one in alternatives:
             present = names[np.isin(names, one)]
             if len(present) > 1:
-                found = f"{_name_of(residue)} has {len(present)} atoms {' '.join(sorted(present))}"
+                found = f"{residue_name(residue)} has {len(present)} atoms {' '.join(sorted(present))}"
                 raise SelectionError(f"{found}, where chi1 and chi2 need one: select one alternate location")
 
 
@@ -315,14 +314,8 @@ def _warn_of_others(given: "ResidueGroup", used: tuple[Any, ...], why: str) -> N
     """Warn of residues that are left out."""
     left = given[~np.isin(given.resindices, [residue.ix for residue in used])]
     if len(left):
-        names = ", ".join(f"{residue.resname} {residue.resid}" for residue in left[:_MOST_NAMES])
-        more = ", ..." if len(left) > _MOST_NAMES else ""
-        message = f"{len(left):,} of {len(given):,} residues are left out, {why}: {names}{more}"
+        message = f"{len(left):,} of {len(given):,} residues are left out, {why}: {residue_names(left)}"
         warnings.warn(message, UserWarning, stacklevel=caller_level())
-
-
-def _name_of(residue: Any) -> str:
-    return f"residue {residue.resname} {residue.resid} of segment {residue.segid}"
 
 
 def _reference(name: str) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
+from mdreel.analysis.topology.residue_neighbours import numbers_follow
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -122,7 +123,7 @@ def _belong_together(universe: "Universe", pairs: NDArray[np.int64]) -> NDArray[
     if not hasattr(group, "resnames"):
         return np.zeros(len(pairs), bool)
     same = group.resindices[::2] == group.resindices[1::2]
-    follows = group.resids[1::2] - group.resids[::2] == 1
+    follows = numbers_follow(group[::2], group[1::2])
     follows &= group.segindices[::2] == group.segindices[1::2]
     if hasattr(group, "chainIDs"):
         follows &= group.chainIDs[::2] == group.chainIDs[1::2]

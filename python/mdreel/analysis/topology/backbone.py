@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.analysis.topology.residue_labels import residue_name
 from mdreel.errors import MismatchError, SelectionError
 
 if TYPE_CHECKING:
@@ -65,12 +66,12 @@ class Backbone:
             is_named = np.isin(protein.names, name.split())
             counts = np.bincount(places[is_named], minlength=len(residues))
             if (counts > 1).any():
-                found = f"{_name_of(residues[int(counts.argmax())])} has {counts.max()} atoms {name!r}"
+                found = f"{residue_name(residues[int(counts.argmax())])} has {counts.max()} atoms {name!r}"
                 raise MismatchError(f"{found}: heavyatom_names must match one atom of each residue")
             column[places[is_named]] = protein.ix[is_named]
             has_all &= counts == 1
         if complete and not has_all.all():
-            lacking = _name_of(residues[int(has_all.argmin())])
+            lacking = residue_name(residues[int(has_all.argmin())])
             wanted = ", ".join(map(repr, names))
             raise MismatchError(f"{lacking} lacks some of {wanted}: select residues with a complete backbone")
         if not has_all.any():
@@ -118,7 +119,3 @@ class Backbone:
         atoms = self.atoms[:, 0].copy()
         atoms[places] = found.ix
         return atoms
-
-
-def _name_of(residue: Any) -> str:
-    return f"residue {residue.resname} {residue.resid} of segment {residue.segid}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.analysis.topology.residue_labels import number_of, residue_names
 from mdreel.errors import AtomOrderWarning, MismatchError
 from mdreel.foundation.stack_level import caller_level
 
@@ -128,7 +129,8 @@ class _Pairs:
         """Raise an error if the groups have the same residues in another order."""
         if self._resids is None or not self._has_same(self._resids):
             return
-        labels = [self._resids, *([] if (resnames := self._of_both("resnames")) is None else [resnames])]
+        others = (self._of_both(name) for name in ("resnames", "icodes"))
+        labels = [self._resids, *(each for each in others if each is not None)]
         mobile, reference = (list(zip(*(each[side].tolist() for each in labels), strict=True)) for side in (0, 1))
         if mobile != reference and Counter(mobile) == Counter(reference):
             self._refuse_order(np.any([one != other for one, other in labels], axis=0))
@@ -225,10 +227,10 @@ def same_residues(mobile: "AtomGroup", reference: "AtomGroup") -> "tuple[AtomGro
     is_same = counts[0] == counts[1]
     if not is_same.any():
         raise mismatch(f"{found}, and no residue has the same number of atoms in both: select the same atoms")
-    left_out = mobile.universe.residues[mobile.resindices[np.isin(residues[0], np.flatnonzero(~is_same))][0]]
+    left_out = mobile.universe.residues[mobile.resindices[np.isin(residues[0], np.flatnonzero(~is_same))][:1]]
     warnings.warn(
         f"{found}: {np.count_nonzero(~is_same)} of {len(is_same)} residues, whose numbers of atoms differ, are left "
-        f"out; the first is {left_out.resname} {left_out.resid}; select the same atoms, or use strict=True",
+        f"out; the first is {residue_names(left_out)}; select the same atoms, or use strict=True",
         AtomOrderWarning,
         stacklevel=caller_level(),
     )
@@ -247,7 +249,7 @@ def _atoms_of_residues(group: "AtomGroup") -> tuple[NDArray[np.int64], NDArray[n
 
 def _name_of(atom: Any) -> str:
     """Return the description of an atom, such as ``atom 12 (CA of GLY 3)``."""
-    residue = [str(getattr(atom, each)) for each in ("resname", "resid") if hasattr(atom, each)]
+    residue = [str(atom.resname), number_of(atom)] if hasattr(atom, "resname") and hasattr(atom, "resid") else []
     known = [str(atom.name)] if hasattr(atom, "name") else []
     known += ["of", *residue] if known and len(residue) == 2 else []
     return f"atom {atom.ix} ({' '.join(known)})" if known else f"atom {atom.ix}"

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, ResidueGroup
 
 
+_MOST_NAMES = 4  # residues that a message names
+
+
 @dataclass(frozen=True)
 class ResidueLabels:
     """Segments, names, numbers and insertion codes that identify the residues of a group.
@@ -47,7 +50,7 @@ class ResidueLabels:
         icodes = _texts(residues, "icodes")
         resids = np.asarray(getattr(residues, "resids", indices + 1), np.int64)
         rest = (resnames, resids, icodes)
-        chains = _chains(group.universe, indices)
+        chains = chains_of(group.universe, indices)
         segments = segids
         if _n_different(segids, *rest) < len(indices) and chains is not None:
             both = np.array([f"{one}:{other}" for one, other in zip(segids, chains, strict=True)])
@@ -116,6 +119,23 @@ class ResidueLabels:
         return "Residue" if self.are_numbers else "Residue, counted"
 
 
+def residue_names(group: "AtomGroup | ResidueGroup") -> str:
+    """Return the labels of the first residues of a group, for messages."""
+    residues = group.residues
+    more = ", ..." if len(residues) > _MOST_NAMES else ""
+    return ", ".join(ResidueLabels.of(residues[:_MOST_NAMES]).texts) + more
+
+
+def residue_name(residue: Any) -> str:
+    """Return the description of a residue for messages, such as ``residue GLY 52A of segment H``."""
+    return f"residue {residue.resname} {number_of(residue)} of segment {residue.segid}"
+
+
+def number_of(residue: Any) -> str:
+    """Return the number of a residue, or of that of an atom, with its insertion code."""
+    return f"{residue.resid}{str(getattr(residue, 'icode', '')).strip()}"
+
+
 def _texts(residues: Any, name: str) -> NDArray[np.str_]:
     """Return an attribute of residues as text; empty if the topology lacks it."""
     try:
@@ -125,7 +145,7 @@ def _texts(residues: Any, name: str) -> NDArray[np.str_]:
     return np.array([str(value).strip() for value in values], np.str_)
 
 
-def _chains(universe: Any, indices: NDArray[np.int64]) -> NDArray[np.str_] | None:
+def chains_of(universe: Any, indices: NDArray[np.int64]) -> NDArray[np.str_] | None:
     """Return the chain of the first atom of each residue; None if the topology has no chains."""
     try:
         chains = universe.atoms.chainIDs

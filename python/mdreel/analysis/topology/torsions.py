@@ -1,5 +1,6 @@
 """Atoms of the torsions phi, psi, omega and chi1 to chi4 of proteins."""
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.analysis.topology.residue_labels import ResidueLabels
+from mdreel.analysis.topology.residue_labels import ResidueLabels, residue_names
+from mdreel.analysis.topology.residue_neighbours import ResidueNeighbours
 from mdreel.errors import MismatchError, SelectionError
+from mdreel.foundation.stack_level import caller_level
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -115,20 +118,28 @@ def torsions_of(
     SelectionError
         If there is no torsion.
 
+    Warns
+    -----
+    UserWarning
+        If a residue has other neighbours than its number suggests. MDAnalysis finds other torsions there.
+
     Notes
     -----
-    Neighbours are residues of the same segment with the next or the previous number.
+    See `ResidueNeighbours` for the neighbours of a residue.
     """
     if unknown := [kind for kind in kinds if kind not in definitions]:
         raise MismatchError(f"unknown torsion {unknown[0]!r}; known: {', '.join(definitions)}")
     if not kinds or len(set(kinds)) < len(kinds):
         raise MismatchError(f"expected different torsions, at least one, got {list(kinds)}")
-    residues = _Residues(atomgroup.universe, definitions, unambiguous)
+    residues = _Residues(atomgroup.universe, definitions, kinds, unambiguous)
     atoms: list[list[int]] = []
     of_kinds: list[str] = []
     of_residues: list[Any] = []
+    unlike: list[Any] = []
     for residue in atomgroup.residues:
         found = {kind: four for kind in kinds if (four := residues.find(residue, kind)) is not None}
+        if any(residues.find(residue, kind, by_number=True) != found.get(kind) for kind in kinds):
+            unlike.append(residue)
         if complete and len(found) < len(kinds):
             continue
         atoms += found.values()
@@ -137,29 +148,32 @@ def torsions_of(
     if not atoms:
         every = "all of the torsions" if complete else "a torsion"
         raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has {every} {', '.join(kinds)}")
+    if unlike:
+        _warn_of_neighbours(unlike)
     return Torsions(np.array(atoms), tuple(of_kinds), tuple(of_residues))
 
 
 class _Residues:
-    """The residues of a Universe, found by number, and their atoms, found by name."""
+    """The residues of a Universe, their neighbours, and their atoms, found by name."""
 
-    def __init__(self, universe: Any, definitions: Definitions, unambiguous: bool) -> None:
+    def __init__(self, universe: Any, definitions: Definitions, kinds: Sequence[str], unambiguous: bool) -> None:
         self._definitions, self._unambiguous = definitions, unambiguous
-        # Of several residues with the same number, which differ in their insertion codes, the last precedes the residue
-        # with the next number, and the first follows the residue with the previous number.
-        residues = list(universe.residues)
-        self._last = {(residue.segment.ix, residue.resid): residue for residue in residues}
-        self._first = {(residue.segment.ix, residue.resid): residue for residue in reversed(residues)}
+        self._residues = universe.residues
+        self._neighbours: ResidueNeighbours | None = None
+        if any(shift for kind in kinds for shift, _ in definitions[kind]):
+            (_, last_names), (_, first_names), *_ = definitions["phi"]
+            self._neighbours = ResidueNeighbours(universe, last_names, first_names)
         self._atoms: dict[int, dict[str, int]] = {}
 
-    def find(self, residue: Any, kind: str) -> list[int] | None:
-        """Return the four atoms of a torsion; None if one is missing."""
+    def find(self, residue: Any, kind: str, *, by_number: bool = False) -> list[int] | None:
+        """Return the four atoms of a torsion; None if one is missing. See `ResidueNeighbours.at` for `by_number`."""
         if (residue.resname, kind) in _NO_TORSION:
             return None
         found = []
         for shift, names in self._definitions[kind]:
-            by_number = self._last if shift < 0 else self._first
-            place = by_number.get((residue.segment.ix, residue.resid + shift)) if shift else residue
+            place = residue.ix
+            if shift and self._neighbours is not None:
+                place = self._neighbours.at(residue.ix, shift, by_number=by_number)
             present = {} if place is None else self._atoms_of(place)
             atom = next((present[name] for name in names if name in present), None)
             if atom is None:
@@ -167,12 +181,25 @@ class _Residues:
             found.append(atom)
         return found
 
-    def _atoms_of(self, residue: Any) -> dict[str, int]:
-        if residue.ix not in self._atoms:
-            names = residue.atoms.names.tolist()
-            of_names = dict(zip(names, residue.atoms.ix.tolist(), strict=True))
+    def _atoms_of(self, place: int) -> dict[str, int]:
+        if place not in self._atoms:
+            atoms = self._residues[place].atoms
+            names = atoms.names.tolist()
+            of_names = dict(zip(names, atoms.ix.tolist(), strict=True))
             if self._unambiguous and len(of_names) < len(names):
                 counts = Counter(names)
                 of_names = {name: atom for name, atom in of_names.items() if counts[name] == 1}
-            self._atoms[residue.ix] = of_names
-        return self._atoms[residue.ix]
+            self._atoms[place] = of_names
+        return self._atoms[place]
+
+
+def _warn_of_neighbours(residues: Sequence[Any]) -> None:
+    """Warn of residues whose torsions MDAnalysis does not find."""
+    indices = np.array([residue.ix for residue in residues])
+    names = residue_names(residues[0].universe.residues[indices])
+    message = (
+        f"{len(residues):,} residues have other neighbours than their numbers suggest, because of insertion codes or "
+        f"bonds: {names}. Torsions join residues that are bonded or next in the chain, whereas MDAnalysis joins "
+        "residues by number"
+    )
+    warnings.warn(message, UserWarning, stacklevel=caller_level())
