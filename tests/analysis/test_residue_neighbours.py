@@ -72,7 +72,7 @@ def test_ramachandran_with_insertion_codes_has_the_angles_of_atoms_chosen_by_han
         for i in (1, 2, 3)
     ]
     np.testing.assert_allclose(ramachandran.results.angles[0], expected, rtol=0, atol=1e-4)
-    assert ramachandran.residue_labels == ["A ALA 52", "A ALA 52A", "A ALA 52B"]
+    assert ramachandran.residue_labels == ["ALA 52", "ALA 52A", "ALA 52B"]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
