@@ -224,7 +224,13 @@ def test_residues_without_a_torsion_are_left_out_or_refused() -> None:
         with pytest.raises(SelectionError, match=f"has a torsion {kind}"):
             mdreel.Dihedrals(residue.atoms, [kind])
         with pytest.raises(SelectionError, match="has all of the torsions phi, psi"):
-            mdreel.Ramachandran(residue.atoms, check_protein=False)
+            mdreel.Ramachandran(residue.atoms)
+        with pytest.warns(UserWarning, match="the results are empty"):
+            none = mdreel.Ramachandran(residue.atoms, check_protein=False, trajectory=source).run()
+        assert none.results.angles.shape == (N_FRAMES, 0, 2)
+        assert (len(none.ag1), none.residue_labels) == (0, [])
+        with pytest.raises(SelectionError, match="no angles to draw"):
+            none.plot_distribution()
 
 
 class Talks(Spread):

@@ -307,6 +307,20 @@ def test_contacts_refuse_invalid_input(universe: MDAnalysis.Universe) -> None:
             mdreel.Contacts(universe, (wrong, BASIC), 0)
 
 
+def test_group_without_atoms_has_no_contacts_and_no_fraction(universe: MDAnalysis.Universe) -> None:
+    nothing = universe.select_atoms("name XX")
+    for select in (("name XX", BASIC), (BASIC, "name XX")):
+        refgroup = tuple(nothing if one == "name XX" else universe.select_atoms(one) for one in select)
+        with pytest.warns(UserWarning, match="group has no atoms, so the reference has no contacts"):
+            contacts = mdreel.Contacts(universe, select, refgroup)
+        assert contacts.n_initial_contacts == 0
+        assert contacts.initial_contacts[0].shape == tuple(map(len, refgroup))
+        with pytest.raises(MismatchError, match="because a group has no atoms"):
+            contacts.run()
+        with pytest.raises(SelectionError, match="no atoms"):
+            mdreel.Contacts(universe, select, None, "count")
+
+
 def test_groups_of_another_kind_are_errors_of_the_type_of_mdanalysis(universe: MDAnalysis.Universe) -> None:
     updating = universe.select_atoms(ACIDIC, updating=True)
     for wrong, kind in ((3, SelectionError), (universe, SelectionError), (updating, UnsupportedError)):

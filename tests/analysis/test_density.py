@@ -76,10 +76,10 @@ def test_grid_that_is_too_small_and_padding_without_effect_are_reported(universe
     atoms = universe.select_atoms("name CA")
     grid = {"gridcenter": [0, 0, 0], "xdim": 3, "ydim": 3, "zdim": 3}
     n_seen = f"{2 * len(atoms):,}"
-    with pytest.warns(UserWarning, match=f"of {n_seen} positions of atoms do not fit the grid") as caught:
+    with pytest.warns(UserWarning, match=f"of {n_seen} positions of atoms lie outside") as caught:
         mdreel.DensityAnalysis(atoms, **grid).run(stop=2)
     assert [warning.filename for warning in caught] == [__file__]
-    with pytest.warns(UserWarning, match="padding=1 has no effect"):
+    with pytest.warns(UserWarning, match=r"padding \(currently set at 1.0\) .* gridcenter"):
         mdreel.DensityAnalysis(atoms, padding=1.0, **grid)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -112,6 +112,18 @@ def test_lifetimes_are_of_the_frames_that_were_analysed(adk: MDAnalysis.Universe
     np.testing.assert_array_equal(none.lifetime(2), [[0, 1, 2], [1, np.nan, np.nan]])
 
 
+def test_lifetime_of_frames_that_are_not_consecutive_is_logged(
+    adk: MDAnalysis.Universe, caplog: pytest.LogCaptureFixture
+) -> None:
+    for step, messages in ((1, 0), (3, 1)):
+        hydrogen_bonds = mdreel.HydrogenBondAnalysis(adk, *BACKBONE).run(stop=12, step=step)
+        caplog.clear()
+        hydrogen_bonds.lifetime(tau_max=2)
+        found = [record.getMessage() for record in caplog.records if record.name == "mdreel.analysis"]
+        assert len(found) == messages
+    assert "are at least 3 frames of the trajectory apart" in found[0]
+
+
 def test_hydrogen_bonds_refuse_invalid_input(adk: MDAnalysis.Universe) -> None:
     for options, error, message in (
         ({"between": []}, MismatchError, "no pairs"),

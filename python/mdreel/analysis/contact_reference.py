@@ -68,3 +68,9 @@ def warn_of_repetitions() -> None:
         "different atoms once, or pairs='all' to confirm"
     )
     warnings.warn(text, UserWarning, stacklevel=caller_level())
+
+
+def warn_of_no_atoms(which: str) -> None:
+    """Warn that the first or the second group has no atoms."""
+    message = f"the {which} group has no atoms, so the reference has no contacts, and there is no fraction to compute"
+    warnings.warn(message, UserWarning, stacklevel=caller_level())

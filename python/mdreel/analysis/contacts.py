@@ -17,6 +17,7 @@ from mdreel.analysis.contact_reference import (
     UpdatingGroupError,
     can_repeat,
     unique_pairs,
+    warn_of_no_atoms,
     warn_of_repetitions,
 )
 from mdreel.analysis.periodic.boundaries import Boundaries
@@ -30,7 +31,7 @@ from mdreel.execution.blocks import select_frames
 from mdreel.execution.tally import Tally
 from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection, selected
+from mdreel.trajectory.selection import atoms_of, selected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,8 +114,8 @@ class Contacts(TwoGroupAnalysis):
     Raises
     ------
     SelectionError
-        If a group has no atoms, or a selection is not valid. Where a group is neither a string nor an AtomGroup, this
-        is also a TypeError.
+        If a group has no atoms, or a selection is not valid. If the reference has groups, one of the groups may be
+        empty. Where a group is neither a string nor an AtomGroup, this is also a TypeError.
     UnsupportedError
         If a group is an UpdatingAtomGroup; this is also a TypeError.
     MismatchError
@@ -127,6 +128,7 @@ class Contacts(TwoGroupAnalysis):
     -----
     UserWarning
         If the groups share atoms, or have an atom twice, so that pairs of atoms count twice, and `pairs` is not given.
+        If a group has no atoms. `run` then raises a MismatchError, because the reference has no contacts.
     RangeWarning
         If contacts are counted beyond half the shortest lattice vector of the cell in a frame. There, a pair of atoms
         counts once although several of its images may be in contact.
@@ -190,8 +192,11 @@ class Contacts(TwoGroupAnalysis):
         unknown = set() if callable(method) else set(self.fraction_kwargs) - set(_OPTIONS[method])
         if unknown:
             raise MismatchError(f"method {method!r} has no parameter {', '.join(sorted(unknown))}")
-        first, second = (self._get_atomgroup(u, group) for group in select)
-        super().__init__(first, second, "the second group", trajectory, verbose=verbose)
+        may_be_empty = refgroup is not None and not isinstance(refgroup, int)
+        first, second = (self._get_atomgroup(u, group, may_be_empty) for group in select)
+        super().__init__(first, second, "the second group", trajectory, may_be_empty=may_be_empty, verbose=verbose)
+        if not len(first) or not len(second):
+            warn_of_no_atoms("first" if not len(first) else "second")
         self.u, self.select, self.pbc = u, select, bool(pbc)
         self._method = method
         self._is_periodic = (True if require_cell else None) if pbc else False
@@ -268,7 +273,8 @@ class Contacts(TwoGroupAnalysis):
             self._references = [self._reference_at(self._frame, source)]
         for reference in self._references:
             if not len(reference.places):
-                raise MismatchError(f"the reference has no contacts up to {self._radius:g} Å")
+                empty = "" if len(self._from) and len(self._to) else ", because a group has no atoms"
+                raise MismatchError(f"the reference has no contacts up to {self._radius:g} Å{empty}")
         if callable(self._method):
             references = [(reference.places, reference.distances) for reference in self._references]
             groups = (self._from, self._to)
@@ -304,7 +310,7 @@ class Contacts(TwoGroupAnalysis):
 
     def _reference_of(self, groups: "Groups") -> Reference:
         """Return a reference of groups at the current frame of their Universe."""
-        sizes = [len(Selection.of(group, "refgroup").places) for group in groups]
+        sizes = [len(atoms_of(group, name="refgroup")) for group in groups]
         if sizes != [len(self._from), len(self._to)]:
             raise MismatchError(f"refgroup has {sizes} atoms, the groups have {[len(self._from), len(self._to)]}")
         for name, own, theirs in zip(("first", "second"), (self._first, self._second), groups, strict=True):
@@ -344,6 +350,8 @@ class Contacts(TwoGroupAnalysis):
         if self._is_periodic and cell is None:
             raise MismatchError("the reference has no periodic cell: there are no shortest images")
         used = cell if self.pbc else None
+        if not len(first) or not len(second):
+            return Reference(first, second, used, np.empty((0, 2), np.uint32), np.empty(0))
         places, distances = contacts_of(first, second, used, self._radius)
         if self._is_unique and can_repeat(self._from, self._to):
             contacts = np.stack([self._from[places[:, 0]], self._to[places[:, 1]]], axis=1)
@@ -352,10 +360,10 @@ class Contacts(TwoGroupAnalysis):
         return Reference(first, second, used, places, distances)
 
     @staticmethod
-    def _get_atomgroup(u: "Universe", sel: "str | AtomGroup") -> "AtomGroup":
+    def _get_atomgroup(u: "Universe", sel: "str | AtomGroup", may_be_empty: bool = False) -> "AtomGroup":
         """Return a group that is given as a selection string or as an AtomGroup."""
         if isinstance(sel, str):
-            return selected(u, sel)
+            return selected(u, sel, may_be_empty=may_be_empty)
         # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
         kinds = {kind.__name__ for kind in type(sel).__mro__}
         if "UpdatingAtomGroup" in kinds:

@@ -112,7 +112,8 @@ class DensityAnalysis(Analysis):
         self._frame = current_frame(self._atomgroup)
         self._extent = _extent_of(gridcenter, (xdim, ydim, zdim))
         if self._extent is not None and padding not in (0.0, _PADDING):
-            message = f"padding={padding:g} has no effect on a grid that is given by gridcenter, xdim, ydim and zdim"
+            message = f"Box padding (currently set at {float(padding)}) is not used in user defined grids."
+            message += " The arguments gridcenter, xdim, ydim and zdim set the limits of the grid"
             warnings.warn(message, UserWarning, stacklevel=caller_level())
 
     @property
@@ -157,8 +158,9 @@ class DensityAnalysis(Analysis):
         n_seen = len(self.atoms) * tally.n_frames
         n_outside = n_seen - int(counts.sum())
         if self._extent is not None and n_outside:
-            message = f"{n_outside:,} of {n_seen:,} positions of atoms do not fit the grid and are not counted"
-            warnings.warn(f"{message}: define a larger grid if you want them", UserWarning, stacklevel=caller_level())
+            message = "Atom selection does not fit grid --- you may want to define a larger box:"
+            message += f" {n_outside:,} of {n_seen:,} positions of atoms lie outside and are not counted"
+            warnings.warn(message, UserWarning, stacklevel=caller_level())
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the density averaged along the z axis."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, Source, dihedrals
+from mdreel._core import Computation, Source, dihedrals, kept_positions
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.choices import Features
 from mdreel.analysis.periodic.boundaries import Boundaries
@@ -36,9 +36,12 @@ class QuadrupleAngles(Analysis):
     ) -> None:
         if features not in ("degrees", "cos_sin"):
             raise MismatchError(f"features must be 'degrees' or 'cos_sin', not {features!r}")
-        super().__init__(atomgroup.universe.atoms[quadruples.ravel()], trajectory, verbose=verbose)
+        atoms = atomgroup.universe.atoms[quadruples.ravel()]
+        # A run needs an atom; without quadruples, the positions of this one are not used.
+        super().__init__(atoms if len(atoms) else atomgroup[:1], trajectory, verbose=verbose)
+        self._atomgroup = atoms
         self._features = features
-        self._quadruples = self._selection.places.reshape(-1, 4).astype(np.uint32)
+        self._quadruples = self._selection.places[: quadruples.size].reshape(-1, 4).astype(np.uint32)
 
     @property
     def boundaries(self) -> Boundaries:
@@ -47,11 +50,13 @@ class QuadrupleAngles(Analysis):
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the angles of each frame."""
+        if not len(self._quadruples):
+            return kept_positions(len(self.atoms))
         return dihedrals(len(self.atoms), self._quadruples, self._features == "cos_sin")
 
     def conclude(self, tally: Tally) -> None:
         """Store the angles."""
-        self.results.angles = tally.values
+        self.results.angles = tally.values if len(self._quadruples) else np.empty((tally.n_frames, 0))
 
     def _column(self, place: int) -> "AtomGroup":
         """Return the atoms at one place of each quadruple, in the order of the quadruples."""

@@ -116,8 +116,8 @@ class DistanceMatrix(Analysis):
     ) -> None:
         _check_options(options)
         if any(kind.__name__ == "UpdatingAtomGroup" for kind in type(universe).__mro__):
-            message = "universe is an UpdatingAtomGroup, but must be a static AtomGroup: its current atoms are used"
-            warnings.warn(f"{message} in every frame", UserWarning, stacklevel=caller_level())
+            message = "U must be a static AtomGroup: universe is an UpdatingAtomGroup, whose current atoms are used in"
+            warnings.warn(f"{message} every frame", UserWarning, stacklevel=caller_level())
             universe = universe.atoms
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self._metric = None if _is_rmsd(metric) else metric

@@ -1,5 +1,6 @@
 """Counts and lifetimes of hydrogen bonds."""
 
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
+
+
+_log = logging.getLogger("mdreel.analysis")
+_log.addHandler(logging.NullHandler())  # prints nothing unless the program configures logging
 
 
 class BondCounts(Analysis):
@@ -83,7 +88,8 @@ class BondCounts(Analysis):
         -----
         The function is ``C(tau) = mean_t N(t, t + tau) / N(t)``, where N(t) is the number of bonds in frame t, and
         N(t, t + tau) the number of those that exist in all frames up to t + tau [1]_ [2]_. A bond is identified by its
-        hydrogen and acceptor. Time and memory (about 50 bytes for each bond) grow with the number of bonds found, not
+        hydrogen and acceptor. If the analysed frames are not consecutive, the logger ``mdreel.analysis`` receives a
+        warning. Time and memory (about 50 bytes for each bond) grow with the number of bonds found, not
         with the number of pairs.
 
         References
@@ -96,6 +102,12 @@ class BondCounts(Analysis):
             from mdreel.analysis.topology.missing_data import MissingDataError
 
             raise MissingDataError("there are no hydrogen bonds yet, the .hbonds attribute is None: call run() first")
+        step = int(np.diff(np.sort(self.frames)).min(initial=self.frames.max() + 1))
+        if self.n_frames > 1 and step > 1:
+            message = (
+                "Autocorrelation: Hydrogen bonds were computed with step > 1. Lags count the analysed frames, which"
+            )
+            _log.warning("%s are at least %d frames of the trajectory apart", message, step)
         places, n_atoms = self._places(), len(self.u.atoms)
         hydrogens, acceptors = self.results.hbonds[:, 2:4].T.astype(np.int64)
         bonds = np.minimum(hydrogens, acceptors) * n_atoms + np.maximum(hydrogens, acceptors)

@@ -358,7 +358,8 @@ def _stripped(selection: str | None, name: str) -> str | None:
         return None
     selection = selection.strip()
     if not selection:
-        message = f"{name} is an empty selection string, so no hydrogen bonds will be found"
+        message = f"{name} is an empty selection string - no hydrogen bonds will be found."
+        message += " This may be intended, but please check your selection."
         warnings.warn(message, UserWarning, stacklevel=caller_level())
     return selection
 

@@ -43,7 +43,7 @@ class _TorsionPairs(QuadrupleAngles):
     @property
     def residue_labels(self) -> list[str]:
         """Label of each residue."""
-        indices = np.array([residue.ix for residue in self.residues])
+        indices = np.array([residue.ix for residue in self.residues], np.intp)
         return ResidueLabels.of(self._given.universe.residues[indices]).texts
 
     @property
@@ -73,7 +73,8 @@ class _TorsionPairs(QuadrupleAngles):
 
     def conclude(self, tally: Tally) -> None:
         """Store the angles as pairs."""
-        self.results.angles = tally.values.reshape(tally.n_frames, -1, 2)
+        super().conclude(tally)
+        self.results.angles = self.results.angles.reshape(tally.n_frames, len(self.residues), 2)
 
 
 class Ramachandran(_TorsionPairs):
@@ -108,12 +109,13 @@ class Ramachandran(_TorsionPairs):
     Raises
     ------
     SelectionError
-        If no residue has both torsions. With `check_protein`, if a residue is not protein.
+        With `check_protein`, if no residue has both torsions, or a residue is not protein.
 
     Warns
     -----
     UserWarning
-        If residues are left out.
+        If residues are left out. Without `check_protein`, these may be all; the results are then empty. If residues
+        have other neighbours than in MDAnalysis, because of insertion codes or bonds.
 
     Notes
     -----
@@ -147,7 +149,14 @@ class Ramachandran(_TorsionPairs):
         definitions = backbone_torsions(tuple(c_name.split()), tuple(n_name.split()), tuple(ca_name.split()))
         if len(allowed) == 0:
             raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has all of the torsions phi, psi")
-        found = torsions_of(allowed.atoms, ("phi", "psi"), complete=True, definitions=definitions, unambiguous=True)
+        found = torsions_of(
+            allowed.atoms,
+            ("phi", "psi"),
+            complete=True,
+            definitions=definitions,
+            unambiguous=True,
+            may_be_none=not check_protein,
+        )
         super().__init__(atomgroup, found, trajectory, verbose=verbose)
         _warn_of_others(residues, self.residues, "at an end of the protein or without one phi and psi")
 
@@ -186,6 +195,8 @@ class Ramachandran(_TorsionPairs):
         """Draw the joint distribution of phi and psi over all residues and frames."""
         from mdreel.results.maps import ramachandran
 
+        if not self.residues:
+            raise SelectionError("there are no angles to draw, because no residue has phi and psi")
         return ramachandran(self.results.angles.reshape(-1, 2), title, ax)
 
 
@@ -315,6 +326,7 @@ def _warn_of_others(given: "ResidueGroup", used: tuple[Any, ...], why: str) -> N
     left = given[~np.isin(given.resindices, [residue.ix for residue in used])]
     if len(left):
         message = f"{len(left):,} of {len(given):,} residues are left out, {why}: {residue_names(left)}"
+        message += "" if used else "; none is left, and the results are empty"
         warnings.warn(message, UserWarning, stacklevel=caller_level())
 
 

@@ -13,6 +13,9 @@ class MDAnalysisInterface:
     _moved_to_results: ClassVar[Mapping[str, str]] = {}
     """Results that MDAnalysis also offers as attributes of the analysis: names of the results, by attribute."""
 
+    _attributes_in_warnings: ClassVar[Mapping[str, str]] = {"angles": "angle"}
+    """Attributes that the deprecation warnings of MDAnalysis call by another name, for filters of warnings."""
+
     _analysis_algorithm_is_parallelizable: ClassVar[bool] = True
     """Whether frames may be analysed in any order, under the name that MDAnalysis gives it."""
 
@@ -29,7 +32,8 @@ class MDAnalysisInterface:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for attribute, result in vars(cls).get("_moved_to_results", {}).items():
-            setattr(cls, attribute, _deprecated(attribute, result))
+            name = cls._attributes_in_warnings.get(attribute, attribute)
+            setattr(cls, attribute, _deprecated(name, result))
 
 
 def _deprecated(attribute: str, result: str) -> property:

@@ -24,6 +24,8 @@ class TwoGroupAnalysis(Analysis):
         The second group; by default the first.
     name : str
         Name of the second group in error messages.
+    may_be_empty : bool
+        Whether one of the groups may have no atoms.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe.
     verbose : bool
@@ -32,7 +34,7 @@ class TwoGroupAnalysis(Analysis):
     Raises
     ------
     SelectionError
-        If a group has no atoms.
+        If both groups have no atoms, or one has none and `may_be_empty` is false.
     MismatchError
         If the second group is of another Universe.
     """
@@ -44,17 +46,21 @@ class TwoGroupAnalysis(Analysis):
         name: str,
         trajectory: Trajectory | None = None,
         *,
+        may_be_empty: bool = False,
         verbose: bool = False,
     ) -> None:
         first = atoms_of(first)
-        n_first = Selection.of(first).n_given
+        if not may_be_empty:
+            Selection.of(first)
         if second is not None:
             second = atoms_of(second, name=name)
-            Selection.of(second, name)
+            if not may_be_empty:
+                Selection.of(second, name)
             if second.universe is not first.universe:
                 raise MismatchError(f"{name} is in another Universe: both groups must be in the same one")
         super().__init__(first if second is None else first + second, trajectory, verbose=verbose)
         places = self._selection.places.astype(np.uint32)
+        n_first = len(first)
         self._from, self._to = places[:n_first], places[:n_first] if second is None else places[n_first:]
         self._first, self._second = first, first if second is None else second
 

@@ -88,6 +88,7 @@ def torsions_of(
     complete: bool = False,
     definitions: Definitions = TORSIONS,
     unambiguous: bool = False,
+    may_be_none: bool = False,
 ) -> Torsions:
     """Find the torsions of the residues of a group.
 
@@ -104,6 +105,8 @@ def torsions_of(
     unambiguous : bool
         Whether to leave out torsions with an atom that its residue has more than once, as with alternate locations.
         Otherwise, the last of these atoms is used.
+    may_be_none : bool
+        Whether the group may have no such torsion, instead of an error.
 
     Returns
     -------
@@ -116,7 +119,7 @@ def torsions_of(
     MismatchError
         If a kind is unknown or repeated.
     SelectionError
-        If there is no torsion.
+        If there is no torsion, unless `may_be_none` is true.
 
     Warns
     -----
@@ -145,12 +148,12 @@ def torsions_of(
         atoms += found.values()
         of_kinds += found
         of_residues += [residue] * len(found)
-    if not atoms:
+    if not atoms and not may_be_none:
         every = "all of the torsions" if complete else "a torsion"
         raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has {every} {', '.join(kinds)}")
     if unlike:
         _warn_of_neighbours(unlike)
-    return Torsions(np.array(atoms), tuple(of_kinds), tuple(of_residues))
+    return Torsions(np.array(atoms, np.int64).reshape(-1, 4), tuple(of_kinds), tuple(of_residues))
 
 
 class _Residues:
