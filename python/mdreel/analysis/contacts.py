@@ -31,6 +31,7 @@ from mdreel.execution.blocks import select_frames
 from mdreel.execution.tally import Tally
 from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import atoms_of, selected
 
 if TYPE_CHECKING:
@@ -315,8 +316,7 @@ class Contacts(TwoGroupAnalysis):
             raise MismatchError(f"refgroup has {sizes} atoms, the groups have {[len(self._from), len(self._to)]}")
         for name, own, theirs in zip(("first", "second"), (self._first, self._second), groups, strict=True):
             self._matching.check(own, theirs, f"the {name} group of refgroup")
-        dimensions = groups[0].universe.dimensions
-        cell = None if dimensions is None else np.asarray(dimensions, np.float32)
+        cell = cell_of(groups[0].universe) if self.pbc else None
         first, second = (np.asarray(group.positions, np.float64) for group in groups)
         return self._near(first, second, cell, [group.ix for group in groups])
 

@@ -1,6 +1,5 @@
 """Secondary structure of proteins assigned by DSSP."""
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,9 @@ from mdreel.analysis.topology.backbone import Backbone
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.tally import Tally
-from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.placeholder_cell import cell_of, known_cell
 from mdreel.trajectory.selection import selected
 
 if TYPE_CHECKING:
@@ -172,10 +171,8 @@ class DSSP(Analysis):
         self._longest_bond = longest_bond
         if longest_bond is not None:
             check_length("longest_bond", longest_bond, empty=0.0, doubtful=1.3)
-        if pbc and _has_placeholder(protein.universe):
-            message = "the cell of 1 × 1 × 1 Å is a placeholder: not using periodic boundary conditions"
-            warnings.warn(message, UserWarning, stacklevel=caller_level())
-            pbc = False
+        if pbc and hasattr(protein.universe, "trajectory") and protein.universe.dimensions is not None:
+            pbc = cell_of(protein.universe) is not None
         self._pbc = pbc
 
     @property
@@ -246,7 +243,7 @@ class DSSP(Analysis):
     @property
     def _box(self) -> NDArray[np.float32] | None:
         """Cell of the current frame of the Universe, shape (6,), Å and degrees; None if images do not count."""
-        return self.atomgroup.universe.dimensions if self._pbc else None
+        return known_cell(self.atomgroup.universe.dimensions) if self._pbc else None
 
     def _get_coords(self) -> NDArray[np.float32]:
         """Return the positions of the current frame of the Universe, Å.
@@ -266,9 +263,3 @@ class DSSP(Analysis):
     def _describe(self) -> str:
         residues = f"{len(self._backbone.atoms):,} residues"
         return f"{residues}, {self.n_frames:,} frames" if self._outcome is not None else f"{residues}, not run"
-
-
-def _has_placeholder(universe: "Universe") -> bool:
-    """Return whether the current frame has the cell of 1 x 1 x 1 Å that PDB files of non-periodic systems have."""
-    trajectory = getattr(universe, "trajectory", None)
-    return trajectory is not None and np.array_equal(np.asarray(trajectory.ts.dimensions), [1, 1, 1, 90, 90, 90])

@@ -27,6 +27,7 @@ from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_angle, check_length
 from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import Selection
 
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ class HydrogenBondAnalysis(BondCounts):
         if bonds is not None:
             self._pairs = bonded_pairs(np.unique(self._hydrogens.ix), bonds)
         elif has_positions:
-            frame = self.u.atoms.positions, self.u.dimensions
+            frame = self.u.atoms.positions, cell_of(self.u)
             self._pairs = pairs_within(donors.ix, self._hydrogens.ix, *frame, criteria[0])
         else:
             self._pairs = np.empty((0, 2), np.int64)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source, foreign_source
 from mdreel.errors import FormatError, UnsupportedError
+from mdreel.trajectory.placeholder_cell import known_cell
 
 Frame = tuple[list[NDArray[np.float32] | None], NDArray[np.float32] | None, float, int]
 
@@ -44,7 +45,7 @@ class ForeignReader:
         arrays : list
             Positions (Å), velocities (Å/ps) and forces (kJ/(mol Å)), each (n_atoms, 3), float32, or None.
         cell : numpy.ndarray, shape (6,), float32, or None
-            Lengths in Å and angles in degrees.
+            Lengths in Å and angles in degrees. A placeholder is no cell.
         time : float
             Time, ps.
         step : int
@@ -55,9 +56,8 @@ class ForeignReader:
             np.ascontiguousarray(getattr(ts, name), np.float32) if getattr(ts, f"has_{name}") else None
             for name in ("positions", "velocities", "forces")
         ]
-        cell = ts.dimensions
         step = ts.data.get("step", number)
-        return arrays, None if cell is None else np.array(cell, np.float32), float(ts.time), int(step)
+        return arrays, known_cell(ts.dimensions), float(ts.time), int(step)
 
 
 @dataclass(frozen=True)

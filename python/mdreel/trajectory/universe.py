@@ -11,6 +11,7 @@ from mdreel.trajectory.hdf5 import open_hdf5
 from mdreel.trajectory.mdanalysis_source import source_of_reader
 from mdreel.trajectory.open import CORE_FORMATS, HDF5_FORMATS
 from mdreel.trajectory.open import open as open_trajectory
+from mdreel.trajectory.placeholder_cell import is_placeholder, warn_of_placeholder
 
 if TYPE_CHECKING:
     from MDAnalysis import Universe
@@ -33,6 +34,11 @@ def source_of(universe: "Universe") -> Source:
         The files of the trajectory, or a copy of a trajectory in memory. MDAnalysis reads files of formats that the
         core does not support.
 
+    Warns
+    -----
+    UserWarning
+        If MDAnalysis provides the frames, and the cell is a placeholder: the frames then have no cell.
+
     Raises
     ------
     UnsupportedError
@@ -50,6 +56,7 @@ def source_of(universe: "Universe") -> Source:
             "load it with in_memory=True"
         )
     if reader.format == "MEMORY":
+        _check_cell(reader)
         return _memory(reader)
     if reader.format != "CHAIN":
         return _files([reader])
@@ -64,6 +71,7 @@ def _files(readers: list[Any]) -> Source:
             raise UnsupportedError(
                 "chains of formats that MDAnalysis reads are not supported", path=readers[0].filename
             )
+        _check_cell(readers[0])
         return source_of_reader(readers[0])
     for reader in readers:
         _check(reader)
@@ -110,10 +118,18 @@ def _check(reader: Any) -> None:
         raise UnsupportedError(f"{' and '.join(sorted(options))} of a Universe are not supported", path=reader.filename)
 
 
+def _check_cell(reader: Any) -> None:
+    """Warn if the cell of the current frame is a placeholder, which is left out of all frames."""
+    cell = reader.ts.dimensions
+    if cell is not None and is_placeholder(cell):
+        warn_of_placeholder()
+
+
 def _memory(reader: Any) -> Source:
     order = reader.stored_order
     positions = reader.coordinate_array.transpose([order.index(axis) for axis in "fac"])
     offset = reader.ts.data.get("time_offset", 0.0)
     times = np.arange(reader.n_frames, dtype=np.float64) * reader.ts.dt + offset
-    dimensions = np.ascontiguousarray(reader.dimensions_array, np.float32)
+    dimensions = np.array(reader.dimensions_array, np.float32)
+    dimensions[is_placeholder(dimensions)] = 0.0  # no cell
     return Source.memory(np.ascontiguousarray(positions, np.float32), times, dimensions)

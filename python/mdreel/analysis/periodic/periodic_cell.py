@@ -24,8 +24,10 @@ class PeriodicCell:
 
     @classmethod
     def of(cls, vectors: NDArray[np.floating]) -> Self | None:
-        """Return the cell with the given vectors, shape (3, 3), Å; None if they span no volume."""
+        """Return the cell with the given vectors, shape (3, 3), Å; None for a placeholder or without a volume."""
         rows = np.asarray(vectors, np.float64)
+        if np.allclose(rows, np.eye(3), rtol=0, atol=1e-6):  # the placeholder of 1 x 1 x 1 Å
+            return None
         volume = abs(float(np.linalg.det(rows))) if np.isfinite(rows).all() else 0.0
         if volume <= 0:
             return None

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import contacts_of
 from mdreel.errors import MismatchError, SelectionError
+from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import Atoms
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def guess_donors(
         bonds = both_ways(universe)
         partners = bonds[np.isin(bonds[:, 0], hydrogens.ix), 1]
     elif len(atoms) and len(hydrogens):
-        partners = pairs_within(atoms.ix, hydrogens.ix, universe.atoms.positions, universe.dimensions, d_h_cutoff)[:, 0]
+        partners = pairs_within(atoms.ix, hydrogens.ix, universe.atoms.positions, cell_of(universe), d_h_cutoff)[:, 0]
     else:
         partners = np.empty(0, np.int64)
     return _selection_of(atoms[np.isin(atoms.ix, partners)])
