@@ -1,7 +1,7 @@
 """Neighbours of residues in their chains, by bonds, order and insertion codes."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,13 +121,15 @@ def _by_bonds(
     n_residues = len(universe.residues)
     found = np.full(n_residues, _NONE), np.full(n_residues, _NONE)
     has_own = np.zeros(n_residues, bool), np.zeros(n_residues, bool)
-    bonds = _bonds_of(universe)
-    if not len(bonds):
+    if not hasattr(universe.atoms, "names") or not hasattr(universe, "bonds"):
         return found, has_own
+    names = universe.atoms.names
+    is_last, is_first = (np.isin(names, tuple(each)) for each in (last_names, first_names))
+    # The bonds of these few atoms are found much faster than those of the Universe.
+    bonds = np.asarray(universe.atoms[is_last | is_first].bonds.indices, np.int64).reshape(-1, 2)
     bonds = np.concatenate([bonds, bonds[:, ::-1]])
     one, other = universe.atoms.resindices[bonds].T
-    names = np.asarray(universe.atoms.names, str)
-    of_last, of_first = (np.isin(names[bonds], tuple(each)) for each in (last_names, first_names))
+    of_last, of_first = is_last[bonds], is_first[bonds]
     for has, is_named in zip(has_own, (of_last, of_first), strict=True):
         has[one[is_named[:, 0] & (one == other)]] = True
     is_link = of_last[:, 0] & of_first[:, 1] & (one != other)
@@ -136,17 +138,6 @@ def _by_bonds(
     found[0][links[::-1, 0]] = links[::-1, 1]
     found[1][links[:, 1]] = links[:, 0]
     return found, has_own
-
-
-def _bonds_of(universe: "Universe") -> NDArray[np.int64]:
-    """Return the bonds of a topology with atom names, shape (n_bonds, 2); none if it lacks either."""
-    try:
-        bonds: Any = universe.bonds.indices
-    except AttributeError:  # includes NoDataError of MDAnalysis
-        bonds = ()
-    if not hasattr(universe.atoms, "names"):
-        bonds = ()
-    return np.asarray(bonds, np.int64).reshape(-1, 2)
 
 
 def _combined(
