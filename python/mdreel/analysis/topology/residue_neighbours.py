@@ -121,12 +121,14 @@ def _by_bonds(
     n_residues = len(universe.residues)
     found = np.full(n_residues, _NONE), np.full(n_residues, _NONE)
     has_own = np.zeros(n_residues, bool), np.zeros(n_residues, bool)
-    if not hasattr(universe.atoms, "names") or not hasattr(universe, "bonds"):
+    try:
+        names = universe.atoms.names
+        is_last, is_first = (np.isin(names, tuple(each)) for each in (last_names, first_names))
+        # The bonds of these few atoms are found much faster than those of the Universe.
+        indices = universe.atoms[is_last | is_first].bonds.indices
+    except AttributeError:  # includes NoDataError of MDAnalysis
         return found, has_own
-    names = universe.atoms.names
-    is_last, is_first = (np.isin(names, tuple(each)) for each in (last_names, first_names))
-    # The bonds of these few atoms are found much faster than those of the Universe.
-    bonds = np.asarray(universe.atoms[is_last | is_first].bonds.indices, np.int64).reshape(-1, 2)
+    bonds = np.asarray(indices, np.int64).reshape(-1, 2)
     bonds = np.concatenate([bonds, bonds[:, ::-1]])
     one, other = universe.atoms.resindices[bonds].T
     of_last, of_first = is_last[bonds], is_first[bonds]
