@@ -11,7 +11,9 @@ from MDAnalysisTests.datafiles import PDB_HOLE, TPR, XTC, PDB_full, PDB_icodes, 
 
 import mdreel
 from mdreel.analysis.topology.residue_labels import residue_names
+from mdreel.analysis.topology.residue_neighbours import numbers_follow
 from mdreel.analysis.topology.torsions import torsions_of
+from mdreel.errors import MismatchError
 
 NAMES = ("N", "CA", "C", "O")
 N, CA, C = 0, 1, 2
@@ -139,3 +141,19 @@ def test_residues_in_messages_have_their_insertion_codes(tmp_path: Path) -> None
     universe = peptide(tmp_path, CODED)
     assert residue_names(universe.residues[1:3]) == "ALA 52, ALA 52A"
     assert residue_names(universe.residues) == "ALA 51, ALA 52, ALA 52A, ALA 52B, ..."
+
+
+def test_numbers_follow_by_one_or_with_another_insertion_code(tmp_path: Path) -> None:
+    residues = peptide(tmp_path, (*CODED, ("B", 56, "A"))).residues
+    assert numbers_follow(residues[:-1], residues[1:]).tolist() == [True] * 5 + [False]
+    no_codes = MDAnalysis.Universe.empty(3, 3, atom_resindex=[0, 1, 2], residue_segindex=[0] * 3)
+    no_codes.add_TopologyAttr("resids", [1, 1, 2])
+    assert numbers_follow(no_codes.residues[:-1], no_codes.residues[1:]).tolist() == [False, True]
+
+
+def test_residues_with_insertion_codes_in_another_order_are_refused(tmp_path: Path) -> None:
+    residues = peptide(tmp_path, CODED).residues
+    other = peptide(tmp_path, CODED).residues
+    mdreel.transformations.fit_rot_trans(residues[[1, 2]].atoms, other[[1, 2]].atoms)
+    with pytest.raises(MismatchError, match=r"another order .* ALA 52\), would be compared with .* ALA 52A\)"):
+        mdreel.transformations.fit_rot_trans(residues[[1, 2]].atoms, other[[2, 1]].atoms)
