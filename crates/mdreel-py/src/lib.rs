@@ -35,6 +35,7 @@ mod read_into;
 mod reader;
 mod remote;
 mod run;
+mod selection;
 mod source;
 mod span;
 mod transform;
@@ -128,6 +129,8 @@ mod _core {
     use crate::reader::FrameReader;
     #[pymodule_export]
     use crate::run::{map_blocks, run};
+    #[pymodule_export]
+    use crate::selection::{FrameSelection, SelectedAtoms, selected};
     #[pymodule_export]
     use crate::source::Source;
     #[pymodule_export]

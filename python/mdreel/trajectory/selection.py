@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel._core import FrameSelection
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+from mdreel.trajectory.selection_tree import frame_selection, is_updating
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, ResidueGroup, SegmentGroup, Universe
@@ -29,29 +31,49 @@ class Selection:
     Attributes
     ----------
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices, ascending.
+        Indices of the atoms to read, ascending.
     places : ndarray, shape (n_given,), int64
-        Position among `atoms` of each atom of the group, in the order of the group.
+        Position among `atoms` of each atom of the group, in the order of the group. For a group that changes, of each
+        atom that can belong to it.
+    changing : FrameSelection or None
+        What belongs to the group in each frame; None if the group does not change.
     """
 
     atoms: NDArray[np.uint32]
     places: NDArray[np.int64]
+    changing: FrameSelection | None = None
 
     @classmethod
-    def of(cls, atomgroup: "AtomGroup", name: str = "atomgroup") -> Self:
+    def of(cls, atomgroup: "AtomGroup", name: str = "atomgroup", *, may_change: bool = False) -> Self:
         """Return the selection of the atoms of a group.
+
+        Parameters
+        ----------
+        atomgroup : MDAnalysis.AtomGroup
+            The group.
+        name : str
+            Name of the group in messages.
+        may_change : bool
+            Whether the group may be an UpdatingAtomGroup.
 
         Raises
         ------
         SelectionError
-            If the group is empty, or not an AtomGroup.
+            If the group is empty, or not an AtomGroup. If no atom can ever belong to a group that changes.
         UnsupportedError
-            If the group is an UpdatingAtomGroup.
+            If the group is an UpdatingAtomGroup and may not be one.
         """
         # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
         kinds = {kind.__name__ for kind in type(atomgroup).__mro__}
         if "AtomGroup" not in kinds:
             raise SelectionError(f"{name} must be an AtomGroup of MDAnalysis, not {type(atomgroup).__name__}")
+        if may_change and is_updating(atomgroup):
+            changing = frame_selection(atomgroup)
+            possible = changing.possible
+            if len(possible) == 0:
+                raise SelectionError(f"{name} has no atoms in any frame: '{_words_of(atomgroup)}' selects nothing")
+            atoms = np.union1d(changing.needed, possible)
+            return cls(atoms, np.searchsorted(atoms, possible), changing)
         _refuse_updating(atomgroup, name)
         if len(atomgroup) == 0:
             raise SelectionError(f"{name} has no atoms")
@@ -125,7 +147,9 @@ class Selection:
         return sums
 
 
-def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup") -> "AtomGroup":
+def atoms_of(
+    atoms: Atoms, select: Select = None, name: str = "atomgroup", *, may_change: bool = False
+) -> "AtomGroup":
     """Return the atoms that a user names, as an AtomGroup.
 
     Parameters
@@ -137,6 +161,8 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup") -> "A
         atoms in their order.
     name : str
         Name of the atoms in messages.
+    may_change : bool
+        Whether the atoms may be an UpdatingAtomGroup.
 
     Returns
     -------
@@ -148,13 +174,14 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup") -> "A
     SelectionError
         If `atoms` is neither a group nor a Universe, or a selection is invalid or empty.
     UnsupportedError
-        If the atoms are an UpdatingAtomGroup.
+        If the atoms are an UpdatingAtomGroup and may not be one.
     """
     # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
     kinds = {kind.__name__ for kind in type(atoms).__mro__}
     if not kinds & {"AtomGroup", "ResidueGroup", "SegmentGroup", "Universe"}:
         raise SelectionError(f"{name} must be an AtomGroup or a Universe of MDAnalysis, not {type(atoms).__name__}")
-    _refuse_updating(atoms, name)
+    if not may_change:
+        _refuse_updating(atoms, name)
     if select is not None:
         return selected(atoms, select, name=f"{name}: selection")
     group: AtomGroup = atoms if "AtomGroup" in kinds else atoms.atoms
@@ -225,10 +252,13 @@ def selections_of(select: SelectBoth, name: str = "select") -> tuple[Select, Sel
     raise SelectionTypeError(f"{name} must be a string, a tuple of two, a dict or None, got {select!r}")
 
 
-def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection") -> "AtomGroup":
+def selected(
+    of: Atoms, selection: str | Sequence[str], name: str = "selection", *, updating: bool = False
+) -> "AtomGroup":
     """Select atoms of a Universe or a group; messages call the selection `name`.
 
-    Several selection strings give the atoms of each, one after the other.
+    Several selection strings give the atoms of each, one after the other. With `updating`, the result is an
+    UpdatingAtomGroup, which may be empty at the moment, and `of` may be one, too.
 
     Raises
     ------
@@ -239,25 +269,29 @@ def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection")
     """
     if not hasattr(of, "select_atoms"):
         raise SelectionError(f"expected a Universe or an AtomGroup, got {type(of).__name__}")
-    _refuse_updating(of, name)
+    if not updating:
+        _refuse_updating(of, name)
     strings = (selection,) if isinstance(selection, str) else tuple(selection)
     words = "', '".join(map(str, strings))
     try:
-        atoms = of.select_atoms(*strings)
+        atoms = of.select_atoms(*strings, updating=True) if updating else of.select_atoms(*strings)
     except Exception as error:
         raise _invalid(f"{name} '{words}': {error}") from error
-    if len(atoms) == 0:
+    if not updating and len(atoms) == 0:
         raise _invalid(f"{name} '{words}' has no atoms")
     return atoms
 
 
 def _refuse_updating(atoms: Atoms, name: str) -> None:
-    # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
-    if any(kind.__name__ == "UpdatingAtomGroup" for kind in type(atoms).__mro__):
+    if is_updating(atoms):
         raise UnsupportedError(
             f"{name} is an UpdatingAtomGroup, whose atoms change from frame to frame; every frame needs the same "
             "atoms: select them without updating=True"
         )
+
+
+def _words_of(group: "AtomGroup") -> str:
+    return "' + '".join(map(str, group._selection_strings))  # noqa: SLF001 (MDAnalysis has no public name for it)
 
 
 def _invalid(message: str) -> SelectionError:

@@ -1,0 +1,161 @@
+//! Selections that are made again in each frame.
+
+use std::sync::Arc;
+
+use mdreel_core::kernel::selected::Selected;
+use mdreel_core::selection::{Centre, Comparison, Distance, Expression, Selecting, Selection};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::computation::Computation;
+use crate::error::to_python;
+
+/// A selection among `n_atoms` atoms that is made again in each frame. `tree` is a tuple of the name of an expression and what
+/// belongs to it, which may be other trees; see `mdreel.trajectory.selection_tree`.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct FrameSelection {
+    selection: Arc<Selection>,
+    tree: Py<PyTuple>,
+}
+
+#[pymethods]
+impl FrameSelection {
+    #[new]
+    fn new(py: Python<'_>, n_atoms: usize, tree: Bound<'_, PyTuple>) -> PyResult<Self> {
+        let selection = Selection::new(n_atoms, expression(&tree)?).map_err(|error| to_python(py, error))?;
+        Ok(FrameSelection { selection: Arc::new(selection), tree: tree.unbind() })
+    }
+
+    /// Atoms of the whole system.
+    #[getter]
+    fn n_atoms(&self) -> usize {
+        self.selection.n_atoms()
+    }
+
+    /// Indices of the atoms whose positions may be needed, ascending.
+    #[getter]
+    fn needed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.selection.needed().into_pyarray(py)
+    }
+
+    /// Indices of the atoms that may be selected, ascending.
+    #[getter]
+    fn possible<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.selection.possible().into_pyarray(py)
+    }
+
+    /// The selection in frames that have these atoms, ascending.
+    fn among(slf: &Bound<'_, Self>, atoms: PyReadonlyArray1<'_, u32>) -> PyResult<SelectedAtoms> {
+        SelectedAtoms::new(slf.py(), slf.clone().unbind(), atoms)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, (usize, Bound<'py, PyTuple>)) {
+        (py.get_type::<Self>().into_any(), (self.selection.n_atoms(), self.tree.bind(py).clone()))
+    }
+}
+
+/// A selection that is made in frames of some atoms.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct SelectedAtoms {
+    selecting: Selecting,
+    n_atoms: usize,
+    selection: Py<FrameSelection>,
+    atoms: Py<PyArray1<u32>>,
+}
+
+impl SelectedAtoms {
+    /// Itself, for a computation.
+    pub(crate) fn selecting(&self) -> Selecting {
+        self.selecting.clone()
+    }
+}
+
+#[pymethods]
+impl SelectedAtoms {
+    #[new]
+    fn new(py: Python<'_>, selection: Py<FrameSelection>, atoms: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
+        let given = atoms.as_array().to_vec();
+        let selecting = Selecting::new(Arc::clone(&selection.get().selection), &given);
+        let selecting = selecting.map_err(|error| to_python(py, error))?;
+        Ok(SelectedAtoms { selecting, n_atoms: given.len(), selection, atoms: given.into_pyarray(py).unbind() })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, Pieces<'py>) {
+        (py.get_type::<Self>().into_any(), (self.selection.bind(py).clone(), self.atoms.bind(py).clone()))
+    }
+}
+
+/// What a selection among the atoms of frames is made of again.
+type Pieces<'py> = (Bound<'py, FrameSelection>, Bound<'py, PyArray1<u32>>);
+
+/// The number of atoms that are selected in each frame; with `keeps_ids` also which, as the own value.
+#[pyfunction]
+pub(crate) fn selected(py: Python<'_>, atoms: Py<SelectedAtoms>, keeps_ids: bool) -> PyResult<Computation> {
+    let chosen = atoms.get();
+    let computation = Selected::new(chosen.n_atoms, chosen.selecting(), keeps_ids);
+    Computation::new(py, Ok(computation), "selected", (atoms, keeps_ids))
+}
+
+type Tree<'py> = Bound<'py, PyTuple>;
+
+fn expression(tree: &Tree<'_>) -> PyResult<Expression> {
+    let name: String = tree.get_item(0)?.extract()?;
+    let boxed = |i: usize| -> PyResult<Box<Expression>> { Ok(Box::new(expression(tree.get_item(i)?.cast()?)?)) };
+    let each = || -> PyResult<Vec<Expression>> { tree.iter().skip(1).map(|node| expression(node.cast()?)).collect() };
+    let axis = || tree.get_item(1)?.extract();
+    Ok(match name.as_str() {
+        "fixed" => Expression::Fixed(tree.get_item(1)?.extract::<PyReadonlyArray1<'_, u32>>()?.as_array().to_vec()),
+        "group" => Expression::Group,
+        "not" => Expression::Not(boxed(1)?),
+        "and" => Expression::And(each()?),
+        "or" => Expression::Or(each()?),
+        "everywhere" => Expression::Everywhere(boxed(1)?),
+        "within" => Expression::Within { group: boxed(1)?, of: boxed(2)? },
+        "same" => {
+            let labels: PyReadonlyArray1<'_, u32> = tree.get_item(1)?.extract()?;
+            Expression::Same { labels: labels.as_array().to_vec(), of: boxed(2)? }
+        }
+        "same_coordinate" => Expression::SameCoordinate { axis: axis()?, of: boxed(2)? },
+        "bonded" => {
+            let bonds: PyReadonlyArray2<'_, u32> = tree.get_item(1)?.extract()?;
+            let bonds = bonds.as_array().rows().into_iter().map(|row| [row[0], row[1]]).collect();
+            Expression::Bonded { bonds, of: boxed(2)? }
+        }
+        "around" => Expression::Around { distance: distance(tree)?, of: boxed(2)? },
+        "point" => Expression::Sphere { distance: distance(tree)?, centre: Centre::Point(tree.get_item(2)?.extract()?) },
+        "sphere" => Expression::Sphere { distance: distance(tree)?, centre: Centre::Of(boxed(2)?) },
+        "cylinder" => {
+            Expression::Cylinder { distance: distance(tree)?, heights: tree.get_item(3)?.extract()?, of: boxed(2)? }
+        }
+        "coordinate" => {
+            let (comparison, tolerances): (String, [f64; 2]) = (tree.get_item(3)?.extract()?, tree.get_item(5)?.extract()?);
+            Expression::Coordinate {
+                axis: axis()?,
+                is_absolute: tree.get_item(2)?.extract()?,
+                comparison: compare(&comparison, tolerances)?,
+                value: tree.get_item(4)?.extract()?,
+            }
+        }
+        other => return Err(PyValueError::new_err(format!("unknown expression {other}"))),
+    })
+}
+
+/// Inner and outer limit, and whether images count.
+fn distance(tree: &Tree<'_>) -> PyResult<Distance> {
+    let (inner, outer, is_periodic) = tree.get_item(1)?.extract()?;
+    Ok(Distance { inner, outer, is_periodic })
+}
+
+fn compare(name: &str, [absolute, relative]: [f64; 2]) -> PyResult<Comparison> {
+    Ok(match name {
+        "<" => Comparison::Less,
+        "<=" => Comparison::LessEqual,
+        ">" => Comparison::Greater,
+        ">=" => Comparison::GreaterEqual,
+        "!=" => Comparison::NotEqual,
+        "==" => Comparison::Close { absolute, relative },
+        other => return Err(PyValueError::new_err(format!("unknown comparison {other}"))),
+    })
+}
