@@ -16,6 +16,7 @@ pub mod fit;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod fluctuation;
+pub mod group;
 pub mod group_rmsd;
 pub mod gyration;
 pub mod helices;

@@ -12,7 +12,7 @@ mod set;
 pub use evaluate::Selecting;
 
 use classes::{Bonds, Classes};
-use set::Set;
+pub(crate) use set::Set;
 
 use crate::error::{Error, Result};
 

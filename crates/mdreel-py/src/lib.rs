@@ -107,7 +107,7 @@ mod _core {
         surface_area,
     };
     #[pymodule_export]
-    use crate::kernels::positions::{fluctuation, gyration, rmsd};
+    use crate::kernels::positions::{changing_gyration, fluctuation, gyration, rmsd};
     #[pymodule_export]
     use crate::kernels::superposed::{covariance, group_rmsd, projection, superposed_fluctuation};
     #[pymodule_export]

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
+use mdreel_core::kernel::group::Group;
 use mdreel_core::kernel::selected::Selected;
 use mdreel_core::selection::{Centre, Comparison, Distance, Expression, Selecting, Selection};
+use mdreel_core::unit_cell::UnitCell;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,6 +14,7 @@ use pyo3::types::PyTuple;
 
 use crate::computation::Computation;
 use crate::error::to_python;
+use crate::kernels::copied;
 
 /// A selection among `n_atoms` atoms that is made again in each frame. `tree` is a tuple of the name of an expression and what
 /// belongs to it, which may be other trees; see `mdreel.trajectory.selection_tree`.
@@ -82,8 +86,61 @@ impl SelectedAtoms {
         Ok(SelectedAtoms { selecting, n_atoms: given.len(), selection, atoms: given.into_pyarray(py).unbind() })
     }
 
+    /// Indices of the atoms that are selected at these positions, shape (n_atoms, 3), Å, in a cell of these dimensions.
+    #[pyo3(signature = (positions, dimensions))]
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        positions: PyReadonlyArray2<'py, f32>,
+        dimensions: Option<[f32; 6]>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let mut batch = FrameBatch::with_capacity(self.n_atoms, 1);
+        let (unit_cell, present) = (dimensions.map(UnitCell::Dimensions), Quantities::POSITIONS);
+        let columns = batch.push(FrameHeader { index: 0, step: 0, time: 0.0, unit_cell, lambda: None, present });
+        let positions = positions.as_array();
+        if positions.dim() != (self.n_atoms, 3) {
+            let message = format!("positions have the shape {:?}, expected ({}, 3)", positions.shape(), self.n_atoms);
+            return Err(PyValueError::new_err(message));
+        }
+        for (axis, column) in [columns.x, columns.y, columns.z].into_iter().enumerate() {
+            column.iter_mut().zip(positions.column(axis)).for_each(|(value, &at)| *value = at);
+        }
+        let found = py.detach(|| self.selecting().find(&batch, 0).map(<[u32]>::to_vec));
+        Ok(found.map_err(|error| to_python(py, error))?.into_pyarray(py))
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyAny>, Pieces<'py>) {
         (py.get_type::<Self>().into_any(), (self.selection.bind(py).clone(), self.atoms.bind(py).clone()))
+    }
+}
+
+/// A group of atoms for a computation: their places; or their places, a selection, and for each the atom of the whole system
+/// that must be selected for it to belong to the group.
+#[derive(FromPyObject)]
+pub(crate) enum Members<'py> {
+    Fixed(PyReadonlyArray1<'py, u32>),
+    Changing(PyReadonlyArray1<'py, u32>, Py<SelectedAtoms>, PyReadonlyArray1<'py, u32>),
+}
+
+impl<'py> Members<'py> {
+    /// Itself, for a computation.
+    pub(crate) fn group(&self) -> mdreel_core::Result<Group> {
+        match self {
+            Members::Fixed(places) => Ok(places.as_array().to_vec().into()),
+            Members::Changing(places, selected, keys) => {
+                Group::changing(places.as_array().to_vec(), selected.get().selecting(), keys.as_array().to_vec())
+            }
+        }
+    }
+
+    /// Itself in arrays that nobody else writes to, to make it again.
+    pub(crate) fn copied(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match self {
+            Members::Fixed(places) => copied(places).into_any(),
+            Members::Changing(places, selected, keys) => {
+                (copied(places), selected, copied(keys)).into_pyobject(py)?.into_any()
+            }
+        })
     }
 }
 
@@ -124,13 +181,16 @@ fn expression(tree: &Tree<'_>) -> PyResult<Expression> {
             Expression::Bonded { bonds, of: boxed(2)? }
         }
         "around" => Expression::Around { distance: distance(tree)?, of: boxed(2)? },
-        "point" => Expression::Sphere { distance: distance(tree)?, centre: Centre::Point(tree.get_item(2)?.extract()?) },
+        "point" => {
+            Expression::Sphere { distance: distance(tree)?, centre: Centre::Point(tree.get_item(2)?.extract()?) }
+        }
         "sphere" => Expression::Sphere { distance: distance(tree)?, centre: Centre::Of(boxed(2)?) },
         "cylinder" => {
             Expression::Cylinder { distance: distance(tree)?, heights: tree.get_item(3)?.extract()?, of: boxed(2)? }
         }
         "coordinate" => {
-            let (comparison, tolerances): (String, [f64; 2]) = (tree.get_item(3)?.extract()?, tree.get_item(5)?.extract()?);
+            let (comparison, tolerances): (String, [f64; 2]) =
+                (tree.get_item(3)?.extract()?, tree.get_item(5)?.extract()?);
             Expression::Coordinate {
                 axis: axis()?,
                 is_absolute: tree.get_item(2)?.extract()?,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import FrameSelection
+from mdreel._core import FrameSelection, SelectedAtoms
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.trajectory.selection_tree import frame_selection, is_updating
 
@@ -22,6 +22,10 @@ Select: TypeAlias = str | Sequence[str] | None
 
 SelectBoth: TypeAlias = Select | tuple[Select, Select] | Mapping[str, Select]
 """Selections for a system and for its reference."""
+
+
+Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
+"""A group of atoms as computations take it; see `Selection.members`."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,25 @@ class Selection:
     def has_repetitions(self) -> bool:
         """Whether an atom is in the group more than once."""
         return len(self.places) > len(self.atoms)
+
+    def members(self, atoms: NDArray[np.uint32] | None = None) -> Members:
+        """Return the group for a computation.
+
+        Parameters
+        ----------
+        atoms : ndarray, shape (n_read,), uint32, optional
+            Indices of the atoms that the computation receives, ascending; by default `atoms`.
+
+        Returns
+        -------
+        ndarray, shape (n_given,), uint32, or tuple
+            The places of the atoms among those; for a group that changes, also the selection among those and the
+            index of each atom.
+        """
+        atoms = self.atoms if atoms is None else atoms
+        given = self.atoms[self.places]
+        places = np.searchsorted(atoms, given).astype(np.uint32)
+        return places if self.changing is None else (places, self.changing.among(atoms), given)
 
     def gather(self, positions: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         """Reorder positions from the order of the group to that of `atoms`.

@@ -51,6 +51,30 @@ def frame_selection(group: "UpdatingAtomGroup") -> FrameSelection:
     return FrameSelection(len(group.universe.atoms), _group_tree(group))
 
 
+def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
+    """Return the selection that a string makes of a group, for the core; the Universe needs no positions.
+
+    Parameters
+    ----------
+    group : MDAnalysis.AtomGroup
+        The group.
+    words : str
+        The selection string. Distances are those of the nearest images.
+
+    Raises
+    ------
+    UnsupportedError, SelectionError
+        See `frame_selection`; also if the string is not valid.
+    """
+    from MDAnalysis.core.selection import Parser
+
+    try:
+        selection = Parser.parse(words, {}, periodic=True)
+    except Exception as error:
+        raise SelectionError(f"'{words}': {error}") from error
+    return FrameSelection(len(group.universe.atoms), _applied_tree(selection, group))
+
+
 def _group_tree(group: "AtomGroup") -> Tree:
     """Return the expression that selects the atoms of a group among all atoms."""
     if not is_updating(group):
@@ -63,7 +87,12 @@ def _group_tree(group: "AtomGroup") -> Tree:
     base = group._base_group
     if is_updating(base):
         return "within", _group_tree(base), _tree(group._selections[0], None, base.universe)
-    tree = _tree(group._selections[0], base, base.universe)
+    return _applied_tree(group._selections[0], base)
+
+
+def _applied_tree(selection: Any, base: "AtomGroup") -> Tree:
+    """Return the expression of a parsed selection that applies to a group that does not change."""
+    tree = _tree(selection, base, base.universe)
     return tree if len(base.unique) == len(base.universe.atoms) else ("within", _fixed(base), tree)
 
 

@@ -62,24 +62,19 @@ impl Selecting {
 
     /// The atoms that are selected in the i-th frame of a batch, by their numbers in the whole system, ascending.
     pub fn find(&mut self, batch: &FrameBatch, i: usize) -> Result<&[u32]> {
-        let found = self.find_set(batch, i)?;
+        let found = self.select(batch, i)?;
         self.found.clear();
         self.found.extend(found.iter());
         Ok(&self.found)
     }
 
-    /// The places of the selected atoms among those of the frame, ascending. An atom that is not read is an error.
-    pub fn find_places(&mut self, batch: &FrameBatch, i: usize) -> Result<&[u32]> {
-        let found = self.find_set(batch, i)?;
-        self.found.clear();
-        self.found.extend(found.iter().map(|atom| self.places[atom as usize]));
-        if self.found.last() == Some(&ABSENT) {
-            return Err(Error::mismatch("an atom is selected that is not read").at_frame(batch.header(i).index));
-        }
-        Ok(&self.found)
+    /// Atoms in the whole system.
+    pub(crate) fn n_atoms(&self) -> usize {
+        self.selection.n_atoms
     }
 
-    fn find_set(&mut self, batch: &FrameBatch, i: usize) -> Result<Set> {
+    /// The atoms that are selected in the i-th frame of a batch.
+    pub(crate) fn select(&mut self, batch: &FrameBatch, i: usize) -> Result<Set> {
         let all = Set::all(self.selection.n_atoms);
         let images = if self.selection.node.is_periodic() { Periodic::of_frame(batch.header(i))? } else { None };
         let mut frame = Frame { columns: batch.columns(i), places: &self.places, images, scratch: &mut self.scratch };
@@ -139,21 +134,17 @@ impl Frame<'_> {
             }
             Node::Sphere { distance, point } => self.sphere(point.map(f64::from), *distance, &candidates())?,
             Node::SphereAround { distance, of } => match self.centre(of, group)? {
-                Some(centre) => {
-                    self.sphere(centre.map(|value| f64::from(value as f32)), *distance, &candidates())?
-                }
+                Some(centre) => self.sphere(centre.map(|value| f64::from(value as f32)), *distance, &candidates())?,
                 None => Set::none(wanted.n_atoms()),
             },
             Node::Cylinder { distance, heights, of } => match self.centre(of, group)? {
                 Some(centre) => self.cylinder(centre, *distance, *heights, &candidates())?,
                 None => Set::none(wanted.n_atoms()),
             },
-            Node::Coordinate { axis, is_absolute, comparison, value } => {
-                self.filter(&candidates(), |position| {
-                    let at = position[*axis] as f32;
-                    comparison.holds(if *is_absolute { at.abs() } else { at }, *value)
-                })?
-            }
+            Node::Coordinate { axis, is_absolute, comparison, value } => self.filter(&candidates(), |position| {
+                let at = position[*axis] as f32;
+                comparison.holds(if *is_absolute { at.abs() } else { at }, *value)
+            })?,
         })
     }
 
@@ -263,7 +254,8 @@ impl Frame<'_> {
             columns.iter_mut().zip(position).for_each(|(column, value)| column.push(value));
         }
         let images = self.images_for(distance);
-        let are_finite = self.scratch.neighbours.place(columns.each_ref().map(|column| &column[..]), images, distance.outer);
+        let are_finite =
+            self.scratch.neighbours.place(columns.each_ref().map(|column| &column[..]), images, distance.outer);
         debug_assert!(are_finite, "positions have been looked at");
         self.scratch.columns = columns;
         let points = looking.iter().map(|&atom| self.position(atom)).collect::<Result<Vec<_>>>()?;

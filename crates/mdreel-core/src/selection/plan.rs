@@ -108,9 +108,9 @@ impl Node {
             Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(Node::is_periodic),
             Node::Within { group, of } => group.is_periodic() || of.is_periodic(),
             Node::Sphere { distance, .. } => distance.is_periodic,
-            Node::Around { distance, of } | Node::SphereAround { distance, of } | Node::Cylinder { distance, of, .. } => {
-                distance.is_periodic || of.is_periodic()
-            }
+            Node::Around { distance, of }
+            | Node::SphereAround { distance, of }
+            | Node::Cylinder { distance, of, .. } => distance.is_periodic || of.is_periodic(),
         }
     }
 }
