@@ -9,6 +9,7 @@ mod evaluate;
 mod plan;
 mod set;
 
+pub use classes::UNLIKE;
 pub use evaluate::Selecting;
 
 use classes::{Bonds, Classes};
@@ -40,7 +41,7 @@ pub enum Expression {
     },
     /// Those of the group that have the label of an atom that `of` selects.
     Same {
-        /// The label of each atom; atoms of label [`Expression::UNLIKE`] are like no atom.
+        /// The label of each atom; atoms of label [`UNLIKE`] are like no atom.
         labels: Vec<u32>,
         /// What is compared with.
         of: Box<Expression>,
@@ -93,11 +94,6 @@ pub enum Expression {
         /// With what, Å.
         value: f64,
     },
-}
-
-impl Expression {
-    /// The label of an atom that is like no atom, not even itself.
-    pub const UNLIKE: u32 = u32::MAX;
 }
 
 /// Limits of a distance, Å.

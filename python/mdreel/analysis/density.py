@@ -151,14 +151,17 @@ class DensityAnalysis(Analysis):
             If nothing is selected in this frame.
         """
         read = read_one_frame(source, frame, self.atoms)
-        positions = read.positions[0]
+        positions: NDArray[np.float32] = read.positions[0]
         if self._selection.changing is None:
             return positions
-        found = self._selection.changing.among(self.atoms).find(positions, read.dimensions[0] if read.has_cell[0] else None)
+        found = self._selection.changing.among(self.atoms).find(
+            positions, read.dimensions[0] if read.has_cell[0] else None
+        )
         if not len(found):
             message = f"nothing is selected in frame {frame}, around which the grid would be laid"
             raise SelectionError(f"{message}: give gridcenter, xdim, ydim and zdim")
-        return positions[np.searchsorted(self.atoms, found)]
+        selected: NDArray[np.float32] = positions[np.searchsorted(self.atoms, found)]
+        return selected
 
     def conclude(self, tally: Tally) -> None:
         """Divide the counts by the number of frames and the volume of a bin."""

@@ -27,7 +27,7 @@ from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_angle, check_length
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection
+from mdreel.trajectory.selection import Selection, members_of
 from mdreel.trajectory.selection_tree import parsed_selection
 
 if TYPE_CHECKING:
@@ -249,18 +249,15 @@ class HydrogenBondAnalysis(BondCounts):
             topology = pickle_by_value(self.u._topology, "the topology") if has_selections else b""  # noqa: SLF001
             places = np.arange(len(atoms), dtype=np.uint32)
             return fold(UpdatedBonds(self._rules, atoms, len(self.u.atoms), topology), len(atoms), places)
-        places = (np.searchsorted(atoms, each).astype(np.uint32) for each in (*self._pairs.T, self._acceptors.ix))
-        donors, hydrogens, acceptors = places
-        # A donor belongs to its hydrogen, which is what is selected.
-        members = (
-            each if one is None else (each, one.among(atoms), keys.astype(np.uint32))
-            for each, one, keys in zip(
-                (donors, acceptors), self._changing, (self._pairs[:, 1], self._acceptors.ix), strict=True
-            )
+        donors, hydrogens, acceptors = (
+            np.searchsorted(atoms, each).astype(np.uint32) for each in (*self._pairs.T, self._acceptors.ix)
         )
         masks = _masks_of(self.between_ags, self._pairs[:, 0], self._acceptors.ix)
-        donors, acceptors = members
-        return hydrogen_bonds(len(atoms), donors, hydrogens, acceptors, masks, distance, angle)
+        of_hydrogens, of_acceptors = self._changing
+        # A donor belongs to its hydrogen, which is what is selected.
+        from_donors = members_of(donors, of_hydrogens, atoms, self._pairs[:, 1])
+        to_acceptors = members_of(acceptors, of_acceptors, atoms, self._acceptors.ix)
+        return hydrogen_bonds(len(atoms), from_donors, hydrogens, to_acceptors, masks, distance, angle)
 
     def conclude(self, tally: Tally) -> None:
         """Store the hydrogen bonds with the Universe indices of their atoms."""

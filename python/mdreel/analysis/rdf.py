@@ -181,8 +181,8 @@ class InterRDF(TwoGroupAnalysis):
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts pairs in bins."""
         needs_cell = self.norm == "rdf"
-        groups = (one.members(self.atoms) for one in self._chosen)
-        return radial_distribution(len(self.atoms), *groups, self._edges, self._labels, needs_cell)
+        first, second = (one.members(self.atoms) for one in self._chosen)
+        return radial_distribution(len(self.atoms), first, second, self._edges, self._labels, needs_cell)
 
     def conclude(self, tally: Tally) -> None:
         """Normalise the counts."""

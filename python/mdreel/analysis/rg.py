@@ -78,7 +78,7 @@ class Rg(Analysis):
                 raise MismatchError("weights of atoms that change from frame to frame must be 'mass' or None")
             possible = self._atomgroup.universe.atoms[self._selection.atoms[self._selection.places].astype(np.intp)]
             given = weights_of(possible, weights)
-            self._weights = np.ones(len(possible)) if given is None else given
+            self._changing_weights = np.ones(len(possible)) if given is None else given
 
     @property
     def boundaries(self) -> Boundaries:
@@ -88,7 +88,7 @@ class Rg(Analysis):
     def computation(self, source: Source) -> Computation:
         """Return the computation of the radii of each frame."""
         if self._selection.changing is not None:
-            return changing_gyration(len(self.atoms), self._selection.members(), self._weights)
+            return changing_gyration(len(self.atoms), self._selection.members(), self._changing_weights)
         return gyration(len(self.atoms), self._weights)
 
     def conclude(self, tally: Tally) -> None:

@@ -13,9 +13,10 @@ from mdreel.analysis.survival import stays, survival
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Atoms, atoms_of
+from mdreel.trajectory.selection import Atoms
+from mdreel.trajectory.selection import Selection as AtomSelection
 from mdreel.trajectory.selection import selected as selected_atoms
-from mdreel.trajectory.selection_tree import is_updating
+from mdreel.trajectory.selection_tree import is_updating, parsed_selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,12 +35,12 @@ class Selection(Analysis):
     atomgroup : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
         The atoms that `select` is applied to; without `select`, a group made with ``updating=True``.
     select : str, optional
-        Selection string in the language of MDAnalysis, which is applied again in each frame.
+        Selection string in the language of MDAnalysis, which is applied again in each frame. Distances are those of
+        the nearest images; for others, select with ``updating=True, periodic=False``.
     ids : bool
         Whether to keep the indices of the selected atoms, and not only their number.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. The Universe still needs positions, because MDAnalysis
-        makes the selection once when it parses it.
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
     verbose : bool
         Whether `run` shows progress by default.
 
@@ -92,7 +93,15 @@ class Selection(Analysis):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(_changing(atomgroup, select), trajectory, verbose=verbose)
+        if select is None and not is_updating(atomgroup):
+            raise SelectionError("atomgroup does not change: give a selection string, or select it with updating=True")
+        if select is not None and not isinstance(select, str):
+            raise SelectionError(f"select must be one selection string, not {select!r}: join several with 'or'")
+        if select is not None and is_updating(atomgroup):
+            atomgroup, select = selected_atoms(atomgroup, select, "select", updating=True), None
+        super().__init__(atomgroup, trajectory, verbose=verbose)
+        if select is not None:
+            self._selection = AtomSelection.again(parsed_selection(self._atomgroup, select), "select")
         self._keeps_ids = bool(ids)
 
     @property
@@ -233,14 +242,3 @@ class Selection(Analysis):
         elif compound != "atoms":
             raise MismatchError(f"compound must be 'atoms' or 'residues', not {compound!r}")
         return places, members.astype(np.int64)
-
-
-def _changing(atoms: Atoms, select: str | None) -> "AtomGroup":
-    """Return a group that is selected again in each frame."""
-    if isinstance(select, str):
-        return selected_atoms(atoms, select, "select", updating=True)
-    if select is not None:
-        raise SelectionError(f"select must be one selection string, not {select!r}: join several with 'or'")
-    if not is_updating(atoms):
-        raise SelectionError("atomgroup does not change: give a selection string, or select it with updating=True")
-    return atoms_of(atoms, may_change=True)

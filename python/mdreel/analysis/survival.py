@@ -106,7 +106,7 @@ def stays(
 def _runs(
     places: NDArray[np.int64], members: NDArray[np.int64], n_frames: int, intermittency: int
 ) -> tuple[NDArray[np.int64], int, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the members, the factor by which their places are combined with frames, and first and last of each stay."""
+    """Return the members, the factor between their places and frames, and first and last of each stay."""
     # Member and frame are combined into one number; different members are farther apart than any gap to be filled.
     width = n_frames + intermittency + 1
     names = _distinct(members)

@@ -72,17 +72,27 @@ class Selection:
         if "AtomGroup" not in kinds:
             raise SelectionError(f"{name} must be an AtomGroup of MDAnalysis, not {type(atomgroup).__name__}")
         if may_change and is_updating(atomgroup):
-            changing = frame_selection(atomgroup)
-            possible = changing.possible
-            if len(possible) == 0:
-                raise SelectionError(f"{name} has no atoms in any frame: '{_words_of(atomgroup)}' selects nothing")
-            atoms = np.union1d(changing.needed, possible)
-            return cls(atoms, np.searchsorted(atoms, possible), changing)
+            return cls.again(frame_selection(atomgroup), name)
         _refuse_updating(atomgroup, name)
         if len(atomgroup) == 0:
             raise SelectionError(f"{name} has no atoms")
         atoms, places = np.unique(atomgroup.ix, return_inverse=True)
         return cls(atoms.astype(np.uint32), places)
+
+    @classmethod
+    def again(cls, changing: FrameSelection, name: str = "atomgroup") -> Self:
+        """Return the selection of a group that is selected again in each frame.
+
+        Raises
+        ------
+        SelectionError
+            If no atom can ever belong to the group.
+        """
+        possible = changing.possible
+        if len(possible) == 0:
+            raise SelectionError(f"{name} has no atoms in any frame: no atom can match the selection")
+        atoms = np.union1d(changing.needed, possible)
+        return cls(atoms, np.searchsorted(atoms, possible), changing)
 
     @property
     def n_given(self) -> int:
@@ -108,10 +118,8 @@ class Selection:
             The places of the atoms among those; for a group that changes, also the selection among those and the
             index of each atom.
         """
-        atoms = self.atoms if atoms is None else atoms
-        given = self.atoms[self.places]
-        places = np.searchsorted(atoms, given).astype(np.uint32)
-        return places if self.changing is None else (places, self.changing.among(atoms), given)
+        atoms, given = self.atoms if atoms is None else atoms, self.atoms[self.places]
+        return members_of(np.searchsorted(atoms, given).astype(np.uint32), self.changing, atoms, given)
 
     def gather(self, positions: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         """Reorder positions from the order of the group to that of `atoms`.
@@ -170,9 +178,29 @@ class Selection:
         return sums
 
 
-def atoms_of(
-    atoms: Atoms, select: Select = None, name: str = "atomgroup", *, may_change: bool = False
-) -> "AtomGroup":
+def members_of(
+    places: NDArray[np.uint32],
+    changing: FrameSelection | None,
+    atoms: NDArray[np.uint32],
+    keys: NDArray[np.integer],
+) -> Members:
+    """Return a group for a computation.
+
+    Parameters
+    ----------
+    places : ndarray, shape (n_given,), uint32
+        Places of the atoms among those that the computation receives.
+    changing : FrameSelection or None
+        What is selected in each frame; None if all atoms belong to the group in every frame.
+    atoms : ndarray, shape (n_read,), uint32
+        Indices of the atoms that the computation receives, ascending.
+    keys : ndarray, shape (n_given,), int
+        Index of the atom that must be selected for each of `places` to belong to the group.
+    """
+    return places if changing is None else (places, changing.among(atoms), keys.astype(np.uint32))
+
+
+def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, may_change: bool = False) -> "AtomGroup":
     """Return the atoms that a user names, as an AtomGroup.
 
     Parameters
@@ -311,10 +339,6 @@ def _refuse_updating(atoms: Atoms, name: str) -> None:
             f"{name} is an UpdatingAtomGroup, whose atoms change from frame to frame; every frame needs the same "
             "atoms: select them without updating=True"
         )
-
-
-def _words_of(group: "AtomGroup") -> str:
-    return "' + '".join(map(str, group._selection_strings))  # noqa: SLF001 (MDAnalysis has no public name for it)
 
 
 def _invalid(message: str) -> SelectionError:

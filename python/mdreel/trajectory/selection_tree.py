@@ -79,15 +79,16 @@ def _group_tree(group: "AtomGroup") -> Tree:
     """Return the expression that selects the atoms of a group among all atoms."""
     if not is_updating(group):
         return _fixed(group)
-    if len(group._selections) != 1:
+    # MDAnalysis has no public names for these.
+    selections, base = group._selections, group._base_group  # noqa: SLF001
+    if len(selections) != 1:
         raise UnsupportedError(
-            f"the updating group has {len(group._selections)} selection strings, and an atom could be selected by "
-            "several of them: join the strings with 'or'"
+            f"the updating group has {len(selections)} selection strings, and an atom could be selected by several of "
+            "them: join the strings with 'or'"
         )
-    base = group._base_group
     if is_updating(base):
-        return "within", _group_tree(base), _tree(group._selections[0], None, base.universe)
-    return _applied_tree(group._selections[0], base)
+        return "within", _group_tree(base), _tree(selections[0], None, base.universe)
+    return _applied_tree(selections[0], base)
 
 
 def _applied_tree(selection: Any, base: "AtomGroup") -> Tree:
@@ -142,33 +143,29 @@ def _depends_on_positions(selection: Any) -> bool:
     name = type(selection).__name__
     if name in ("AndOperation", "OrOperation"):
         return _depends_on_positions(selection.lsel) or _depends_on_positions(selection.rsel)
-    if name in ("NotSelection", "GlobalSelection", "ByResSelection", "BondedSelection"):
-        return _depends_on_positions(selection.sel)
-    if name == "SameSelection":
-        return selection.prop in _AXES or _depends_on_positions(selection.sel)
     if name == "SelgroupSelection":
         return is_updating(selection.grp)
-    if name == "PropertySelection":
-        return selection.prop in _AXES
-    if name in _COMPOUND:
+    if name in ("SameSelection", "PropertySelection") and selection.prop in _AXES:
         return True
+    if name in ("NotSelection", "GlobalSelection", "ByResSelection", "BondedSelection", "SameSelection"):
+        return _depends_on_positions(selection.sel)
     if name == "SmartsSelection" or not type(selection).__module__.startswith("MDAnalysis.core.selection"):
         keyword = getattr(selection, "token", name)
         raise UnsupportedError(
             f"the keyword '{keyword}' cannot be evaluated again in each frame: select these atoms first, without "
             "updating=True, and name them in the selection by 'group'"
         )
-    return False
+    return name in _COMPOUND and name != "PropertySelection"
 
 
 def _labels(values: Any) -> NDArray[np.uint32]:
     """Number the distinct values; what is not a number is like nothing."""
     values = np.asarray(values)
     _, labels = np.unique(values, return_inverse=True)
-    labels = labels.reshape(-1).astype(np.uint32)
+    labels = labels.reshape(-1)
     if np.issubdtype(values.dtype, np.floating):
         labels[np.isnan(values)] = _UNLIKE
-    return labels
+    return labels.astype(np.uint32)
 
 
 def _same(selection: Any, inner: Callable[..., Tree], universe: Any) -> Tree:

@@ -3,6 +3,9 @@
 use super::set::Set;
 use crate::error::{Error, Result};
 
+/// The label of an atom that is like no atom, not even itself.
+pub const UNLIKE: u32 = u32::MAX;
+
 /// Lists of atoms, one behind the other.
 #[derive(Debug)]
 struct Lists {
@@ -35,7 +38,7 @@ impl Lists {
 /// Atoms that have the same label.
 #[derive(Debug)]
 pub(super) struct Classes {
-    /// The class of each atom; [`super::Expression::UNLIKE`] for none.
+    /// The class of each atom; [`UNLIKE`] for none.
     class: Vec<u32>,
     n_classes: usize,
     lists: Lists,
@@ -46,13 +49,12 @@ impl Classes {
         if labels.len() != n_atoms {
             return Err(Error::mismatch(format!("there are {} labels for {n_atoms} atoms", labels.len())));
         }
-        let mut distinct: Vec<u32> =
-            labels.iter().copied().filter(|&label| label != super::Expression::UNLIKE).collect();
+        let mut distinct: Vec<u32> = labels.iter().copied().filter(|&label| label != UNLIKE).collect();
         distinct.sort_unstable();
         distinct.dedup();
-        let class = |label| distinct.binary_search(label).map_or(super::Expression::UNLIKE, |class| class as u32);
+        let class = |label| distinct.binary_search(label).map_or(UNLIKE, |class| class as u32);
         let class: Vec<u32> = labels.iter().map(class).collect();
-        let pairs = class.iter().copied().zip(0..).filter(|&(class, _)| class != super::Expression::UNLIKE);
+        let pairs = class.iter().copied().zip(0..).filter(|&(class, _)| class != UNLIKE);
         let lists = Lists::new(distinct.len(), pairs);
         Ok(Classes { n_classes: distinct.len(), lists, class })
     }
@@ -62,7 +64,7 @@ impl Classes {
         let (mut found, mut seen) = (Set::none(self.class.len()), Set::none(self.n_classes));
         for atom in atoms.iter() {
             let class = self.class[atom as usize];
-            if class != super::Expression::UNLIKE && !seen.contains(class) {
+            if class != UNLIKE && !seen.contains(class) {
                 seen.insert(class);
                 self.lists.list(class).iter().for_each(|&other| found.insert(other));
             }

@@ -56,9 +56,7 @@ class TwoGroupAnalysis(Analysis):
         atoms = np.unique(np.concatenate([one.atoms for one in chosen]))
         super().__init__(first.universe.atoms[atoms], trajectory, verbose=verbose)
         self._chosen = chosen[0], chosen[-1]
-        self._from, self._to = (
-            np.searchsorted(atoms, one.atoms[one.places]).astype(np.uint32) for one in self._chosen
-        )
+        self._from, self._to = (np.searchsorted(atoms, one.atoms[one.places]).astype(np.uint32) for one in self._chosen)
         self._first, self._second = first, first if second is None else second
 
     @property
