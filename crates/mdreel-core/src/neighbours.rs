@@ -126,7 +126,7 @@ impl Neighbours {
     }
 
     /// Gives the points that were placed these numbers, in their order.
-    pub(crate) fn rename(&mut self, numbers: &[u32]) {
+    pub(crate) fn renumber(&mut self, numbers: &[u32]) {
         self.places.iter_mut().for_each(|place| *place = numbers[*place as usize]);
     }
 

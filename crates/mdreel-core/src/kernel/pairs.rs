@@ -91,7 +91,7 @@ impl Pairs {
         }
         self.n_current[1] = self.columns[0].len();
         if let Some(numbers) = numbers {
-            self.neighbours.rename(numbers);
+            self.neighbours.renumber(numbers);
         }
         if once {
             self.n_current[0] = self.n_current[1];
