@@ -137,6 +137,11 @@ def on_the_circle(analysis: Analysis) -> list[np.ndarray]:
     return [np.cos(angles), np.sin(angles)]
 
 
+def shell(system: System, distance: float = 4) -> MDAnalysis.AtomGroup:
+    """Carbon atoms near the oxygen of carbonyl groups: a group that changes in each frame."""
+    return system.universe.select_atoms(f"name C* and around {distance} name O", updating=True)
+
+
 def fours(system: System) -> list[MDAnalysis.AtomGroup]:
     """The atoms of the torsions psi."""
 
@@ -193,6 +198,12 @@ CASES = {
     ),
     "DensityAnalysis": Case(
         lambda s: mdreel.DensityAnalysis(s.pick(), 2.0, trajectory=s.trajectory),
+        motion="a grid stays where it is",
+    ),
+    "DensityAnalysis, of a group that changes": Case(
+        lambda s: mdreel.DensityAnalysis(
+            shell(s), 2.0, gridcenter=[0, 0, 0], xdim=60, ydim=60, zdim=60, trajectory=s.trajectory
+        ),
         motion="a grid stays where it is",
     ),
     "Dihedral": Case(lambda s: mdreel.Dihedral(fours(s), trajectory=s.trajectory), unmoved=on_the_circle),
@@ -263,8 +274,26 @@ CASES = {
         tolerance=1,
         copies=2,
     ),
+    "HydrogenBondAnalysis, selected again": Case(
+        lambda s: mdreel.HydrogenBondAnalysis(
+            s.universe,
+            hydrogens_sel="name H* and around 4 name O",
+            acceptors_sel="name O and prop x > -20",
+            d_a_cutoff=3.6,
+            d_h_a_angle_cutoff=120,
+            trajectory=s.trajectory,
+        ),
+        bonds_by_ids,
+        motion="the selection depends on where the peptide is",
+        copies=2,
+    ),
     "InterRDF": Case(
         lambda s: mdreel.InterRDF(s.pick("name C*"), s.pick(), 40, (0, 12), "density", trajectory=s.trajectory),
+        unmoved=result("count"),
+        tolerance=10,
+    ),
+    "InterRDF, of groups that change": Case(
+        lambda s: mdreel.InterRDF(shell(s), shell(s, 5), 40, (0, 12), "density", trajectory=s.trajectory),
         unmoved=result("count"),
         tolerance=10,
     ),
@@ -301,6 +330,21 @@ CASES = {
         motion="points of spheres do not turn with the atoms",
         beside=(24, 0),
         step=4,
+    ),
+    "Selection": Case(
+        lambda s: mdreel.Selection(s.universe, "name C* and around 4 (name O N)", trajectory=s.trajectory),
+        result("counts"),
+        result("counts"),
+        tolerance=2,
+        beside=(24, 0),
+    ),
+    "Selection, counted": Case(
+        lambda s: mdreel.Selection(s.universe, "byres sphzone 6 name CA", ids=False, trajectory=s.trajectory),
+        tolerance=30,
+        beside=(24, 0),
+    ),
+    "Rg, of a group that changes": Case(
+        lambda s: mdreel.Rg(shell(s), trajectory=s.trajectory), unmoved=lambda a: [a.results.rgyr[:, :3]], tolerance=0.2
     ),
     "Rg": Case(lambda s: mdreel.Rg(s.pick(), trajectory=s.trajectory), unmoved=lambda a: [a.results.rgyr[:, :3]]),
 }

@@ -28,6 +28,7 @@ from .analysis.rg import Rg as Rg
 from .analysis.rmsd import RMSD as RMSD
 from .analysis.rmsf import RMSF as RMSF
 from .analysis.sasa import SASA as SASA
+from .analysis.selection import Selection as Selection
 from .analysis.user.analysis_base import AnalysisBase as AnalysisBase
 from .analysis.user.from_function import from_function as from_function
 from .analysis.user.reducers import Reducer as Reducer

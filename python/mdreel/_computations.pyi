@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Computation",
+    "FrameSelection",
+    "SelectedAtoms",
+    "changing_gyration",
     "contact_count",
     "contacts_of",
     "covariance",
@@ -32,11 +35,13 @@ __all__ = [
     "radial_distribution",
     "rmsd",
     "secondary_structure",
+    "selected",
     "site_distribution",
     "superposed_fluctuation",
     "surface_area",
 ]
 
+_Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
 _Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
 
 @final
@@ -46,6 +51,23 @@ class Computation:
     @property
     def arguments(self) -> tuple[Any, ...]: ...
 
+@final
+class FrameSelection:
+    def __new__(cls, n_atoms: int, tree: tuple[Any, ...]) -> FrameSelection: ...
+    @property
+    def n_atoms(self) -> int: ...
+    @property
+    def needed(self) -> NDArray[np.uint32]: ...
+    @property
+    def possible(self) -> NDArray[np.uint32]: ...
+    def among(self, atoms: NDArray[np.uint32]) -> SelectedAtoms: ...
+
+@final
+class SelectedAtoms:
+    def __new__(cls, selection: FrameSelection, atoms: NDArray[np.uint32]) -> SelectedAtoms: ...
+    def find(self, positions: NDArray[np.float32], dimensions: NDArray[np.float32] | None) -> NDArray[np.uint32]: ...
+
+def changing_gyration(n_atoms: int, group: _Members, weights: NDArray[np.float64]) -> Computation: ...
 def contact_count(
     n_atoms: int,
     first: NDArray[np.uint32],
@@ -55,7 +77,9 @@ def contact_count(
     is_unique: bool,
 ) -> Computation: ...
 def covariance(reference: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
-def density(n_atoms: int, x: NDArray[np.float64], y: NDArray[np.float64], z: NDArray[np.float64]) -> Computation: ...
+def density(
+    n_atoms: int, group: _Members, x: NDArray[np.float64], y: NDArray[np.float64], z: NDArray[np.float64]
+) -> Computation: ...
 def dihedrals(n_atoms: int, quadruples: NDArray[np.uint32], as_cosine_sine: bool) -> Computation: ...
 def distances(
     n_atoms: int,
@@ -81,8 +105,9 @@ def helix_eigenvalues(
 ) -> Computation: ...
 def hydrogen_bonds(
     n_atoms: int,
-    donors: NDArray[np.uint32],
-    acceptors: NDArray[np.uint32],
+    donors: _Members,
+    hydrogens: NDArray[np.uint32],
+    acceptors: _Members,
     masks: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None,
     distance: float,
     angle: float,
@@ -104,8 +129,8 @@ def native_contacts(
 def projection(origin: NDArray[np.float64], directions: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
 def radial_distribution(
     n_atoms: int,
-    first: NDArray[np.uint32],
-    second: NDArray[np.uint32],
+    first: _Members,
+    second: _Members,
     edges: NDArray[np.float64],
     labels: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None,
     needs_cell: bool,
@@ -119,6 +144,7 @@ def secondary_structure(
     longest_bond: float | None,
     is_periodic: bool,
 ) -> Computation: ...
+def selected(atoms: SelectedAtoms, keeps_ids: bool) -> Computation: ...
 def site_distribution(
     n_atoms: int, pairs: NDArray[np.uint32], edges: NDArray[np.float64], needs_cell: bool
 ) -> Computation: ...

@@ -74,6 +74,7 @@ NONE: dict[str, Made] = {
     "Ramachandran": lambda none, _: mdreel.Ramachandran(none),
     "Rg": lambda none, _: mdreel.Rg(none),
     "SASA": lambda none, _: mdreel.SASA(none),
+    "Selection": lambda none, _: mdreel.Selection(none, "around 3 all"),
 }
 
 
@@ -145,6 +146,7 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
     "Ramachandran": (lambda one, s: mdreel.Ramachandran(one, trajectory=s), "no residue of the 1 atoms"),
     "Rg": (lambda one, s: mdreel.Rg(one, trajectory=s), lambda a: zeros("left")(_left(a))),
     "SASA": (lambda one, s: mdreel.SASA(one, trajectory=s), finite("sasa", "total_area")),
+    "Selection": (lambda one, s: mdreel.Selection(one, "around 3 all", trajectory=s), zeros("counts")),
 }
 
 
@@ -268,9 +270,7 @@ UPDATING: dict[str, Callable[[Any], Any]] = {
     "DSSP": mdreel.DSSP,
     "Ramachandran": mdreel.Ramachandran,
     "Janin": mdreel.Janin,
-    "InterRDF": lambda group: mdreel.InterRDF(group, group),
     "Contacts": lambda group: mdreel.Contacts(group.universe, (group, group), (group, group)),
-    "DensityAnalysis": mdreel.DensityAnalysis,
     "LinearDensity": mdreel.LinearDensity,
     "read": lambda group: mdreel.read(group.universe, group),
 }

@@ -16,6 +16,7 @@ pub mod fit;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod fluctuation;
+pub mod group;
 pub mod group_rmsd;
 pub mod gyration;
 pub mod helices;
@@ -29,6 +30,7 @@ pub mod positions;
 pub mod projection;
 pub mod radial_distribution;
 pub mod rmsd;
+pub mod selected;
 pub mod site_distribution;
 pub mod surface;
 

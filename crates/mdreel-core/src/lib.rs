@@ -21,6 +21,7 @@ pub mod pool;
 pub mod read_into;
 pub mod reduce;
 pub mod run;
+pub mod selection;
 pub mod simd;
 pub mod source;
 pub mod span;

@@ -125,6 +125,11 @@ impl Neighbours {
         true
     }
 
+    /// Gives the points that were placed these numbers, in their order.
+    pub(crate) fn renumber(&mut self, numbers: &[u32]) {
+        self.places.iter_mut().for_each(|place| *place = numbers[*place as usize]);
+    }
+
     /// Sorts points by cell, counting.
     fn sort(&mut self, points: [&[f64]; 3], grid: &Grid) {
         let n_points = points[0].len();

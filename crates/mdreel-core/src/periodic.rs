@@ -16,6 +16,7 @@ pub struct Periodic {
     shortest: f64,
     /// `None` where all angles are right: the rows are reduced then.
     lattice: Option<Lattice>,
+    volume: f64,
 }
 
 impl Periodic {
@@ -38,7 +39,7 @@ impl Periodic {
         let lattice = ([bx, cx, cy] != [0.0; 3]).then(|| Lattice::new(&vectors));
         let least = [ax, by, cz].into_iter().fold(f64::INFINITY, f64::min);
         let shortest = lattice.as_ref().map_or(least * least, Lattice::least_square) / 4.0;
-        Ok(Some(Periodic { vectors, shortest, lattice }))
+        Ok(Some(Periodic { vectors, shortest, lattice, volume: cell.volume() }))
     }
 
     /// The images in the cell of a frame, as [`Periodic::new`]. Errors name the frame.
@@ -64,8 +65,7 @@ impl Periodic {
 
     /// The volume, Å³.
     pub(crate) fn volume(&self) -> f64 {
-        let [[a, ..], [_, b, _], [.., c]] = self.vectors;
-        a * b * c
+        self.volume
     }
 
     /// Half the shortest lattice vector, Å, the radius of the largest sphere within which images are unique: of two atoms, one

@@ -1,12 +1,14 @@
 //! Partial results and how they merge. Merging is associative and happens in block order, so that the bits of a
 //! result do not depend on who computed what.
 
+mod ids;
 mod own;
 mod records;
 mod rows;
 mod sum;
 mod tally;
 
+pub use ids::Ids;
 pub use own::{Own, Value};
 pub use records::Records;
 pub use rows::Rows;

@@ -41,6 +41,12 @@ impl UnitCell {
         }
     }
 
+    /// The volume that lengths and angles span, Å³.
+    pub(crate) fn volume(&self) -> f64 {
+        let [[a, ..], [_, b, _], [.., c]] = rows_from_dimensions(self.dimensions());
+        a * b * c
+    }
+
     /// Why the lengths and angles are not those of a cell with a volume; `None` where they are.
     pub(crate) fn problem(&self) -> Option<String> {
         let dimensions = self.dimensions();
@@ -63,6 +69,10 @@ impl UnitCell {
 }
 
 fn vectors_from_dimensions(dimensions: [f32; 6]) -> [[f32; 3]; 3] {
+    rows_from_dimensions(dimensions).map(|row| row.map(|v| v as f32))
+}
+
+fn rows_from_dimensions(dimensions: [f32; 6]) -> [[f64; 3]; 3] {
     let [a, b, c, alpha, beta, gamma] = dimensions.map(f64::from);
     // The cosine and sine of 90 degrees are exact, so that a rectangular cell has exact zeros.
     let cosine = |angle: f64| if angle == 90.0 { 0.0 } else { angle.to_radians().cos() };
@@ -71,7 +81,7 @@ fn vectors_from_dimensions(dimensions: [f32; 6]) -> [[f32; 3]; 3] {
     let cx = c * cos_beta;
     let cy = c * (cos_alpha - cos_beta * cos_gamma) / sin_gamma;
     let cz = (c * c - cx * cx - cy * cy).max(0.0).sqrt();
-    [[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]].map(|row| row.map(|v| v as f32))
+    [[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]]
 }
 
 fn dimensions_from_vectors(vectors: [[f32; 3]; 3]) -> [f32; 6] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mdreel_core::frame::FrameBatch;
 use mdreel_core::kernel::Computation as CoreComputation;
-use mdreel_core::reduce::{Layout, Own, Slots, Value};
+use mdreel_core::reduce::{Ids, Layout, Own, Slots, Value};
 use mdreel_core::{Error, Result};
 use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -128,10 +128,14 @@ fn value(py: Python<'_>, fold: &Py<PyAny>, own: Own) -> PyResult<Option<Py<PyAny
     }
 }
 
-/// The values of the folds of a run.
+/// The values of the folds of a run, and arrays of the atoms that are listed.
 pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAny>>> {
     let mut own = own;
-    own.iter_mut()
-        .map(|own| own.here::<Folded>().and_then(|folded| folded.value.take()).map(|value| value.into_bound(py)))
-        .collect()
+    let value = |own: &mut Own| {
+        if let Some(ids) = own.here::<Ids>() {
+            return Some(std::mem::take(&mut ids.0).into_pyarray(py).into_any());
+        }
+        own.here::<Folded>().and_then(|folded| folded.value.take()).map(|value| value.into_bound(py))
+    };
+    own.iter_mut().map(value).collect()
 }

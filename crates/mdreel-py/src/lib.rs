@@ -35,6 +35,7 @@ mod read_into;
 mod reader;
 mod remote;
 mod run;
+mod selection;
 mod source;
 mod span;
 mod transform;
@@ -106,7 +107,7 @@ mod _core {
         surface_area,
     };
     #[pymodule_export]
-    use crate::kernels::positions::{fluctuation, gyration, rmsd};
+    use crate::kernels::positions::{changing_gyration, fluctuation, gyration, rmsd};
     #[pymodule_export]
     use crate::kernels::superposed::{covariance, group_rmsd, projection, superposed_fluctuation};
     #[pymodule_export]
@@ -128,6 +129,8 @@ mod _core {
     use crate::reader::FrameReader;
     #[pymodule_export]
     use crate::run::{map_blocks, run};
+    #[pymodule_export]
+    use crate::selection::{FrameSelection, SelectedAtoms, selected};
     #[pymodule_export]
     use crate::source::Source;
     #[pymodule_export]

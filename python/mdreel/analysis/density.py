@@ -85,6 +85,7 @@ class DensityAnalysis(Analysis):
     """
 
     _moved_to_results: ClassVar = {"density": "density"}
+    _may_change = True
 
     def __init__(
         self,
@@ -132,8 +133,7 @@ class DensityAnalysis(Analysis):
             low, high = self._extent
         else:
             # MDAnalysis also computes the limits in float32, so the edges are the same.
-            frame = self._frame if self._trajectory is None else 0
-            positions = read_one_frame(source, frame, self.atoms).positions[0]
+            positions = self._positions_in(source, self._frame if self._trajectory is None else 0)
             low = (positions.min(axis=0) - np.float32(self._padding)).astype(np.float64)
             high = (positions.max(axis=0) + np.float32(self._padding)).astype(np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
@@ -141,21 +141,42 @@ class DensityAnalysis(Analysis):
         n_bins = np.ceil((high - low) / self._delta).astype(int)
         more = (n_bins * self._delta - (high - low)) / 2
         x, y, z = (np.linspace(*edge) for edge in zip(low - more, high + more, n_bins + 1, strict=True))
-        return density(len(self.atoms), x, y, z)
+        return density(len(self.atoms), self._selection.members(), x, y, z)
+
+    def _positions_in(self, source: Source, frame: int) -> NDArray[np.float32]:
+        """Return the positions of the group in one frame.
+
+        Raises
+        ------
+        SelectionError
+            If nothing is selected in this frame.
+        """
+        read = read_one_frame(source, frame, self.atoms)
+        positions: NDArray[np.float32] = read.positions[0]
+        if self._selection.changing is None:
+            return positions
+        found = self._selection.changing.among(self.atoms).find(
+            positions, read.dimensions[0] if read.has_cell[0] else None
+        )
+        if not len(found):
+            message = f"nothing is selected in frame {frame}, around which the grid would be laid"
+            raise SelectionError(f"{message}: give gridcenter, xdim, ydim and zdim")
+        selected: NDArray[np.float32] = positions[np.searchsorted(self.atoms, found)]
+        return selected
 
     def conclude(self, tally: Tally) -> None:
         """Divide the counts by the number of frames and the volume of a bin."""
         from MDAnalysis.analysis.density import Density
 
-        _, *edges = tally.arguments
-        counts = tally.counts.reshape([len(axis) - 1 for axis in edges])
+        _, _, *edges = tally.arguments
+        counts = tally.counts[:-1].reshape([len(axis) - 1 for axis in edges])
         self.results.counts = counts.astype(np.int64)
         units, parameters = {"length": "Angstrom"}, {"isDensity": False}
         grid = counts / tally.n_frames
         found = Density(grid=grid, edges=edges, metadata=self._metadata, units=units, parameters=parameters)
         found.make_density()
         self.results.density = found
-        n_seen = len(self.atoms) * tally.n_frames
+        n_seen = int(tally.counts[-1])
         n_outside = n_seen - int(counts.sum())
         if self._extent is not None and n_outside:
             message = "Atom selection does not fit grid --- you may want to define a larger box:"

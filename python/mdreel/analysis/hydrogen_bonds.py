@@ -28,7 +28,8 @@ from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_angle, check_length
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.placeholder_cell import cell_of
-from mdreel.trajectory.selection import Selection
+from mdreel.trajectory.selection import Selection, members_of
+from mdreel.trajectory.selection_tree import parsed_selection
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -249,11 +250,15 @@ class HydrogenBondAnalysis(BondCounts):
             topology = pickle_by_value(self.u._topology, "the topology") if has_selections else b""  # noqa: SLF001
             places = np.arange(len(atoms), dtype=np.uint32)
             return fold(UpdatedBonds(self._rules, atoms, len(self.u.atoms), topology), len(atoms), places)
-        donors, acceptors = (
-            np.searchsorted(atoms, each).astype(np.uint32) for each in (self._pairs, self._acceptors.ix)
+        donors, hydrogens, acceptors = (
+            np.searchsorted(atoms, each).astype(np.uint32) for each in (*self._pairs.T, self._acceptors.ix)
         )
         masks = _masks_of(self.between_ags, self._pairs[:, 0], self._acceptors.ix)
-        return hydrogen_bonds(len(atoms), donors, acceptors, masks, distance, angle)
+        of_hydrogens, of_acceptors = self._changing
+        # A donor belongs to its hydrogen, which is what is selected.
+        from_donors = members_of(donors, of_hydrogens, atoms, self._pairs[:, 1])
+        to_acceptors = members_of(acceptors, of_acceptors, atoms, self._acceptors.ix)
+        return hydrogen_bonds(len(atoms), from_donors, hydrogens, to_acceptors, masks, distance, angle)
 
     def conclude(self, tally: Tally) -> None:
         """Store the hydrogen bonds with the Universe indices of their atoms."""
@@ -297,6 +302,16 @@ class HydrogenBondAnalysis(BondCounts):
             for each, changes, name in zip(strings, changing, self._selections, strict=True)
         )
         bonds = both_ways(self.u) if self.donors_sel is None else None
+        # With bonds, the core selects hydrogens and acceptors in each frame. Donors are paired by distance in Python.
+        is_compiled = is_updated and bonds is not None
+        self._changing = [
+            parsed_selection(self.u.atoms, each) if each and changes and is_compiled else None
+            for each, changes in zip(strings[1:], changing[1:], strict=True)
+        ]
+        self._hydrogens, self._acceptors = (
+            group if one is None else self.u.atoms[one.possible.astype(np.intp)]
+            for group, one in zip((self._hydrogens, self._acceptors), self._changing, strict=True)
+        )
         if bonds is not None:
             self._pairs = bonded_pairs(np.unique(self._hydrogens.ix), bonds)
         elif has_positions:
@@ -305,14 +320,15 @@ class HydrogenBondAnalysis(BondCounts):
         else:
             self._pairs = np.empty((0, 2), np.int64)
         self._is_open = is_updated
-        if is_updated:
+        if is_updated and not is_compiled:
             self._rules = self._rules_of(strings, changing, donors, bonds)
             given = [donors.ix, self._hydrogens.ix, self._acceptors.ix, self._pairs.ravel()]
             needed = self.u.atoms.ix if any(changing) else np.concatenate(given)
         else:
             self._rules = None
             self._leave_out_lonely_atoms()
-            needed = np.concatenate([self._pairs.ravel(), self._acceptors.ix])
+            selecting = [one.needed for one in self._changing if one is not None]
+            needed = np.concatenate([self._pairs.ravel(), self._acceptors.ix, *selecting])
             if not len(self._pairs) or not len(self._acceptors):
                 lacking = "donors with hydrogens" if not len(self._pairs) else "acceptors"
                 message = f"hydrogen bonds: there are no {lacking}, so no hydrogen bonds will be found"

@@ -21,7 +21,7 @@ from mdreel.analysis.pair_distribution import (
     warn_of_images,
 )
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.errors import MismatchError
+from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
@@ -121,6 +121,7 @@ class InterRDF(TwoGroupAnalysis):
     """
 
     _moved_to_results = _MOVED
+    _may_change = True
 
     def __init__(
         self,
@@ -147,6 +148,9 @@ class InterRDF(TwoGroupAnalysis):
             raise MismatchError(f"The exclude_same argument to InterRDF {expected}, not {exclude_same!r}")
         if exclusion_block is not None and (len(exclusion_block) != 2 or min(exclusion_block) < 1):
             raise MismatchError(f"exclusion_block must be two numbers of atoms, not {exclusion_block!r}")
+        if exclusion_block is not None and self.has_changing_groups:
+            message = "exclusion_block counts atoms in their order, which a group that changes does not keep"
+            raise UnsupportedError(f"{message}: use exclude_same='residue'")
         self._edges = edges_of(nbins, range)
         self.rdf_settings = {"bins": nbins, "range": range}
         self.backend = checked_backend(backend)
@@ -177,13 +181,15 @@ class InterRDF(TwoGroupAnalysis):
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts pairs in bins."""
         needs_cell = self.norm == "rdf"
-        return radial_distribution(len(self.atoms), self._from, self._to, self._edges, self._labels, needs_cell)
+        first, second = (one.members(self.atoms) for one in self._chosen)
+        return radial_distribution(len(self.atoms), first, second, self._edges, self._labels, needs_cell)
 
     def conclude(self, tally: Tally) -> None:
         """Normalise the counts."""
         begin(self, self._edges)
-        self.results.count = tally.counts.astype(np.int64)
-        n_pairs: float = len(self._from) * len(self._to)
+        *_, n_all_pairs = tally.counts
+        self.results.count = tally.counts[:-1].astype(np.int64)
+        n_pairs = float(n_all_pairs) / tally.n_frames
         if self.exclusion_block is not None:
             n_pairs -= self.exclusion_block[0] * self.exclusion_block[1] * (len(self._from) / self.exclusion_block[0])
         divisor = divisor_of(self, self.norm, self._edges, tally, n_pairs)
@@ -205,7 +211,11 @@ class InterRDF(TwoGroupAnalysis):
                 np.arange(len(self._to)) // self.exclusion_block[1],
             )
         elif same is not None:
-            values = [np.asarray(getattr(group, _OF_ATOMS[same])) for group in (self._first, self._second)]
+            every = self._first.universe.atoms
+            values = [
+                np.asarray(getattr(every[one.atoms[one.places].astype(np.intp)], _OF_ATOMS[same]))
+                for one in self._chosen
+            ]
             _, numbers = np.unique(np.concatenate(values), return_inverse=True)
             first, second = np.split(numbers, [len(self._from)])
         else:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mdreel._core import Computation, Source, gyration
+from mdreel._core import Computation, Source, changing_gyration, gyration
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
+from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
 
@@ -24,8 +25,9 @@ class Rg(Analysis):
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup
-        The atoms. An atom that the group contains several times counts as often.
+    atomgroup : MDAnalysis.AtomGroup or UpdatingAtomGroup
+        The atoms. An atom that the group contains several times counts as often. The radius of a group that is selected
+        again in each frame is NaN where nothing is selected.
     weights : {"mass", None} or array_like, shape (n_atoms,), float64
         Weight of each atom; None for equal weights. Weights are normalised.
     trajectory : path, sequence of paths, or Source, optional
@@ -59,6 +61,7 @@ class Rg(Analysis):
     """
 
     _units: ClassVar[Mapping[str, str]] = {"rgyr": "Å"}
+    _may_change = True
 
     def __init__(
         self,
@@ -68,7 +71,14 @@ class Rg(Analysis):
         trajectory: Trajectory | None = None,
     ) -> None:
         super().__init__(atomgroup, trajectory)
-        self._weights = self._selection.add_up(weights_of(atomgroup, weights))
+        if self._selection.changing is None:
+            self._weights = self._selection.add_up(weights_of(atomgroup, weights))
+        else:
+            if not (weights is None or (isinstance(weights, str) and weights == "mass")):
+                raise MismatchError("weights of atoms that change from frame to frame must be 'mass' or None")
+            possible = self._atomgroup.universe.atoms[self._selection.atoms[self._selection.places].astype(np.intp)]
+            given = weights_of(possible, weights)
+            self._changing_weights = np.ones(len(possible)) if given is None else given
 
     @property
     def boundaries(self) -> Boundaries:
@@ -77,6 +87,8 @@ class Rg(Analysis):
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the radii of each frame."""
+        if self._selection.changing is not None:
+            return changing_gyration(len(self.atoms), self._selection.members(), self._changing_weights)
         return gyration(len(self.atoms), self._weights)
 
     def conclude(self, tally: Tally) -> None:

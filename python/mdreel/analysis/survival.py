@@ -74,16 +74,46 @@ def _stays(
     places: NDArray[np.int64], members: NDArray[np.int64], n_frames: int, intermittency: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the frame index and the number of remaining frames for each frame of each stay, with gaps filled."""
+    _, width, first, last = _runs(places, members, n_frames, intermittency)
+    lengths = last - first + 1
+    remaining = np.repeat(np.cumsum(lengths), lengths) - np.arange(1, lengths.sum() + 1)
+    return np.repeat(last % width, lengths) - remaining, remaining
+
+
+def stays(
+    places: NDArray[np.int64], members: NDArray[np.int64], n_frames: int, intermittency: int = 0
+) -> NDArray[np.int64]:
+    """Return the stays of members: runs of frames in which a member is present.
+
+    Parameters
+    ----------
+    places, members : ndarray, shape (n_present,), int64
+        Frame index, from 0, and number of a member for each occurrence, in any order.
+    n_frames : int
+        Number of frames.
+    intermittency : int
+        Largest number of consecutive frames in which a member may be absent and still count as present.
+
+    Returns
+    -------
+    ndarray, shape (n_stays, 3), int64
+        Member, index of the first frame, and number of frames, in the order of members and frames.
+    """
+    names, width, first, last = _runs(places, members, n_frames, intermittency)
+    return np.stack([names[first // width], first % width, last - first + 1], axis=1)
+
+
+def _runs(
+    places: NDArray[np.int64], members: NDArray[np.int64], n_frames: int, intermittency: int
+) -> tuple[NDArray[np.int64], int, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the members, the factor between their places and frames, and first and last of each stay."""
     # Member and frame are combined into one number; different members are farther apart than any gap to be filled.
     width = n_frames + intermittency + 1
     names = _distinct(members)
     present = _distinct(np.searchsorted(names, members) * width + places)
     bounded = np.concatenate([[-width], present, [(len(names) + 1) * width]])
     is_apart = np.diff(bounded) > intermittency + 1
-    first, last = present[is_apart[:-1]], present[is_apart[1:]]
-    lengths = last - first + 1
-    remaining = np.repeat(np.cumsum(lengths), lengths) - np.arange(1, lengths.sum() + 1)
-    return np.repeat(last % width, lengths) - remaining, remaining
+    return names, width, present[is_apart[:-1]], present[is_apart[1:]]
 
 
 def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:

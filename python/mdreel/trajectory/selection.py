@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel._core import FrameSelection, SelectedAtoms
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+from mdreel.trajectory.selection_tree import frame_selection, is_updating
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, ResidueGroup, SegmentGroup, Universe
@@ -22,6 +24,10 @@ SelectBoth: TypeAlias = Select | tuple[Select, Select] | Mapping[str, Select]
 """Selections for a system and for its reference."""
 
 
+Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
+"""A group of atoms as computations take it; see `Selection.members`."""
+
+
 @dataclass(frozen=True)
 class Selection:
     """The atoms of an AtomGroup, each once and in the order of the file.
@@ -29,34 +35,73 @@ class Selection:
     Attributes
     ----------
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices, ascending.
+        Indices of the atoms to read, ascending.
     places : ndarray, shape (n_given,), int64
-        Position among `atoms` of each atom of the group, in the order of the group.
+        Position among `atoms` of each atom of the group, in the order of the group. For a group that changes, of each
+        atom that can belong to it.
+    changing : FrameSelection or None
+        What belongs to the group in each frame; None if the group does not change.
     """
 
     atoms: NDArray[np.uint32]
     places: NDArray[np.int64]
+    changing: FrameSelection | None = None
 
     @classmethod
-    def of(cls, atomgroup: "AtomGroup", name: str = "atomgroup") -> Self:
+    def of(
+        cls,
+        atomgroup: "AtomGroup",
+        name: str = "atomgroup",
+        *,
+        may_change: bool = False,
+        may_be_empty: bool = False,
+    ) -> Self:
         """Return the selection of the atoms of a group.
+
+        Parameters
+        ----------
+        atomgroup : MDAnalysis.AtomGroup
+            The group.
+        name : str
+            Name of the group in messages.
+        may_change : bool
+            Whether the group may be an UpdatingAtomGroup.
+        may_be_empty : bool
+            Whether a group that does not change may have no atoms.
 
         Raises
         ------
         SelectionError
-            If the group is empty, or not an AtomGroup.
+            If the group is empty and may not be, or not an AtomGroup. If no atom can ever belong to a group that changes.
         UnsupportedError
-            If the group is an UpdatingAtomGroup.
+            If the group is an UpdatingAtomGroup and may not be one.
         """
         # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
         kinds = {kind.__name__ for kind in type(atomgroup).__mro__}
         if "AtomGroup" not in kinds:
             raise SelectionError(f"{name} must be an AtomGroup of MDAnalysis, not {type(atomgroup).__name__}")
+        if may_change and is_updating(atomgroup):
+            return cls.again(frame_selection(atomgroup), name)
         _refuse_updating(atomgroup, name)
-        if len(atomgroup) == 0:
+        if len(atomgroup) == 0 and not may_be_empty:
             raise SelectionError(f"{name} has no atoms")
         atoms, places = np.unique(atomgroup.ix, return_inverse=True)
         return cls(atoms.astype(np.uint32), places)
+
+    @classmethod
+    def again(cls, changing: FrameSelection, name: str = "atomgroup") -> Self:
+        """Return the selection of a group that is selected again in each frame.
+
+        Raises
+        ------
+        SelectionError
+            If no atom can ever belong to the group.
+        """
+        possible = changing.possible
+        if len(possible) == 0:
+            raise SelectionError(f"{name} has no atoms in any frame: no atom can match the selection")
+        atoms = np.union1d(changing.needed, possible)
+        return cls(atoms, np.searchsorted(atoms, possible), changing)
 
     @property
     def n_given(self) -> int:
@@ -67,6 +112,23 @@ class Selection:
     def has_repetitions(self) -> bool:
         """Whether an atom is in the group more than once."""
         return len(self.places) > len(self.atoms)
+
+    def members(self, atoms: NDArray[np.uint32] | None = None) -> Members:
+        """Return the group for a computation.
+
+        Parameters
+        ----------
+        atoms : ndarray, shape (n_read,), uint32, optional
+            Indices of the atoms that the computation receives, ascending; by default `atoms`.
+
+        Returns
+        -------
+        ndarray, shape (n_given,), uint32, or tuple
+            The places of the atoms among those; for a group that changes, also the selection among those and the
+            index of each atom.
+        """
+        atoms, given = self.atoms if atoms is None else atoms, self.atoms[self.places]
+        return members_of(np.searchsorted(atoms, given).astype(np.uint32), self.changing, atoms, given)
 
     def gather(self, positions: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         """Reorder positions from the order of the group to that of `atoms`.
@@ -125,7 +187,29 @@ class Selection:
         return sums
 
 
-def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup") -> "AtomGroup":
+def members_of(
+    places: NDArray[np.uint32],
+    changing: FrameSelection | None,
+    atoms: NDArray[np.uint32],
+    keys: NDArray[np.integer],
+) -> Members:
+    """Return a group for a computation.
+
+    Parameters
+    ----------
+    places : ndarray, shape (n_given,), uint32
+        Places of the atoms among those that the computation receives.
+    changing : FrameSelection or None
+        What is selected in each frame; None if all atoms belong to the group in every frame.
+    atoms : ndarray, shape (n_read,), uint32
+        Indices of the atoms that the computation receives, ascending.
+    keys : ndarray, shape (n_given,), int
+        Index of the atom that must be selected for each of `places` to belong to the group.
+    """
+    return places if changing is None else (places, changing.among(atoms), keys.astype(np.uint32))
+
+
+def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, may_change: bool = False) -> "AtomGroup":
     """Return the atoms that a user names, as an AtomGroup.
 
     Parameters
@@ -137,6 +221,8 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup") -> "A
         atoms in their order.
     name : str
         Name of the atoms in messages.
+    may_change : bool
+        Whether the atoms may be an UpdatingAtomGroup.
 
     Returns
     -------
@@ -148,13 +234,14 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup") -> "A
     SelectionError
         If `atoms` is neither a group nor a Universe, or a selection is invalid or empty.
     UnsupportedError
-        If the atoms are an UpdatingAtomGroup.
+        If the atoms are an UpdatingAtomGroup and may not be one.
     """
     # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
     kinds = {kind.__name__ for kind in type(atoms).__mro__}
     if not kinds & {"AtomGroup", "ResidueGroup", "SegmentGroup", "Universe"}:
         raise SelectionError(f"{name} must be an AtomGroup or a Universe of MDAnalysis, not {type(atoms).__name__}")
-    _refuse_updating(atoms, name)
+    if not may_change:
+        _refuse_updating(atoms, name)
     if select is not None:
         return selected(atoms, select, name=f"{name}: selection")
     group: AtomGroup = atoms if "AtomGroup" in kinds else atoms.atoms
@@ -226,11 +313,17 @@ def selections_of(select: SelectBoth, name: str = "select") -> tuple[Select, Sel
 
 
 def selected(
-    of: Atoms, selection: str | Sequence[str], name: str = "selection", *, may_be_empty: bool = False
+    of: Atoms,
+    selection: str | Sequence[str],
+    name: str = "selection",
+    *,
+    may_be_empty: bool = False,
+    updating: bool = False,
 ) -> "AtomGroup":
     """Select atoms of a Universe or a group; messages call the selection `name`.
 
-    Several selection strings give the atoms of each, one after the other.
+    Several selection strings give the atoms of each, one after the other. With `updating`, the result is an
+    UpdatingAtomGroup, which may be empty at the moment, and `of` may be one, too.
 
     Raises
     ------
@@ -241,21 +334,21 @@ def selected(
     """
     if not hasattr(of, "select_atoms"):
         raise SelectionError(f"expected a Universe or an AtomGroup, got {type(of).__name__}")
-    _refuse_updating(of, name)
+    if not updating:
+        _refuse_updating(of, name)
     strings = (selection,) if isinstance(selection, str) else tuple(selection)
     words = "', '".join(map(str, strings))
     try:
-        atoms = of.select_atoms(*strings)
+        atoms = of.select_atoms(*strings, updating=True) if updating else of.select_atoms(*strings)
     except Exception as error:
         raise _invalid(f"{name} '{words}': {error}") from error
-    if len(atoms) == 0 and not may_be_empty:
+    if len(atoms) == 0 and not (may_be_empty or updating):
         raise _invalid(f"{name} '{words}' has no atoms")
     return atoms
 
 
 def _refuse_updating(atoms: Atoms, name: str) -> None:
-    # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
-    if any(kind.__name__ == "UpdatingAtomGroup" for kind in type(atoms).__mro__):
+    if is_updating(atoms):
         raise UnsupportedError(
             f"{name} is an UpdatingAtomGroup, whose atoms change from frame to frame; every frame needs the same "
             "atoms: select them without updating=True"

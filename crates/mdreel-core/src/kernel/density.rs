@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::group::Group;
 use super::{Computation, not_finite};
 use crate::error::{Error, Result};
-use crate::frame::FrameBatch;
+use crate::frame::{Columns, FrameBatch};
 use crate::reduce::{Layout, Slots};
 
 /// Bins that a grid may have: each takes 8 bytes for each worker.
@@ -49,16 +50,21 @@ impl Axis {
     }
 }
 
-/// Counts atoms in the bins of a grid, over all frames. Atoms outside of it are not counted.
+/// Counts atoms in the bins of a grid, over all frames, and behind them all atoms, also those outside of the grid.
 #[derive(Debug, Clone)]
 pub struct Density {
     n_atoms: usize,
+    group: Group,
     axes: Arc<[Axis; 3]>,
 }
 
 impl Density {
-    /// Of `n_atoms` atoms, in bins between these edges (Å), about as wide as each other along an axis.
-    pub fn new(n_atoms: usize, edges: [Vec<f64>; 3]) -> Result<Self> {
+    /// Of a group among `n_atoms` atoms, in bins between these edges (Å), about as wide as each other along an axis.
+    pub fn new(n_atoms: usize, group: impl Into<Group>, edges: [Vec<f64>; 3]) -> Result<Self> {
+        let group = group.into();
+        if let Some(atom) = group.places().iter().find(|&&atom| atom as usize >= n_atoms) {
+            return Err(Error::mismatch(format!("a density needs atom {atom} of {n_atoms}")));
+        }
         let [x, y, z] = edges;
         let axes = [Axis::new(x)?, Axis::new(y)?, Axis::new(z)?];
         let n_bins = axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.n_bins()));
@@ -68,7 +74,7 @@ impl Density {
                 "a grid of {x} x {y} x {z} bins is too fine: expected {MOST_BINS} at most"
             )));
         }
-        Ok(Density { n_atoms, axes: Arc::new(axes) })
+        Ok(Density { n_atoms, group, axes: Arc::new(axes) })
     }
 }
 
@@ -78,7 +84,7 @@ impl Computation for Density {
     }
 
     fn layout(&self) -> Layout {
-        Layout { n_counts: self.axes.iter().map(Axis::n_bins).product(), ..Layout::default() }
+        Layout { n_counts: self.axes.iter().map(Axis::n_bins).product::<usize>() + 1, ..Layout::default() }
     }
 
     fn another(&self) -> Box<dyn Computation> {
@@ -86,22 +92,47 @@ impl Computation for Density {
     }
 
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
-        let [x, y, z] = &*self.axes;
+        let (all, counts) = slots.counts.split_last_mut().expect("there is a count of all atoms");
         for i in 0..batch.len() {
-            let columns = batch.columns(i);
-            let mut is_finite = true;
-            for ((at_x, at_y), at_z) in columns.x.iter().zip(columns.y).zip(columns.z) {
-                is_finite &= at_x.is_finite() & at_y.is_finite() & at_z.is_finite();
-                let bins = (x.bin(f64::from(*at_x)), y.bin(f64::from(*at_y)), z.bin(f64::from(*at_z)));
-                if let (Some(bin_x), Some(bin_y), Some(bin_z)) = bins {
-                    slots.counts[(bin_x * y.n_bins() + bin_y) * z.n_bins() + bin_z] += 1;
+            let mut grid = Grid { axes: &self.axes, columns: batch.columns(i), counts, is_finite: true };
+            let places = self.group.places().clone();
+            match self.group.current(batch, i)? {
+                Some(numbers) => {
+                    numbers.iter().for_each(|&number| grid.count(places[number as usize]));
+                    *all += numbers.len() as u64;
+                }
+                None => {
+                    places.iter().for_each(|&place| grid.count(place));
+                    *all += places.len() as u64;
                 }
             }
-            if !is_finite {
+            if !grid.is_finite {
                 return Err(not_finite(batch, i, "density"));
             }
         }
         Ok(())
+    }
+}
+
+/// Counts the atoms of a frame.
+struct Grid<'a> {
+    axes: &'a [Axis; 3],
+    columns: Columns<'a>,
+    counts: &'a mut [u64],
+    is_finite: bool,
+}
+
+impl Grid<'_> {
+    #[inline(always)]
+    fn count(&mut self, place: u32) {
+        let [x, y, z] = self.axes;
+        let columns = [self.columns.x, self.columns.y, self.columns.z];
+        let [at_x, at_y, at_z] = columns.map(|column| column[place as usize]);
+        self.is_finite &= at_x.is_finite() & at_y.is_finite() & at_z.is_finite();
+        let bins = (x.bin(f64::from(at_x)), y.bin(f64::from(at_y)), z.bin(f64::from(at_z)));
+        if let (Some(bin_x), Some(bin_y), Some(bin_z)) = bins {
+            self.counts[(bin_x * y.n_bins() + bin_y) * z.n_bins() + bin_z] += 1;
+        }
     }
 }
 
@@ -113,8 +144,11 @@ mod tests {
     use crate::kernel::fixture::{batch, mapped};
 
     fn counts(frames: &[Vec<[f32; 3]>], edges: &[Vec<f64>; 3]) -> Result<Vec<u64>> {
-        let density = Density::new(frames[0].len(), edges.clone())?;
-        Ok(mapped(density, &[batch(0, frames, None)])?.counts)
+        let n_atoms = frames[0].len();
+        let density = Density::new(n_atoms, (0..n_atoms as u32).collect::<Vec<_>>(), edges.clone())?;
+        let mut counts = mapped(density, &[batch(0, frames, None)])?.counts;
+        assert_eq!(counts.pop(), Some((n_atoms * frames.len()) as u64));
+        Ok(counts)
     }
 
     proptest! {
@@ -152,10 +186,10 @@ mod tests {
     fn what_has_no_density_is_refused() {
         let axis = || vec![0.0, 1.0, 2.0];
         for wrong in [vec![], vec![0.0], vec![0.0, 0.0], vec![1.0, 0.0], vec![0.0, f64::NAN]] {
-            assert!(Density::new(1, [axis(), wrong, axis()]).unwrap_err().to_string().contains("must ascend"));
+            assert!(Density::new(1, vec![0], [axis(), wrong, axis()]).unwrap_err().to_string().contains("must ascend"));
         }
         let fine = || (0..1000).map(f64::from).collect::<Vec<_>>();
-        let message = Density::new(1, [fine(), fine(), fine()]).unwrap_err().to_string();
+        let message = Density::new(1, vec![0], [fine(), fine(), fine()]).unwrap_err().to_string();
         assert!(message.contains("999 x 999 x 999 bins is too fine"), "{message}");
         let message = counts(&[vec![[0.0, f32::NAN, 0.0]]], &[axis(), axis(), axis()]).unwrap_err().to_string();
         assert!(message.contains("frame 0: atom 0 of the 1 selected"), "{message}");

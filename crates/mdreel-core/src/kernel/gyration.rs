@@ -1,8 +1,13 @@
 //! Gyration: how far atoms are from their centre.
 
+use std::sync::Arc;
+
 use super::each_frame::{EachFrame, Measure};
-use crate::error::Result;
-use crate::frame::Octets;
+use super::group::Group;
+use super::{Computation, not_finite};
+use crate::error::{Error, Result};
+use crate::frame::{FrameBatch, Octets};
+use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level};
 use crate::superpose::WeightedPoints;
 
@@ -37,6 +42,75 @@ impl Measure<4> for Radii {
     fn of<L: Lanes>(&self, frame: Octets<'_>) -> [f64; 4] {
         let [x, y, z] = self.0.spread::<L>(frame);
         [(x + y + z).sqrt(), (y + z).sqrt(), (x + z).sqrt(), (x + y).sqrt()]
+    }
+}
+
+/// The same of a group that is selected again in each frame; NaN where nothing is selected.
+#[derive(Debug, Clone)]
+pub struct ChangingGyration {
+    n_atoms: usize,
+    group: Group,
+    weights: Arc<Vec<f64>>,
+}
+
+impl ChangingGyration {
+    /// Of a group among `n_atoms` atoms with a weight for each of its numbers. Fails where an atom is not there, or weights are
+    /// negative or not finite.
+    pub fn new(n_atoms: usize, group: Group, weights: Vec<f64>) -> Result<Self> {
+        if let Some(atom) = group.places().iter().find(|&&atom| atom as usize >= n_atoms) {
+            return Err(Error::mismatch(format!("a radius of gyration needs atom {atom} of {n_atoms}")));
+        }
+        if weights.len() != group.len() || !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
+            let message =
+                format!("{} atoms have {} weights: expected one of 0 or more for each", group.len(), weights.len());
+            return Err(Error::mismatch(message));
+        }
+        Ok(ChangingGyration { n_atoms, group, weights: Arc::new(weights) })
+    }
+}
+
+impl Computation for ChangingGyration {
+    fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::columns(4)
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        Box::new(self.clone())
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        let (places, weights) = (Arc::clone(self.group.places()), Arc::clone(&self.weights));
+        for i in 0..batch.len() {
+            let columns = batch.columns(i);
+            let columns = [columns.x, columns.y, columns.z];
+            let every: Vec<u32>;
+            let numbers = match self.group.current(batch, i)? {
+                Some(numbers) => numbers,
+                None => {
+                    every = (0..places.len() as u32).collect();
+                    &every
+                }
+            };
+            let total: f64 = numbers.iter().map(|&number| weights[number as usize]).sum();
+            let mean = |of: &dyn Fn(f64) -> f64, column: &[f32]| {
+                let value =
+                    |&number: &u32| weights[number as usize] * of(f64::from(column[places[number as usize] as usize]));
+                numbers.iter().map(value).sum::<f64>() / total
+            };
+            let [x, y, z] = columns.map(|column| {
+                let centre = mean(&|at| at, column);
+                mean(&|at| (at - centre) * (at - centre), column)
+            });
+            if total > 0.0 && !(x + y + z).is_finite() {
+                return Err(not_finite(batch, i, "radius of gyration"));
+            }
+            slots.row(i).copy_from_slice(&[(x + y + z).sqrt(), (y + z).sqrt(), (x + z).sqrt(), (x + y).sqrt()]);
+        }
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::group::Group;
 use super::images::exceeded_radius;
 use super::pairs::Pairs;
 use super::{Computation, not_finite};
@@ -34,7 +35,8 @@ pub(crate) type Masks = [Vec<u64>; 2];
 pub struct HydrogenBonds {
     n_atoms: usize,
     pairs: Pairs,
-    donors: Arc<Vec<[u32; 2]>>,
+    donors: Arc<Vec<u32>>,
+    hydrogens: Arc<Vec<u32>>,
     acceptors: Arc<Vec<u32>>,
     masks: Option<Arc<Masks>>,
     criteria: Criteria,
@@ -43,12 +45,13 @@ pub struct HydrogenBonds {
 }
 
 impl HydrogenBonds {
-    /// Of donors and their hydrogens, and acceptors, among `n_atoms` atoms. Fails where there are none, or an atom is not there, or
-    /// another number of masks, or criteria are no distance and angle.
+    /// Of donors and acceptors among `n_atoms` atoms, with the place of the hydrogen of each donor. Fails where there are none, or
+    /// an atom is not there, or another number of hydrogens or masks, or criteria are no distance and angle.
     pub fn new(
         n_atoms: usize,
-        donors: Vec<[u32; 2]>,
-        acceptors: Vec<u32>,
+        donors: impl Into<Group>,
+        hydrogens: Vec<u32>,
+        acceptors: impl Into<Group>,
         masks: Option<Masks>,
         criteria: Criteria,
     ) -> Result<Self> {
@@ -58,18 +61,25 @@ impl HydrogenBonds {
                 format!("a hydrogen bond of {distance} Å and {angle} degrees: expected a distance and an angle");
             return Err(Error::mismatch(message));
         }
-        if let Some([_, hydrogen]) = donors.iter().find(|[_, hydrogen]| *hydrogen as usize >= n_atoms) {
+        if let Some(hydrogen) = hydrogens.iter().find(|&&hydrogen| hydrogen as usize >= n_atoms) {
             return Err(Error::mismatch(format!("a hydrogen bond needs atom {hydrogen} of {n_atoms}")));
         }
-        let pairs = Pairs::new(n_atoms, donors.iter().map(|[donor, _]| *donor).collect(), acceptors.clone())?;
+        let (donors, acceptors) = (donors.into(), acceptors.into());
+        let pairs = Pairs::new(n_atoms, donors.clone(), acceptors.clone())?;
+        if hydrogens.len() != donors.len() {
+            let message = format!("there are {} hydrogens for {} donors", hydrogens.len(), donors.len());
+            return Err(Error::mismatch(message));
+        }
         if masks.as_ref().is_some_and(|masks| masks.each_ref().map(Vec::len) != pairs.n_atoms()) {
             return Err(Error::mismatch("there are masks: expected one for each donor and acceptor"));
         }
-        let (donors, acceptors, masks) = (Arc::new(donors), Arc::new(acceptors), masks.map(Arc::new));
+        let (donors, acceptors) = (Arc::clone(donors.places()), Arc::clone(acceptors.places()));
+        let (hydrogens, masks) = (Arc::new(hydrogens), masks.map(Arc::new));
         Ok(HydrogenBonds {
             n_atoms,
             pairs,
             donors,
+            hydrogens,
             acceptors,
             masks,
             criteria,
@@ -112,7 +122,8 @@ impl Computation for HydrogenBonds {
             let columns = batch.columns(i);
             let at = |atom: u32| [columns.x, columns.y, columns.z].map(|column| f64::from(column[atom as usize]));
             for &(pair, acceptor, distance) in &self.found {
-                let ([donor, hydrogen], acceptor) = (self.donors[pair as usize], self.acceptors[acceptor as usize]);
+                let (donor, hydrogen) = (self.donors[pair as usize], self.hydrogens[pair as usize]);
+                let acceptor = self.acceptors[acceptor as usize];
                 let angle = angle([at(donor), at(hydrogen), at(acceptor)], images);
                 if !angle.is_finite() {
                     return Err(not_finite(batch, i, "angles"));

@@ -1,7 +1,6 @@
 //! Pairs: of an atom of one group and one of another, or of two of one group, that are near to one another in a frame.
 
-use std::sync::Arc;
-
+use super::group::Group;
 use super::not_finite;
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
@@ -11,9 +10,10 @@ use crate::periodic::Periodic;
 /// Groups of atoms, and memory to find pairs of them. Points have the numbers of the atoms within their group.
 #[derive(Debug)]
 pub(crate) struct Pairs {
-    from: Arc<Vec<u32>>,
-    to: Arc<Vec<u32>>,
+    from: Group,
+    to: Group,
     n_alike: u64,
+    n_current: [usize; 2],
     columns: [Vec<f64>; 3],
     neighbours: Neighbours,
 }
@@ -21,32 +21,39 @@ pub(crate) struct Pairs {
 impl Clone for Pairs {
     fn clone(&self) -> Self {
         let (from, to) = (self.from.clone(), self.to.clone());
-        Pairs { from, to, n_alike: self.n_alike, columns: Default::default(), neighbours: Neighbours::default() }
+        Pairs { from, to, columns: Default::default(), neighbours: Neighbours::default(), ..*self }
     }
 }
 
 impl Pairs {
     /// Of two groups among `n_atoms` atoms. Fails where a group has none, or an atom is not there.
-    pub(crate) fn new(n_atoms: usize, from: Vec<u32>, to: Vec<u32>) -> Result<Self> {
-        if let Some(atom) = from.iter().chain(&to).find(|&&atom| atom as usize >= n_atoms) {
+    pub(crate) fn new(n_atoms: usize, from: impl Into<Group>, to: impl Into<Group>) -> Result<Self> {
+        let (from, to): (Group, Group) = (from.into(), to.into());
+        if let Some(atom) = from.places().iter().chain(to.places().iter()).find(|&&atom| atom as usize >= n_atoms) {
             return Err(Error::mismatch(format!("a pair needs atom {atom} of {n_atoms}")));
         }
-        if from.is_empty() || to.is_empty() {
+        if from.len() == 0 || to.len() == 0 {
             return Err(Error::mismatch("there are no pairs: a group has no atoms"));
         }
         let mut times = vec![0; n_atoms];
-        to.iter().for_each(|&atom| times[atom as usize] += 1);
-        let n_alike = from.iter().map(|&atom| times[atom as usize]).sum();
-        let (from, to) = (Arc::new(from), Arc::new(to));
-        Ok(Pairs { from, to, n_alike, columns: Default::default(), neighbours: Neighbours::default() })
+        to.places().iter().for_each(|&atom| times[atom as usize] += 1);
+        let n_alike = from.places().iter().map(|&atom| times[atom as usize]).sum();
+        let n_current = [from.len(), to.len()];
+        let (columns, neighbours) = (Default::default(), Neighbours::default());
+        Ok(Pairs { from, to, n_alike, n_current, columns, neighbours })
     }
 
-    /// Whether both groups are the same.
+    /// Whether both groups are the same in every frame.
     pub(crate) fn is_of_one_group(&self) -> bool {
-        self.from == self.to
+        !self.from.is_changing() && !self.to.is_changing() && self.from.places() == self.to.places()
     }
 
-    /// Atoms of the first group, and of the second.
+    /// How many belonged to the first group, and to the second, in the frame that was visited last.
+    pub(crate) fn n_current(&self) -> [usize; 2] {
+        self.n_current
+    }
+
+    /// How many atoms can belong to the first group, and to the second.
     pub(crate) fn n_atoms(&self) -> [usize; 2] {
         [self.from.len(), self.to.len()]
     }
@@ -69,24 +76,43 @@ impl Pairs {
     ) -> Result<()> {
         let columns = batch.columns(i);
         let columns = [columns.x, columns.y, columns.z];
+        let to = self.to.places().clone();
+        let numbers = self.to.current(batch, i)?;
         for (place, column) in self.columns.iter_mut().zip(columns) {
             place.clear();
-            place.extend(self.to.iter().map(|&atom| f64::from(column[atom as usize])));
+            let value = |&number: &u32| f64::from(column[to[number as usize] as usize]);
+            match numbers {
+                Some(numbers) => place.extend(numbers.iter().map(value)),
+                None => place.extend(to.iter().map(|&atom| f64::from(column[atom as usize]))),
+            }
         }
         if !self.neighbours.place(self.columns.each_ref().map(|column| &column[..]), images, distance) {
             return Err(not_finite(batch, i, "distances"));
         }
+        self.n_current[1] = self.columns[0].len();
+        if let Some(numbers) = numbers {
+            self.neighbours.renumber(numbers);
+        }
         if once {
+            self.n_current[0] = self.n_current[1];
             self.neighbours.pairs(visit);
             return Ok(());
         }
-        for (from, &atom) in (0..).zip(self.from.iter()) {
-            let point = columns.map(|column| f64::from(column[atom as usize]));
+        let from = self.from.places().clone();
+        let mut look = |number: u32| {
+            let point = columns.map(|column| f64::from(column[from[number as usize] as usize]));
             if !point.iter().all(|value| value.is_finite()) {
                 return Err(not_finite(batch, i, "distances"));
             }
-            self.neighbours.near(from, point, visit);
+            self.neighbours.near(number, point, visit);
+            Ok(())
+        };
+        match self.from.current(batch, i)? {
+            Some(numbers) => {
+                self.n_current[0] = numbers.len();
+                numbers.iter().try_for_each(|&number| look(number))
+            }
+            None => (0..from.len() as u32).try_for_each(look),
         }
-        Ok(())
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Computation;
 use super::bins::{Bins, Histogram};
+use super::group::Group;
 use super::images::exceeded_radius;
 use super::pairs::Pairs;
 use crate::error::{Error, Result};
@@ -13,7 +14,7 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Counts the distances of all pairs of two groups in bins, and adds up the volume of the cell, Å³. A frame in which the bins
+/// Counts the distances of all pairs of two groups in bins and, behind them, all pairs; adds up the volume of the cell, Å³. A frame in which the bins
 /// reach farther than images are unique leaves a record of that radius, Å.
 #[derive(Debug, Clone)]
 pub struct RadialDistribution {
@@ -32,7 +33,7 @@ impl RadialDistribution {
     /// labels, or an atom is not there.
     pub fn new(
         n_atoms: usize,
-        [from, to]: [Vec<u32>; 2],
+        [from, to]: [impl Into<Group>; 2],
         bins: Bins,
         labels: Option<[Vec<u32>; 2]>,
         needs_cell: bool,
@@ -77,7 +78,7 @@ impl Computation for RadialDistribution {
     }
 
     fn layout(&self) -> Layout {
-        Layout { n_sums: 1, n_counts: self.bins.n_bins(), record: Some(1), ..Layout::default() }
+        Layout { n_sums: 1, n_counts: self.bins.n_bins() + 1, record: Some(1), ..Layout::default() }
     }
 
     fn another(&self) -> Box<dyn Computation> {
@@ -118,9 +119,12 @@ impl Operation for MapBatch<'_, '_> {
                     distribution.pairs.visit(batch, i, images, within, &mut OfOthers { histogram, labels })?;
                 }
             }
-            distribution.histogram.take(if once { 2 } else { 1 }, slots.counts);
+            let (all, counts) = slots.counts.split_last_mut().expect("there is a count of all pairs");
+            let [n_from, n_to] = distribution.pairs.n_current();
+            *all += n_from as u64 * n_to as u64;
+            distribution.histogram.take(if once { 2 } else { 1 }, counts);
             if let (true, None, Some(bin)) = (once, &labels, distribution.bins.bin_of(0.0)) {
-                slots.counts[bin] += distribution.pairs.n_atoms()[0] as u64;
+                counts[bin] += distribution.pairs.n_atoms()[0] as u64;
             }
         }
         Ok(())

@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use super::copied;
 use crate::computation::Computation;
 use crate::error::to_python;
+use crate::selection::Members;
 
 /// Positions of each frame and its cell, as they are, two float32 in each value: x, y, z of one atom after the other, Å, then
 /// lengths (Å) and angles (degrees), zeros for no cell.
@@ -69,17 +70,20 @@ pub(crate) fn mean_squares<'py>(
     Ok(found.map_err(|error| to_python(py, error))?.into_pyarray(py))
 }
 
-/// How many of `n_atoms` atoms are in each bin between these edges, Å, over all frames.
+/// How many of a group among `n_atoms` atoms are in each bin between these edges, Å, over all frames, and behind the bins how many
+/// there are.
 #[pyfunction]
 pub(crate) fn density<'py>(
     py: Python<'py>,
     n_atoms: usize,
+    group: Members<'py>,
     x: PyReadonlyArray1<'py, f64>,
     y: PyReadonlyArray1<'py, f64>,
     z: PyReadonlyArray1<'py, f64>,
 ) -> PyResult<Computation> {
-    let computation = Density::new(n_atoms, [&x, &y, &z].map(|edges| edges.as_array().to_vec()));
-    Computation::new(py, computation, "density", (n_atoms, copied(x), copied(y), copied(z)))
+    let edges = [&x, &y, &z].map(|edges| edges.as_array().to_vec());
+    let computation = group.group().and_then(|group| Density::new(n_atoms, group, edges));
+    Computation::new(py, computation, "density", (n_atoms, group.copied(py)?, copied(x), copied(y), copied(z)))
 }
 
 /// The vector from the first to the last atom of each chain, Å, and its length: `ends`, shape (n_chains, 2), of `n_atoms`.

@@ -15,29 +15,30 @@ use pyo3::prelude::*;
 use super::{copied, points, rows};
 use crate::computation::Computation;
 use crate::error::to_python;
+use crate::selection::Members;
 
 type Indices<'py> = PyReadonlyArray1<'py, u32>;
 
 /// How many pairs of two groups among `n_atoms` atoms are in each bin, over all frames, and the volume of the cell, Å³, added up.
-/// Pairs of atoms with the same label do not count.
+/// Pairs of atoms with the same label do not count. Behind the bins is the number of all pairs.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, edges, labels, needs_cell))]
 pub(crate) fn radial_distribution<'py>(
     py: Python<'py>,
     n_atoms: usize,
-    first: Indices<'py>,
-    second: Indices<'py>,
+    first: Members<'py>,
+    second: Members<'py>,
     edges: PyReadonlyArray1<'py, f64>,
     labels: Option<(Indices<'py>, Indices<'py>)>,
     needs_cell: bool,
 ) -> PyResult<Computation> {
     let vector = |array: &Indices<'py>| array.as_array().to_vec();
-    let groups = [vector(&first), vector(&second)];
+    let groups = first.group().and_then(|first| Ok([first, second.group()?]));
     let given = labels.as_ref().map(|(first, second)| [vector(first), vector(second)]);
     let computation = Bins::new(&edges.as_array().to_vec())
-        .and_then(|bins| RadialDistribution::new(n_atoms, groups, bins, given, needs_cell));
+        .and_then(|bins| RadialDistribution::new(n_atoms, groups?, bins, given, needs_cell));
     let labels = labels.map(|(first, second)| (copied(first), copied(second)));
-    let arguments = (n_atoms, copied(first), copied(second), copied(edges), labels, needs_cell);
+    let arguments = (n_atoms, first.copied(py)?, second.copied(py)?, copied(edges), labels, needs_cell);
     Computation::new(py, computation, "radial_distribution", arguments)
 }
 
@@ -129,25 +130,29 @@ pub(crate) fn contacts_of<'py>(
     Ok((atoms.into_pyarray(py), distances.into_pyarray(py)))
 }
 
-/// Hydrogen bonds of each frame: of donors and their hydrogens, shape (n_donors, 2), and acceptors, up to a distance (Å) and above an
-/// angle (degrees); with `masks` only of those that share a bit.
+/// Hydrogen bonds of each frame: of donors, each with its hydrogen, and acceptors, up to a distance (Å) and above an angle (degrees);
+/// with `masks` only of those that share a bit.
 #[pyfunction]
-#[pyo3(signature = (n_atoms, donors, acceptors, masks, distance, angle))]
+#[pyo3(signature = (n_atoms, donors, hydrogens, acceptors, masks, distance, angle))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn hydrogen_bonds<'py>(
     py: Python<'py>,
     n_atoms: usize,
-    donors: PyReadonlyArray2<'py, u32>,
-    acceptors: Indices<'py>,
+    donors: Members<'py>,
+    hydrogens: Indices<'py>,
+    acceptors: Members<'py>,
     masks: Option<(PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, u64>)>,
     distance: f64,
     angle: f64,
 ) -> PyResult<Computation> {
-    let pairs = rows::<u32, 2>(&donors, "a donor and its hydrogen are 2 atoms")?;
     let given = masks.as_ref().map(|(donors, acceptors)| [donors, acceptors].map(|masks| masks.as_array().to_vec()));
-    let criteria = Criteria { distance, angle };
-    let computation = HydrogenBonds::new(n_atoms, pairs, acceptors.as_array().to_vec(), given, criteria);
+    let (criteria, places) = (Criteria { distance, angle }, hydrogens.as_array().to_vec());
+    let groups = donors.group().and_then(|donors| Ok((donors, acceptors.group()?)));
+    let computation =
+        groups.and_then(|(donors, acceptors)| HydrogenBonds::new(n_atoms, donors, places, acceptors, given, criteria));
     let masks = masks.map(|(donors, acceptors)| (copied(donors), copied(acceptors)));
-    let arguments = (n_atoms, copied(donors), copied(acceptors), masks, distance, angle);
+    let (donors, acceptors) = (donors.copied(py)?, acceptors.copied(py)?);
+    let arguments = (n_atoms, donors, copied(hydrogens), acceptors, masks, distance, angle);
     Computation::new(py, computation, "hydrogen_bonds", arguments)
 }
 

@@ -1,13 +1,14 @@
 //! Where atoms are as a whole: RMSD, fluctuation, gyration.
 
 use mdreel_core::kernel::fluctuation::Fluctuation;
-use mdreel_core::kernel::gyration::Gyration;
+use mdreel_core::kernel::gyration::{ChangingGyration, Gyration};
 use mdreel_core::kernel::rmsd::Rmsd;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use super::{copied, points};
 use crate::computation::Computation;
+use crate::selection::Members;
 
 /// RMSD of each frame, Å, from `reference`, shape (n_atoms, 3), Å.
 #[pyfunction]
@@ -42,4 +43,17 @@ pub(crate) fn gyration<'py>(
     let given = weights.as_ref().map(|weights| weights.as_array().to_vec());
     let computation = Gyration::new(n_atoms, given.as_deref());
     Computation::new(py, computation, "gyration", (n_atoms, weights.map(copied)))
+}
+
+/// The same of a group among `n_atoms` atoms that is selected again in each frame; NaN where nothing is selected.
+#[pyfunction]
+pub(crate) fn changing_gyration<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    group: Members<'py>,
+    weights: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Computation> {
+    let given = weights.as_array().to_vec();
+    let computation = group.group().and_then(|group| ChangingGyration::new(n_atoms, group, given));
+    Computation::new(py, computation, "changing_gyration", (n_atoms, group.copied(py)?, copied(weights)))
 }

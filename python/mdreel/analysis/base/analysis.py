@@ -61,9 +61,12 @@ class Analysis(MDAnalysisInterface):
     _units: ClassVar[Mapping[str, str]] = {}
     """Units of the results that have one or several values for each frame."""
 
+    _may_change: ClassVar[bool] = False
+    """Whether the groups of the analysis may be UpdatingAtomGroups, which are made again in each frame."""
+
     def __init__(self, atomgroup: Atoms, trajectory: Trajectory | None = None, *, verbose: bool = False) -> None:
-        self._atomgroup = atoms_of(atomgroup)
-        self._selection = Selection.of(self._atomgroup)
+        self._atomgroup = atoms_of(atomgroup, may_change=self._may_change)
+        self._selection = Selection.of(self._atomgroup, may_change=self._may_change)
         self._trajectory = trajectory
         self._outcome: Outcome | None = None
         self.is_verbose = verbose
@@ -332,6 +335,8 @@ class Analysis(MDAnalysisInterface):
 
     def _describe(self) -> str:
         atoms = f"{self._selection.n_given:,} atoms"
+        if self._selection.changing is not None:
+            atoms = f"up to {atoms} that change"
         return f"{atoms}, {self.n_frames:,} frames" if self._outcome is not None else f"{atoms}, not run"
 
     def __repr__(self) -> str:

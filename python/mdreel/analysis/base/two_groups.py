@@ -49,20 +49,24 @@ class TwoGroupAnalysis(Analysis):
         may_be_empty: bool = False,
         verbose: bool = False,
     ) -> None:
-        first = atoms_of(first)
-        if not may_be_empty:
-            Selection.of(first)
+        options = {"may_change": self._may_change, "may_be_empty": may_be_empty}
+        first = atoms_of(first, may_change=self._may_change)
+        chosen = [Selection.of(first, **options)]
         if second is not None:
-            second = atoms_of(second, name=name)
-            if not may_be_empty:
-                Selection.of(second, name)
+            second = atoms_of(second, name=name, may_change=self._may_change)
+            chosen.append(Selection.of(second, name, **options))
             if second.universe is not first.universe:
                 raise MismatchError(f"{name} is in another Universe: both groups must be in the same one")
-        super().__init__(first if second is None else first + second, trajectory, verbose=verbose)
-        places = self._selection.places.astype(np.uint32)
-        n_first = len(first)
-        self._from, self._to = places[:n_first], places[:n_first] if second is None else places[n_first:]
+        atoms = np.unique(np.concatenate([one.atoms for one in chosen]))
+        super().__init__(first.universe.atoms[atoms], trajectory, verbose=verbose)
+        self._chosen = chosen[0], chosen[-1]
+        self._from, self._to = (np.searchsorted(atoms, one.atoms[one.places]).astype(np.uint32) for one in self._chosen)
         self._first, self._second = first, first if second is None else second
+
+    @property
+    def has_changing_groups(self) -> bool:
+        """Whether a group is selected again in each frame."""
+        return any(one.changing is not None for one in self._chosen)
 
     @property
     def atomgroup(self) -> "AtomGroup":
@@ -71,4 +75,6 @@ class TwoGroupAnalysis(Analysis):
 
     def _describe(self) -> str:
         atoms = f"{len(self._from):,} atoms"
+        if self._chosen[0].changing is not None:
+            atoms = f"up to {atoms} that change"
         return f"{atoms}, {self.n_frames:,} frames" if self._outcome is not None else f"{atoms}, not run"

@@ -65,7 +65,8 @@ proptest! {
         let expected = expected(&frames, cell.as_ref(), &donors, &acceptors, masks.as_ref());
         let mut bits = None;
         for level in Level::available() {
-            let bonds = HydrogenBonds::new(24, donors.clone(), acceptors.clone(), masks.clone(), CRITERIA).unwrap();
+            let [from, hydrogens]: [Vec<u32>; 2] = [0, 1].map(|k| donors.iter().map(|donor| donor[k]).collect());
+            let bonds = HydrogenBonds::new(24, from, hydrogens, acceptors.clone(), masks.clone(), CRITERIA).unwrap();
             let mut tally = mapped(bonds.at_level(level), &batches).unwrap();
             let found = tally.records.remove(0);
             prop_assert_eq!(found.len(), expected.len());
@@ -80,14 +81,17 @@ proptest! {
 
 #[test]
 fn what_cannot_bond_is_refused_or_named() {
-    let new = |donors, acceptors, masks, criteria| HydrogenBonds::new(3, donors, acceptors, masks, criteria);
+    let new = |donors: Vec<u32>, hydrogens, acceptors: Vec<u32>, masks, criteria| {
+        HydrogenBonds::new(3, donors, hydrogens, acceptors, masks, criteria)
+    };
     let mask: Option<Masks> = Some([vec![], vec![1]]);
     for (result, expected) in [
-        (new(vec![], vec![2], None, CRITERIA), "no atoms"),
-        (new(vec![[0, 3]], vec![2], None, CRITERIA), "atom 3 of 3"),
-        (new(vec![[0, 1]], vec![3], None, CRITERIA), "atom 3 of 3"),
-        (new(vec![[0, 1]], vec![2], mask, CRITERIA), "masks"),
-        (new(vec![[0, 1]], vec![2], None, Criteria { distance: 0.0, ..CRITERIA }), "expected a distance"),
+        (new(vec![], vec![], vec![2], None, CRITERIA), "no atoms"),
+        (new(vec![0], vec![3], vec![2], None, CRITERIA), "atom 3 of 3"),
+        (new(vec![0], vec![1], vec![3], None, CRITERIA), "atom 3 of 3"),
+        (new(vec![0], vec![], vec![2], None, CRITERIA), "0 hydrogens for 1 donors"),
+        (new(vec![0], vec![1], vec![2], mask, CRITERIA), "masks"),
+        (new(vec![0], vec![1], vec![2], None, Criteria { distance: 0.0, ..CRITERIA }), "expected a distance"),
     ] {
         let message = result.unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
@@ -95,7 +99,7 @@ fn what_cannot_bond_is_refused_or_named() {
     for wrong in 0..3 {
         let mut points = vec![[0.0; 3], [1.0, 0.0, 0.0], [3.0, 0.0, 0.0]];
         points[wrong][2] = f32::NAN;
-        let bonds = new(vec![[0, 1]], vec![2], None, CRITERIA).unwrap();
+        let bonds = new(vec![0], vec![1], vec![2], None, CRITERIA).unwrap();
         let message = mapped(bonds, &[batch(8, &[points], None)]).unwrap_err().to_string();
         assert!(message.contains(&format!("frame 8: atom {wrong} of the 3")), "{message}");
     }

@@ -1,0 +1,244 @@
+"""Atoms that a selection selects in each frame."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Computation, Source, selected
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.survival import stays, survival
+from mdreel.errors import MismatchError, SelectionError
+from mdreel.execution.tally import Tally
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Atoms
+from mdreel.trajectory.selection import Selection as AtomSelection
+from mdreel.trajectory.selection import selected as selected_atoms
+from mdreel.trajectory.selection_tree import is_updating, parsed_selection
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
+
+Compound = Literal["atoms", "residues"]
+"""What stays or leaves: single atoms, or residues as long as one of their atoms is selected."""
+
+
+class Selection(Analysis):
+    """Number and indices of the atoms that a selection selects in each frame, and how long they stay.
+
+    Parameters
+    ----------
+    atomgroup : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
+        The atoms that `select` is applied to; without `select`, a group made with ``updating=True``.
+    select : str, optional
+        Selection string in the language of MDAnalysis, which is applied again in each frame. Distances are those of
+        the nearest images; for others, select with ``updating=True, periodic=False``.
+    ids : bool
+        Whether to keep the indices of the selected atoms, and not only their number.
+    trajectory : path, sequence of paths, or Source, optional
+        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+    verbose : bool
+        Whether `run` shows progress by default.
+
+    Attributes
+    ----------
+    results.counts : ndarray, shape (n_frames,), int64
+        Number of selected atoms in each frame.
+    results.ids : ndarray, shape (n_selected,), uint32
+        With ``ids=True``: Universe indices of the selected atoms of all frames, one frame after the other, ascending
+        within a frame.
+    results.offsets : ndarray, shape (n_frames + 1,), int64
+        With ``ids=True``: the atoms of frame ``i`` are ``ids[offsets[i]:offsets[i + 1]]``.
+
+    Raises
+    ------
+    SelectionError
+        If the selection is invalid, or no atom can ever be selected.
+    UnsupportedError
+        If the selection contains a keyword that mdreel cannot evaluate in each frame.
+
+    Notes
+    -----
+    MDAnalysis parses the selection; mdreel evaluates it in each frame in compiled code, and reads only the atoms whose
+    positions it needs. The atoms are those that an UpdatingAtomGroup has, except for distances that equal a limit to
+    within single precision.
+
+    Memory: 24 bytes for each frame, and with ``ids=True`` 4 bytes for each selected atom of each frame.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> shell = mdreel.Selection(mda.Universe(TPR, XTC), "name OW and around 3.5 protein").run(stop=3)
+    >>> shell.results.counts.shape
+    (3,)
+    >>> bool((shell.atoms_in(0).names == "OW").all())
+    True
+    """
+
+    _units: ClassVar[Mapping[str, str]] = {"counts": ""}
+    _may_change = True
+
+    def __init__(
+        self,
+        atomgroup: Atoms,
+        select: str | None = None,
+        ids: bool = True,
+        *,
+        trajectory: Trajectory | None = None,
+        verbose: bool = False,
+    ) -> None:
+        if select is None and not is_updating(atomgroup):
+            raise SelectionError("atomgroup does not change: give a selection string, or select it with updating=True")
+        if select is not None and not isinstance(select, str):
+            raise SelectionError(f"select must be one selection string, not {select!r}: join several with 'or'")
+        if select is not None and is_updating(atomgroup):
+            atomgroup, select = selected_atoms(atomgroup, select, "select", updating=True), None
+        super().__init__(atomgroup, trajectory, verbose=verbose)
+        if select is not None:
+            self._selection = AtomSelection.again(parsed_selection(self._atomgroup, select), "select")
+        self._keeps_ids = bool(ids)
+
+    @property
+    def atoms(self) -> NDArray[np.uint32]:
+        """Indices of the atoms whose positions the selection needs, ascending."""
+        changing = self._selection.changing
+        assert changing is not None, "the group changes"
+        # A frame of no atoms cannot be read.
+        return changing.needed if len(changing.needed) else self._selection.atoms[:1]
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """What the analysis requires of molecules that the cell boundary may cut."""
+        return Boundaries("distances are those of the shortest images, and atoms count each on its own")
+
+    def computation(self, source: Source) -> Computation:
+        """Return the computation that makes the selection in each frame."""
+        changing = self._selection.changing
+        assert changing is not None, "the group changes"
+        return selected(changing.among(self.atoms), self._keeps_ids)
+
+    def conclude(self, tally: Tally) -> None:
+        """Store counts and indices."""
+        self.results.counts = tally.values[:, 0].astype(np.int64)
+        if self._keeps_ids:
+            self.results.ids = np.empty(0, np.uint32) if tally.own is None else tally.own
+            self.results.offsets = np.concatenate([[0], np.cumsum(self.results.counts)])
+
+    def atoms_in(self, i: int) -> "AtomGroup":
+        """Return the atoms that are selected in an analysed frame.
+
+        Parameters
+        ----------
+        i : int
+            Number of the analysed frame, from 0.
+
+        Returns
+        -------
+        MDAnalysis.AtomGroup
+            The atoms; the group does not change.
+
+        Raises
+        ------
+        MismatchError
+            If the frame was not analysed, or the indices were not kept.
+        """
+        places = range(len(self._kept()))
+        try:
+            places[i]
+        except (TypeError, IndexError):
+            raise MismatchError(f"frame {i!r} was not analysed: give a number below {len(places):,}") from None
+        first, end = self.results.offsets[places[i]], self.results.offsets[places[i] + 1]
+        return self._atomgroup.universe.atoms[self.results.ids[first:end].astype(np.intp)]
+
+    def survival(
+        self, tau_max: int = 20, window_step: int = 1, intermittency: int = 0, compound: Compound = "atoms"
+    ) -> NDArray[np.float64]:
+        """Return the probability that what is selected remains selected, as a function of the lag.
+
+        Parameters
+        ----------
+        tau_max : int
+            Longest window, in analysed frames.
+        window_step : int
+            Number of frames between the starts of consecutive windows.
+        intermittency : int
+            Largest number of consecutive frames in which an atom may be absent and still count as present.
+        compound : {"atoms", "residues"}
+            Whether single atoms or residues remain. A residue is present if one of its atoms is selected.
+
+        Returns
+        -------
+        ndarray, shape (2, tau_max + 1), float64
+            Lags from 0 to `tau_max` in frames, and the surviving fractions. The fraction is NaN if no window of this
+            length contains an atom.
+
+        Raises
+        ------
+        MismatchError
+            If `tau_max` is larger than the number of frames, a number is out of range, or the indices were not kept.
+
+        Notes
+        -----
+        The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``, where N(t) is the number of selected atoms in frame
+        t, and N(t, t + tau) the number of those selected in all frames up to t + tau.
+        """
+        places, members = self._presence(compound)
+        return survival(places, members, self.n_frames, tau_max, window_step, intermittency)
+
+    def residence_times(self, intermittency: int = 0, compound: Compound = "atoms") -> NDArray[np.int64]:
+        """Return every stay: what was selected without interruption, from when, and for how long.
+
+        Parameters
+        ----------
+        intermittency : int
+            Largest number of consecutive frames in which an atom may be absent and still count as present.
+        compound : {"atoms", "residues"}
+            Whether single atoms or residues stay. A residue is present if one of its atoms is selected.
+
+        Returns
+        -------
+        ndarray, shape (n_stays, 3), int64
+            Universe index of the atom or residue, number of the first analysed frame of the stay, and number of
+            frames, in the order of the indices and of time. A stay that begins in the first frame or ends in the
+            last frame may have been longer.
+
+        Raises
+        ------
+        MismatchError
+            If `intermittency` is negative, or the indices were not kept.
+        """
+        if intermittency < 0:
+            raise MismatchError(f"intermittency must be 0 or more frames, not {intermittency}")
+        places, members = self._presence(compound)
+        return stays(places, members, self.n_frames, intermittency)
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the number of selected atoms over time."""
+        from mdreel.results.figure import time_series
+
+        counts = self.results.counts.astype(np.float64)
+        return time_series(self.times, counts, "Selected atoms", title, ax, frames=self.frames)
+
+    def _kept(self) -> NDArray[np.int64]:
+        """Return the number of atoms of each frame, if their indices were kept."""
+        self._done()
+        if not self._keeps_ids:
+            raise MismatchError("the indices of the selected atoms were not kept: create the analysis with ids=True")
+        counts: NDArray[np.int64] = self.results.counts
+        return counts
+
+    def _presence(self, compound: Compound) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the number of the analysed frame and the index of each selected atom or residue."""
+        places = np.repeat(np.arange(self.n_frames), self._kept())
+        members: NDArray[Any] = self.results.ids
+        if compound == "residues":
+            members = self._atomgroup.universe.atoms.resindices[members]
+        elif compound != "atoms":
+            raise MismatchError(f"compound must be 'atoms' or 'residues', not {compound!r}")
+        return places, members.astype(np.int64)

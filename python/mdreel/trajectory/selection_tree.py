@@ -1,0 +1,229 @@
+"""Translation of the selections of MDAnalysis for the core, which makes them in each frame."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import FrameSelection
+from mdreel.errors import SelectionError, UnsupportedError
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+    from MDAnalysis.core.groups import UpdatingAtomGroup
+
+_UNLIKE = np.iinfo(np.uint32).max
+"""Label of an atom that is like no atom."""
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+Tree = tuple[Any, ...]
+"""The name of an expression and what belongs to it; see `FrameSelection`."""
+
+
+def is_updating(atoms: object) -> bool:
+    """Return whether a group is an UpdatingAtomGroup, without importing MDAnalysis."""
+    return any(kind.__name__ == "UpdatingAtomGroup" for kind in type(atoms).__mro__)
+
+
+def frame_selection(group: "UpdatingAtomGroup") -> FrameSelection:
+    """Return the selection of an UpdatingAtomGroup, for the core.
+
+    Parameters
+    ----------
+    group : MDAnalysis.core.groups.UpdatingAtomGroup
+        The group. The groups that it was selected from, or that its selection names, may be updating groups too.
+
+    Returns
+    -------
+    FrameSelection
+        The selection. It contains each selected atom once, in the order of the topology.
+
+    Raises
+    ------
+    UnsupportedError
+        If the group has several selection strings, or a keyword depends on more than the topology and positions.
+    SelectionError
+        If the topology lacks what the selection needs.
+    """
+    return FrameSelection(len(group.universe.atoms), _group_tree(group))
+
+
+def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
+    """Return the selection that a string makes of a group, for the core; the Universe needs no positions.
+
+    Parameters
+    ----------
+    group : MDAnalysis.AtomGroup
+        The group.
+    words : str
+        The selection string. Distances are those of the nearest images.
+
+    Raises
+    ------
+    UnsupportedError, SelectionError
+        See `frame_selection`; also if the string is not valid.
+    """
+    from MDAnalysis.core.selection import Parser
+
+    try:
+        selection = Parser.parse(words, {}, periodic=True)
+    except Exception as error:
+        raise SelectionError(f"'{words}': {error}") from error
+    return FrameSelection(len(group.universe.atoms), _applied_tree(selection, group))
+
+
+def _group_tree(group: "AtomGroup") -> Tree:
+    """Return the expression that selects the atoms of a group among all atoms."""
+    if not is_updating(group):
+        return _fixed(group)
+    # MDAnalysis has no public names for these.
+    selections, base = group._selections, group._base_group  # noqa: SLF001
+    if len(selections) != 1:
+        raise UnsupportedError(
+            f"the updating group has {len(selections)} selection strings, and an atom could be selected by several of "
+            "them: join the strings with 'or'"
+        )
+    if is_updating(base):
+        return "within", _group_tree(base), _tree(selections[0], None, base.universe)
+    return _applied_tree(selections[0], base)
+
+
+def _applied_tree(selection: Any, base: "AtomGroup") -> Tree:
+    """Return the expression of a parsed selection that applies to a group that does not change."""
+    tree = _tree(selection, base, base.universe)
+    return tree if len(base.unique) == len(base.universe.atoms) else ("within", _fixed(base), tree)
+
+
+def _fixed(group: "AtomGroup") -> Tree:
+    return "fixed", np.unique(group.ix).astype(np.uint32)
+
+
+def _tree(selection: Any, base: "AtomGroup | None", universe: Any) -> Tree:
+    """Return the expression of a parsed selection of MDAnalysis.
+
+    Parameters
+    ----------
+    selection : MDAnalysis.core.selection.Selection or LogicOperation
+        The selection.
+    base : AtomGroup or None
+        The group that it applies to; None if that changes.
+    universe : MDAnalysis.Universe
+        The Universe.
+    """
+    if not _depends_on_positions(selection):
+        if base is not None:
+            return _fixed(_applied(selection, base))
+        if type(selection).__name__ not in _COMPOUND:
+            return "and", _fixed(_applied(selection, universe.atoms)), ("group",)
+
+    def inner(of: Any, group: "AtomGroup | None" = base) -> Tree:
+        return _tree(of, group, universe)
+
+    return _COMPOUND[type(selection).__name__](selection, inner, universe)
+
+
+def _applied(selection: Any, group: "AtomGroup") -> "AtomGroup":
+    try:
+        return selection.apply(group)
+    except Exception as error:
+        raise SelectionError(f"the selection cannot be made: {error}") from error
+
+
+def _depends_on_positions(selection: Any) -> bool:
+    """Return whether the atoms that a parsed selection selects can change from frame to frame.
+
+    Raises
+    ------
+    UnsupportedError
+        If the keyword is not known.
+    """
+    name = type(selection).__name__
+    if name in ("AndOperation", "OrOperation"):
+        return _depends_on_positions(selection.lsel) or _depends_on_positions(selection.rsel)
+    if name == "SelgroupSelection":
+        return is_updating(selection.grp)
+    if name in ("SameSelection", "PropertySelection") and selection.prop in _AXES:
+        return True
+    if name in ("NotSelection", "GlobalSelection", "ByResSelection", "BondedSelection", "SameSelection"):
+        return _depends_on_positions(selection.sel)
+    if name == "SmartsSelection" or not type(selection).__module__.startswith("MDAnalysis.core.selection"):
+        keyword = getattr(selection, "token", name)
+        raise UnsupportedError(
+            f"the keyword '{keyword}' cannot be evaluated again in each frame: select these atoms first, without "
+            "updating=True, and name them in the selection by 'group'"
+        )
+    return name in _COMPOUND and name != "PropertySelection"
+
+
+def _labels(values: Any) -> NDArray[np.uint32]:
+    """Number the distinct values; what is not a number is like nothing."""
+    values = np.asarray(values)
+    _, labels = np.unique(values, return_inverse=True)
+    labels = labels.reshape(-1)
+    if np.issubdtype(values.dtype, np.floating):
+        labels[np.isnan(values)] = _UNLIKE
+    return labels.astype(np.uint32)
+
+
+def _same(selection: Any, inner: Callable[..., Tree], universe: Any) -> Tree:
+    if selection.prop in _AXES:
+        return "same_coordinate", _AXES[selection.prop], inner(selection.sel)
+    attribute = "fragindices" if selection.prop == "fragment" else selection.prop_trans[selection.prop]
+    return "same", _labels(_attribute(universe, attribute)), inner(selection.sel)
+
+
+def _attribute(universe: Any, name: str) -> Any:
+    try:
+        return getattr(universe.atoms, name)
+    except Exception as error:
+        raise SelectionError(f"the selection needs {name}: {error}") from error
+
+
+def _bonded(selection: Any, inner: Callable[..., Tree], universe: Any) -> Tree:
+    bonds = np.asarray(_attribute(universe, "bonds").to_indices(), np.uint32).reshape(-1, 2)
+    return "bonded", bonds, inner(selection.sel)
+
+
+def _property(selection: Any, inner: Callable[..., Tree], universe: Any) -> Tree:
+    compare, tolerances = selection.operator, (0.0, 0.0)
+    if isinstance(compare, partial):
+        tolerances = float(compare.keywords["atol"]), float(compare.keywords["rtol"])
+        symbol = "=="
+    else:
+        symbol = next(symbol for symbol, known in selection.ops.items() if known is compare)
+    return "coordinate", _AXES[selection.prop], bool(selection.absolute), symbol, float(selection.value), tolerances
+
+
+def _within(selection: Any, outer: str, inner: str | None = None) -> tuple[float | None, float, bool]:
+    """Return the inner and outer limit of a distance in Å, and whether images count."""
+    limits = (None if inner is None else float(getattr(selection, inner))), float(getattr(selection, outer))
+    return *limits, bool(selection.periodic)
+
+
+def _cylinder(selection: Any, inner: Callable[..., Tree], universe: Any) -> Tree:
+    limits = _within(selection, "exRadius", "inRadius" if hasattr(selection, "inRadius") else None)
+    return "cylinder", limits, inner(selection.sel), (float(selection.zmin), float(selection.zmax))
+
+
+_COMPOUND: dict[str, Callable[[Any, Callable[..., Tree], Any], Tree]] = {
+    "AndOperation": lambda one, inner, _: ("and", inner(one.lsel), inner(one.rsel)),
+    "OrOperation": lambda one, inner, _: ("or", inner(one.lsel), inner(one.rsel)),
+    "NotSelection": lambda one, inner, _: ("not", inner(one.sel)),
+    "GlobalSelection": lambda one, inner, universe: ("everywhere", inner(one.sel, universe.atoms)),
+    "ByResSelection": lambda one, inner, universe: ("same", _labels(universe.atoms.resindices), inner(one.sel)),
+    "SameSelection": _same,
+    "BondedSelection": _bonded,
+    "SelgroupSelection": lambda one, _inner, _: ("and", ("everywhere", _group_tree(one.grp)), ("group",)),
+    "PropertySelection": _property,
+    "PointSelection": lambda one, _inner, _: ("point", _within(one, "cutoff"), tuple(map(float, one.ref))),
+    "AroundSelection": lambda one, inner, _: ("around", _within(one, "cutoff"), inner(one.sel)),
+    "IsoLayerSelection": lambda one, inner, _: ("around", _within(one, "exRadius", "inRadius"), inner(one.sel)),
+    "SphericalZoneSelection": lambda one, inner, _: ("sphere", _within(one, "cutoff"), inner(one.sel)),
+    "SphericalLayerSelection": lambda one, inner, _: ("sphere", _within(one, "exRadius", "inRadius"), inner(one.sel)),
+    "CylindricalZoneSelection": _cylinder,
+    "CylindricalLayerSelection": _cylinder,
+}
+"""Selections that contain others or depend on positions, by the names of their classes."""

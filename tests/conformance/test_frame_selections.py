@@ -1,0 +1,187 @@
+"""Selections that are made in each frame select the atoms that MDAnalysis selects."""
+
+from typing import Any
+
+import MDAnalysis
+import numpy as np
+import pytest
+from MDAnalysisTests import datafiles as files
+
+import mdreel
+from mdreel.errors import MdreelError, SelectionError
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+FEW, MORE = "index 0:11", "index 20:300"
+
+SELECTIONS = [
+    f"around 3.5 ({FEW})",
+    f"around 3.5 ({FEW}) and {MORE}",
+    f"{MORE} and around 8 ({FEW})",
+    f"around 0 ({FEW})",
+    f"around 1e3 ({FEW})",
+    f"not around 5 ({FEW})",
+    f"around 3 around 3 ({FEW})",
+    f"around 2.5 byres around 2.5 ({FEW})",
+    f"(around 4 {FEW}) or ({MORE} and prop x > 0)",
+    f"isolayer 2 4 ({FEW})",
+    f"{MORE} and isolayer 3 9 ({FEW})",
+    f"isolayer 4 2 ({FEW})",
+    f"isolayer 0 3 around 3 ({FEW})",
+    f"sphzone 6 ({FEW})",
+    f"sphzone 25 ({FEW})",
+    f"sphzone 4 around 3 ({FEW})",
+    f"{MORE} and sphzone 12.5 ({FEW})",
+    "sphzone 5 (index 3 and index 4)",
+    f"sphlayer 2 7 ({FEW})",
+    f"sphlayer 0 5 ({FEW})",
+    f"not sphlayer 5 20 ({MORE})",
+    f"cyzone 8 6 -6 ({FEW})",
+    f"cyzone 3 10 -2 around 3 ({FEW})",
+    f"not cyzone 9 8 0 ({FEW})",
+    f"cylayer 2 8 6 -6 ({FEW})",
+    f"cylayer 3 7 9 -1 ({MORE})",
+    "point 0 0 0 10",
+    "point 12.5 -3 20 9",
+    "not point 20 20 20 15",
+    f"point 10 10 10 14 and {MORE}",
+    "prop x < 10",
+    "prop y <= 10",
+    "prop z > 10",
+    "prop abs x >= 3.5",
+    "prop abs z < 5",
+    "prop z != 5",
+    "prop x == 10 or prop y == 3.25",
+    "prop x > 2 and prop y > 2 and prop z > 2",
+    "not (prop x < 8 or prop y < 8)",
+    f"byres around 3 ({FEW})",
+    f"byres (around 3 ({FEW}) and prop x > 5)",
+    f"byres ({MORE} and sphzone 6 ({FEW}))",
+    f"same residue as around 3 ({FEW})",
+    f"same resid as around 3 ({FEW})",
+    f"same segment as (sphzone 3 ({FEW}))",
+    f"same x as ({FEW} and prop y > 2)",
+    f"same z as around 2 ({FEW})",
+    f"global around 3 ({FEW})",
+    f"({MORE}) and global around 4 ({FEW})",
+    f"around 4 global ({FEW} and prop x > 0)",
+    f"group part and around 6 ({FEW})",
+    "around 4 group part",
+    "group moving",
+    "around 3 group moving",
+    f"group moving and not around 2 ({FEW})",
+    "byres group moving",
+    f"global group moving or around 2 ({FEW})",
+    "all and group moving",
+    f"around 3 (byres (group moving and around 4 ({FEW})))",
+    f"sphlayer 1 9 (group moving or {FEW})",
+    f"cyzone 10 10 -10 (group moving or {FEW})",
+    f"isolayer 1 5 (group moving or {FEW})",
+    f"not (around 3 ({FEW}) or prop z < 5) and not group part",
+    "index 0:3 and not index 0:3 and prop x > 0",
+]
+"""They need no attribute but indices, residues and segments."""
+
+OF_ATTRIBUTES = [
+    f"same name as around 3 ({FEW})",
+    "same type as (index 0:3 and prop x < 10)",
+    f"same mass as around 2 ({FEW})",
+    f"same charge as around 2 ({FEW})",
+    f"same resname as around 3 ({FEW})",
+    f"same fragment as around 3 ({FEW})",
+    f"bonded around 3 ({FEW})",
+    f"bonded ({MORE} and prop x > 5)",
+    f"same resid as (name OW OH2 O and around 3.5 ({FEW}))",
+    f"protein and around 6 ({FEW})",
+    f"name C* and around 6 ({FEW})",
+    f"backbone and not around 6 ({FEW})",
+]
+"""Those that not all topologies can answer."""
+
+SYSTEMS: dict[str, tuple[Any, ...]] = {
+    "AdK, no cell": (files.PSF, files.DCD),
+    "AdK in water, triclinic, XTC": (files.TPR, files.XTC),
+    "AdK in water, triclinic, TRR": (files.GRO, files.TRR),
+    "triclinic DCD": (files.PSF_TRICLINIC, files.DCD_TRICLINIC),
+    "triclinic DCD of NAMD": (files.PSF_NAMD_TRICLINIC, files.DCD_NAMD_TRICLINIC),
+    "Amber NetCDF": (files.PRMncdf, files.NCDF),
+    "Amber in water, NetCDF": (files.PRM_NCBOX, files.TRJ_NCBOX),
+    "Amber in water, text": (files.PRM, files.TRJ_bz2),
+    "H5MD, orthogonal": (files.TPR_xvf, files.H5MD_xvf),
+    "water": (files.waterPSF, files.waterDCD),
+    "RNA": (files.RNA_PSF, files.RNA_PDB),
+    "LAMMPS": (files.LAMMPSdata2, files.LAMMPSdcd2),
+    "PDB with several models": (files.PDB_multiframe,),
+    "XYZ": (files.XYZ_mini,),
+    "peptide of NMR": (files.PDB_full,),
+    "Martini": (files.Martini_membrane_gro,),
+}
+
+
+ROUNDED = {("LAMMPS", f"sphzone 25 ({FEW})", 0): {6480}}
+"""Atoms at a limit, to within the single precision of images in MDAnalysis: 24.99999993 Å are 25.0000002 Å there."""
+
+UNBEARABLE = 20_000
+"""Bonds above which MDAnalysis takes a second for each frame of a selection by bonds."""
+
+
+def universe_of(name: str) -> MDAnalysis.Universe:
+    """Return a Universe that mdreel can read; formats of MDAnalysis alone are read into memory."""
+    universe = MDAnalysis.Universe(*SYSTEMS[name], to_guess=("types", "masses"))
+    try:
+        mdreel.open(universe.trajectory.filename)
+    except MdreelError:
+        universe.transfer_to_memory()
+    return universe
+
+
+def groups_of(universe: MDAnalysis.Universe) -> dict[str, MDAnalysis.AtomGroup]:
+    """Return the groups that selections name: one that stays, and one that changes."""
+    moving = universe.select_atoms("prop x > 4 and (index 5:60 or (index 61:400 and prop y > 15))", updating=True)
+    return {"part": universe.atoms[5:90], "moving": moving}
+
+
+TOO_LARGE = (NotImplementedError, ValueError)
+"""Raised by MDAnalysis for a cylinder or a distance that is larger than the cell."""
+
+
+def selectable(universe: MDAnalysis.Universe, words: str, **options: Any) -> MDAnalysis.AtomGroup | None:
+    """Return the updating group, or None if the topology lacks an attribute."""
+    if words.startswith("bonded") and len(getattr(universe, "bonds", ())) > UNBEARABLE:
+        return None
+    try:
+        return universe.select_atoms(words, updating=True, **groups_of(universe), **options)
+    except (MDAnalysis.NoDataError, AttributeError, *TOO_LARGE):
+        return None
+
+
+def test_there_are_enough_selections() -> None:
+    assert len(set(SELECTIONS)) >= 60
+
+
+@pytest.mark.parametrize("periodic", [True, False], ids=["images", "no images"])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_atoms_of_every_frame_are_those_of_mdanalysis(name: str, periodic: bool) -> None:
+    universe = universe_of(name)
+    groups = {words: selectable(universe, words, periodic=periodic) for words in SELECTIONS + OF_ATTRIBUTES}
+    groups = {words: group for words, group in groups.items() if group is not None}
+    assert sum(words in SELECTIONS for words in groups) >= 50
+    expected: dict[str, list[np.ndarray]] = {words: [] for words in groups}
+    for _ in universe.trajectory:
+        for words in list(groups):
+            try:
+                expected[words].append(np.unique(groups[words].ix))
+            except TOO_LARGE:
+                del groups[words], expected[words]
+    analyses = {}
+    for words, group in groups.items():
+        try:
+            analyses[words] = mdreel.Selection(group)
+        except SelectionError:
+            # No atom can match; or the topology lacks what MDAnalysis only needs in a frame that selects something.
+            assert not any(map(len, expected[words])), words
+    mdreel.run(list(analyses.values()), backend="threads", n_workers=2)
+    for words, analysis in analyses.items():
+        for i, atoms in enumerate(expected[words]):
+            differing = set(np.setxor1d(analysis.atoms_in(i).ix, atoms).tolist())
+            assert differing == (ROUNDED.get((name, words, i), set()) if periodic else set()), f"{words}, frame {i}"
