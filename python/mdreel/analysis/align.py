@@ -23,6 +23,7 @@ from mdreel.execution.blocks import Frames
 from mdreel.execution.executors.executor import Executor
 from mdreel.results.results import Results
 from mdreel.trajectory.convert import convert
+from mdreel.trajectory.input_files import files_of, input_facts
 from mdreel.trajectory.open import Stored
 from mdreel.trajectory.output_file import check_trajectory, is_supported
 from mdreel.trajectory.selection import Atoms, SelectBoth, selections_of
@@ -190,7 +191,7 @@ class AlignTraj(MDAnalysisInterface):
         if not self._in_memory:
             read = atoms.universe.trajectory if trajectory is None else trajectory
             self.filename = prefix + _name_of(read) if filename is None else fspath(filename)
-            _check_other(self.filename, _files_of(read))
+            _check_other(self.filename, files_of(read))
             self._is_foreign = not is_supported(self.filename)
             if self._is_foreign:
                 check_structure(Path(self.filename), force)
@@ -296,21 +297,8 @@ def _precision(options: Mapping[str, Any]) -> float | None:
     return None if options.get("precision") is None else 10.0 ** options["precision"]
 
 
-def _files_of(trajectory: Any) -> list[str]:
-    """Return the files of a trajectory: a reader of MDAnalysis, a source, or paths."""
-    if isinstance(trajectory, Source):
-        return [str(facts["path"]) for facts in trajectory.describe() if "path" in facts]
-    if isinstance(trajectory, (str, PathLike)):
-        return [str(fspath(trajectory))]
-    if isinstance(trajectory, Sequence) and not hasattr(trajectory, "ts"):
-        return [str(fspath(one)) for one in trajectory]
-    readers = getattr(trajectory, "readers", [trajectory])
-    names = [getattr(reader, "filename", None) for reader in readers]
-    return [str(fspath(name)) for name in names if isinstance(name, (str, PathLike))]
-
-
 def _name_of(trajectory: Any) -> str:
-    files = _files_of(trajectory)
+    files = files_of(trajectory)
     if not files:
         raise MismatchError("the aligned trajectory needs an output file, as the trajectory has none: give a filename")
     return Path(files[0]).name
