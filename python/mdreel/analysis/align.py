@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel._core import Source, Transformation
+from mdreel._core import Transformation
 from mdreel.analysis.average import check_structure
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
+from mdreel.analysis.base.result_output import ResultOutput
 from mdreel.analysis.in_memory import prepare, replace_positions
 from mdreel.analysis.mdanalysis_writer import write_frames
 from mdreel.analysis.rmsd import RMSD
@@ -20,20 +22,24 @@ from mdreel.analysis.topology.reference import are_atoms
 from mdreel.analysis.transformations import transformed
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.blocks import Frames
+from mdreel.execution.damage import DamagedFrame
 from mdreel.execution.executors.executor import Executor
 from mdreel.results.results import Results
+from mdreel.timing.timing import Timing
 from mdreel.trajectory.convert import convert
-from mdreel.trajectory.input_files import files_of, input_facts
+from mdreel.trajectory.input_files import files_of
 from mdreel.trajectory.open import Stored
 from mdreel.trajectory.output_file import check_trajectory, is_supported
 from mdreel.trajectory.selection import Atoms, SelectBoth, selections_of
 from mdreel.trajectory.write_report import Written
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
 
-class AlignTraj(MDAnalysisInterface):
+class AlignTraj(ResultOutput, MDAnalysisInterface):
     """Superpose each frame on a reference and write the moved frames to a trajectory.
 
     Parameters
@@ -133,6 +139,9 @@ class AlignTraj(MDAnalysisInterface):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}
 
+    _units = MappingProxyType({"rmsd": "Å"})
+    _result_dimensions = MappingProxyType({"rmsd": ("frame",)})
+
     def __init__(
         self,
         mobile: Atoms,
@@ -216,6 +225,36 @@ class AlignTraj(MDAnalysisInterface):
     def n_frames(self) -> int:
         """Number of frames superposed."""
         return self._rmsd.n_frames
+
+    @property
+    def timing(self) -> Timing:
+        """Timing of the computation of the RMSD; `written` has that of the writing."""
+        return self._rmsd.timing
+
+    @property
+    def damage(self) -> tuple[DamagedFrame, ...]:
+        """Damaged frames that the last run left out; see `on_error` of `run`."""
+        return self._rmsd.damage
+
+    @property
+    def on_error(self) -> str:
+        """How the last run handled damaged frames; see `on_error` of `run`."""
+        return self._rmsd.on_error
+
+    @property
+    def has_results(self) -> bool:
+        """Whether a run has finished."""
+        return "rmsd" in self.results
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the RMSD of each frame after superposition."""
+        return self._rmsd.draw(title, ax)
+
+    def _describe(self) -> str:
+        return self._rmsd._describe()  # noqa: SLF001 (a part of this analysis)
+
+    def _input_facts(self) -> dict[str, Any]:
+        return self._rmsd._input_facts()  # noqa: SLF001 (a part of this analysis)
 
     def run(
         self,

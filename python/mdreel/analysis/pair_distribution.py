@@ -13,6 +13,7 @@ from mdreel.foundation.unit_check import check_length
 
 _DISTANCE_BACKENDS = ("serial", "openmp", "distopia")
 LABELS = {"rdf": "g(r)", "density": "Density (Å⁻³)", "none": "Pairs in a frame"}
+UNITS = {"rdf": "", "density": "Å^-3", "none": ""}
 
 
 def norm_of(norm: Any) -> str:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.choices import SharedGroup
 from mdreel.analysis.pair_distribution import (
     LABELS,
+    UNITS,
     begin,
     checked_backend,
     divisor_of,
@@ -24,6 +26,8 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
+from mdreel.results.column import Column, unique_names
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection
 
@@ -122,6 +126,10 @@ class InterRDF(TwoGroupAnalysis):
 
     _moved_to_results = _MOVED
 
+    _result_dimensions = MappingProxyType(
+        {"bins": ("bin",), "rdf": ("bin",), "count": ("bin",), "edges": ("edge",), "volume_cum": ()}
+    )
+
     def __init__(
         self,
         g1: Atoms,
@@ -138,6 +146,7 @@ class InterRDF(TwoGroupAnalysis):
     ) -> None:
         super().__init__(g1, g2, "g2", trajectory, verbose=verbose)
         self.norm = norm_of(norm)
+        self._units = {"bins": "Å", "edges": "Å", "volume_cum": "Å^3", "rdf": UNITS[self.norm]}
         if exclusion_block is not None and exclude_same is not None:
             raise MismatchError(
                 "The exclude_same argument to InterRDF cannot be used with exclusion_block: give one of them"
@@ -189,6 +198,19 @@ class InterRDF(TwoGroupAnalysis):
         divisor = divisor_of(self, self.norm, self._edges, tally, n_pairs)
         self.results.rdf = self.results.count / divisor
         warn_of_images(tally, self._edges)
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of the centre of each bin, the function and the number of pairs."""
+        results = self.results
+        return [
+            Column("r", "Å", results.bins),
+            Column("rdf", self._units["rdf"], results.rdf),
+            Column("count", "", results.count),
+        ]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        bins = LabelledArray("bin", ("bin",), "Å", self.results.bins)
+        return [*super()._result_coordinates(), bins]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the function, with a line at 1 for ``norm="rdf"``."""
@@ -290,6 +312,10 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     _moved_to_results = _MOVED | {"cdf": "cdf"}
 
+    _result_dimensions = MappingProxyType(
+        {"bins": ("bin",), "rdf": ("bin",), "count": ("bin",), "edges": ("edge",), "volume_cum": ()}
+    )
+
     def __init__(
         self,
         u: "Universe",
@@ -310,6 +336,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
             message = "density=True is deprecated: use norm='density'"
             warnings.warn(message, DeprecationWarning, stacklevel=caller_level())
             self.norm = "density"
+        self._units = {"bins": "Å", "edges": "Å", "volume_cum": "Å^3", "rdf": UNITS[self.norm]}
         groups = [group for pair in ags for group in pair]
         for i, group in enumerate(groups):
             name = f"group {i % 2} of pair {i // 2}"
@@ -361,6 +388,38 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         self.results.cdf = [np.cumsum(count, axis=2) / n_frames for count in self.results.count]
         cdf: list[NDArray[np.float64]] = self.results.cdf
         return cdf
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of the centre of each bin, and the function and the counts of each pair of atoms.
+
+        A column such as ``rdf_0_5`` has the indices of the atoms in the Universe in its name.
+        """
+        names, columns = [], []
+        for (first, second), rdf, count in zip(self.ags, self.results.rdf, self.results.count, strict=True):
+            for i, j in np.ndindex(len(first), len(second)):
+                names.append(f"{first.ix[i]}_{second.ix[j]}")
+                columns.append((rdf[i, j], count[i, j]))
+        found = [Column("r", "Å", self.results.bins)]
+        for name, (rdf, count) in zip(unique_names(names), columns, strict=True):
+            found += [Column(f"rdf_{name}", self._units["rdf"], rdf), Column(f"count_{name}", "", count)]
+        return found
+
+    def _result_arrays(self) -> list[LabelledArray]:
+        """Return an array of each pair of groups, because they may differ in their numbers of atoms."""
+        arrays = super()._result_arrays()
+        for name in ("count", "rdf", "cdf"):
+            for number, values in enumerate(self.results.get(name, ()), 1):
+                dimensions = (f"first_{number}", f"second_{number}", "bin")
+                arrays.append(LabelledArray(f"{name}_{number}", dimensions, self._units.get(name, ""), values))
+        return arrays
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        bins = LabelledArray("bin", ("bin",), "Å", self.results.bins)
+        found = [*super()._result_coordinates(), bins]
+        for number, atoms in enumerate(self.results.indices, 1):
+            for word, indices in zip(("first", "second"), atoms, strict=True):
+                found.append(LabelledArray(f"{word}_{number}", (f"{word}_{number}",), "", indices))
+        return found
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the mean over all pairs."""

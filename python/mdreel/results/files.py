@@ -22,7 +22,10 @@ WRITERS: Mapping[str, Writer] = {
     ".xlsx": xlsx.write,
 }
 
-_PACKAGES: Mapping[str, tuple[str, str]] = {".parquet": ("pyarrow", "Parquet files"), ".xlsx": ("openpyxl", "Excel files")}
+_PACKAGES: Mapping[str, tuple[str, str]] = {
+    ".parquet": ("pyarrow", "Parquet files"),
+    ".xlsx": ("openpyxl", "Excel files"),
+}
 """Optional package that the format of an extension needs, and name of the format."""
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import UnsupportedError
+from mdreel.results.column import Column
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -38,6 +39,11 @@ class LabelledArray:
     def is_number(self) -> bool:
         """Whether the values are numbers, and not text or truth values."""
         return self.values.dtype.kind in "fiu"
+
+
+def column_arrays(columns: Sequence[Column], dimension: str) -> list[LabelledArray]:
+    """Return columns of a table as arrays along a dimension."""
+    return [LabelledArray(column.name, (dimension,), column.unit, column.values) for column in columns]
 
 
 def dataset(

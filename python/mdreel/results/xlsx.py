@@ -31,7 +31,8 @@ def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) ->
     n_rows, n_columns = len(columns[0].values) + 1, len(columns)
     if n_rows > MOST_ROWS or n_columns > MOST_COLUMNS:
         limit = f"a sheet of Excel has at most {MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
-        raise UnsupportedError(f"the table has {n_rows:,} rows and {n_columns:,} columns, {limit}: use .parquet or .csv")
+        message = f"the table has {n_rows:,} rows and {n_columns:,} columns, {limit}: use .parquet or .csv"
+        raise UnsupportedError(message, path=path)
     book = Workbook(write_only=True)
     results, described = book.create_sheet("results"), book.create_sheet("metadata")
 

@@ -1,12 +1,11 @@
 """Results as arrays with named dimensions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 
 
@@ -50,7 +49,7 @@ def result_arrays(
 
 def is_array(value: object) -> bool:
     """Return whether a result is an array or a number, or text or a truth value."""
-    return np.asarray(value).dtype.kind in "fiubcU" if isinstance(value, np.ndarray | np.generic | int | float) else False
+    return isinstance(value, np.ndarray | np.generic | int | float) and np.asarray(value).dtype.kind in "fiubcU"
 
 
 def without_head(values: NDArray[Any], frames: NDArray[np.int64], times: NDArray[np.float64]) -> NDArray[Any]:
@@ -59,9 +58,3 @@ def without_head(values: NDArray[Any], frames: NDArray[np.int64], times: NDArray
         if values.ndim == 2 and values.shape[1] > 1 and np.array_equal(values[:, 0], head):
             values = values[:, 1:]
     return values
-
-
-def column_arrays(columns: Sequence[Column], dimension: str) -> Iterator[LabelledArray]:
-    """Yield columns of a table as arrays along a dimension."""
-    for column in columns:
-        yield LabelledArray(column.name, (dimension,), column.unit, column.values)

@@ -244,14 +244,13 @@ class ResultOutput:
     def _checked_columns(self) -> Sequence[Column]:
         """Return the columns, after checking that a table without a declaration of its columns has the results."""
         columns = self.columns()
-        if type(self).columns is not ResultOutput.columns:
-            return columns
+        is_declared = type(self).columns is not ResultOutput.columns
         left = [f"results.{name}" for name, one in self.results.items() if not is_of_frames(one, len(self.frames))]
-        if len(columns) == len(frame_columns(self.frames, self.times, {}, {})):
+        if [column.name for column in columns] == ["frame", "time"]:
             found = f"only {', '.join(left)}" if left else "none at all"
             message = f"{type(self).__name__} has no results with a value for each frame, {found}"
             raise UnsupportedError(f"{message}: define columns() in a subclass, or use to_xarray()")
-        if left:
+        if left and not is_declared:
             message = f"{', '.join(left)} has no value for each frame and is not in the table: see to_xarray()"
             warnings.warn(message, UserWarning, stacklevel=caller_level())
         return columns
