@@ -22,7 +22,7 @@ WRITERS: Mapping[str, Writer] = {
     ".xlsx": xlsx.write,
 }
 
-_PACKAGES: Mapping[str, tuple[str, str]] = {
+PACKAGES: Mapping[str, tuple[str, str]] = {
     ".parquet": ("pyarrow", "Parquet files"),
     ".xlsx": ("openpyxl", "Excel files"),
 }
@@ -83,7 +83,7 @@ def _writer(path: Path) -> Writer:
     if writer is None:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
         raise UnsupportedError(f"the name {found}; known endings of tables: {', '.join(WRITERS)}", path=path)
-    package, kind = _PACKAGES.get(ending, (None, ""))
+    package, kind = PACKAGES.get(ending, (None, ""))
     if package is not None and find_spec(package) is None:
         raise UnsupportedError(f"{kind} need the package {package}: pip install 'mdreel[{ending[1:]}]'", path=path)
     return writer

@@ -56,7 +56,8 @@ def dataset(
     arrays : sequence of LabelledArray
         The variables. Their values are not copied.
     coordinates : sequence of LabelledArray
-        Labels of the dimensions. Those of dimensions that no variable has are left out.
+        Labels of the dimensions. Those of dimensions that no variable has are left out, and those with the name of a
+        variable.
     metadata : mapping
         Attributes of the Dataset. Truth values become text, so that the Dataset can be written to NetCDF files.
 
@@ -70,7 +71,8 @@ def dataset(
     except ImportError as error:
         raise UnsupportedError("a Dataset needs the package xarray: pip install xarray") from error
     used = {dimension for array in arrays for dimension in array.dimensions}
-    kept = [one for one in coordinates if used.issuperset(one.dimensions)]
+    names = {array.name for array in arrays}
+    kept = [one for one in coordinates if used.issuperset(one.dimensions) and one.name not in names]
     return xarray.Dataset(
         data_vars={one.name: _variable(one) for one in arrays},
         coords={one.name: _variable(one) for one in kept},

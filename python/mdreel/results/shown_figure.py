@@ -35,18 +35,21 @@ def adopt_into_pyplot(figure: "Figure") -> None:
 
     make: Callable[..., Figure] = lambda *_, **__: figure  # noqa: E731 (mypy needs the type)
     pyplot.figure(FigureClass=make)  # type: ignore[arg-type]  # pyplot only calls it
-    hides_twin: Any = partial(_leave_to_pyplot, figure)
-    figure._ipython_display_ = hides_twin  # type: ignore[attr-defined]
+    show_once: Any = partial(_release_before_display, figure)
+    figure._ipython_display_ = show_once  # type: ignore[attr-defined]
 
 
-def _leave_to_pyplot(figure: "Figure") -> None:
-    """Display nothing if pyplot shows the figure at the end of the cell; else let IPython display it as usual."""
-    from matplotlib import get_backend
-    from matplotlib._pylab_helpers import Gcf  # pyplot has no public list of its figures
+def _release_before_display(figure: "Figure") -> None:
+    """Remove a figure from pyplot before a notebook displays it.
 
-    is_managed = any(manager.canvas.figure is figure for manager in Gcf.get_all_fig_managers())
-    if not is_managed or "inline" not in get_backend().lower():
-        raise NotImplementedError("IPython then takes its next formatter")
+    The inline backend displays the figures of pyplot at the end of a cell. A figure that is the value of the cell would
+    appear twice.
+    """
+    from matplotlib import get_backend, pyplot
+
+    if "inline" in get_backend().lower():
+        pyplot.close(figure)
+    raise NotImplementedError("IPython then displays the figure with its next formatter")
 
 
 def picture_of(figure: "Figure") -> bytes | None:

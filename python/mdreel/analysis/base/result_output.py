@@ -94,8 +94,8 @@ class ResultOutput:
         force : bool
             Whether an existing file may be replaced. The old file stays until the new one is complete.
         metadata : mapping of str to str, int, float or bool, optional
-            Further entries of the description that every format except CSV contains. By default it consists of title,
-            topology, trajectory and number of atoms. It also names the damaged frames that the run left out.
+            Further or other entries of the description that every format except CSV contains. By default it consists of
+            title, topology, trajectory and number of atoms. It also names the damaged frames that the run left out.
 
         Returns
         -------
@@ -237,9 +237,10 @@ class ResultOutput:
     def _metadata_with(self, more: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the description of the results, after checking that there are results."""
         self._check_results()
-        title = f"{type(self).__name__} of {self._describe()}"
-        damage = damage_metadata(self.damage, self.on_error)
-        return {"title": title, **self._input_facts(), **(more or {}), **damage}
+        given = dict(more or {})
+        own = {"title": f"{type(self).__name__} of {self._describe()}", **self._input_facts()}
+        kept = {name: value for name, value in own.items() if name not in given}
+        return {**kept, **given, **damage_metadata(self.damage, self.on_error)}
 
     def _checked_columns(self) -> Sequence[Column]:
         """Return the columns, after checking that a table without a declaration of its columns has the results."""
