@@ -152,7 +152,6 @@ class DSSP(Analysis):
             "dssp": ("frame", "residue"),
             "dssp_ndarray": ("frame", "residue", "state"),
             "fraction": ("residue", "state"),
-            "resids": ("residue",),
         }
     )
 
@@ -261,6 +260,9 @@ class DSSP(Analysis):
     def state_names(self) -> list[str]:
         """Names of the states, such as ``helix``."""
         return [_NAMES[state] for state in self.states]
+
+    def _result_arrays(self) -> list[LabelledArray]:
+        return [one for one in super()._result_arrays() if one.name != "resids"]  # a coordinate has them
 
     def _result_coordinates(self) -> list[LabelledArray]:
         states = LabelledArray("state", ("state",), "", np.array(self.state_names))
