@@ -237,12 +237,12 @@ class AlignTraj(ResultOutput, MDAnalysisInterface):
         return self._rmsd.damage
 
     @property
-    def on_error(self) -> str:
+    def _damage_handling(self) -> str:
         """How the last run handled damaged frames; see `on_error` of `run`."""
-        return self._rmsd.on_error
+        return self._rmsd._damage_handling  # noqa: SLF001 (a part of this analysis)
 
     @property
-    def has_results(self) -> bool:
+    def _is_finished(self) -> bool:
         """Whether a run has finished."""
         return "rmsd" in self.results
 

@@ -90,12 +90,12 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         return self._done().damage
 
     @property
-    def on_error(self) -> str:
+    def _damage_handling(self) -> str:
         """How the last run handled damaged frames; see `on_error` of `run`."""
         return self._done().on_error
 
     @property
-    def has_results(self) -> bool:
+    def _is_finished(self) -> bool:
         """Whether a run has finished."""
         return self._outcome is not None
 

@@ -61,12 +61,12 @@ class ResultOutput:
         raise NotImplementedError
 
     @property
-    def on_error(self) -> str:
+    def _damage_handling(self) -> str:
         """How the last run handled damaged frames; see `on_error` of `run`."""
         raise NotImplementedError
 
     @property
-    def has_results(self) -> bool:
+    def _is_finished(self) -> bool:
         """Whether a run has finished."""
         raise NotImplementedError
 
@@ -223,7 +223,7 @@ class ResultOutput:
 
     def _check_results(self) -> None:
         """Check that there are results."""
-        if not self.has_results:
+        if not self._is_finished:
             raise AttributeError("there are no results yet: call run() first")
 
     def _describe(self) -> str:
@@ -240,7 +240,7 @@ class ResultOutput:
         given = dict(more or {})
         own = {"title": f"{type(self).__name__} of {self._describe()}", **self._input_facts()}
         kept = {name: value for name, value in own.items() if name not in given}
-        return {**kept, **given, **damage_metadata(self.damage, self.on_error)}
+        return {**kept, **given, **damage_metadata(self.damage, self._damage_handling)}
 
     def _checked_columns(self) -> Sequence[Column]:
         """Return the columns, after checking that a table without a declaration of its columns has the results."""
@@ -273,10 +273,10 @@ class ResultOutput:
         from mdreel.foundation.html.markup import Markup, element, table, together
 
         head = together(element("b", type(self).__name__), f" of {self._describe()}")
-        if not self.has_results:
+        if not self._is_finished:
             return together(head, ". ", element("code", "run()"), " analyses the trajectory.")
-        times = self.times
-        parts = [element("div", head, f", {times[0]:,.6g} to {times[-1]:,.6g} ps")]
+        times = [f"{time:,.6g}" for time in self.times[[0, -1]]] if len(self.times) else []
+        parts = [element("div", head, f", {' to '.join(times)} ps" if times else "")]
         if self.damage:
             parts.append(element("div", f"{len(self.damage):,} damaged, left out (see damage)"))
         numbers = [one for one in self._result_arrays() if one.is_number and one.values.size]
@@ -304,6 +304,7 @@ class ResultOutput:
 def _fact(array: LabelledArray) -> tuple[str, str, str, str]:
     """Return name, lowest, mean and highest value of a result; NaN counts only in the mean."""
     values = array.values
-    numbers = np.fmin.reduce(values, axis=None), values.mean(), np.fmax.reduce(values, axis=None)
+    with np.errstate(all="ignore"):
+        numbers = np.fmin.reduce(values, axis=None), values.mean(), np.fmax.reduce(values, axis=None)
     lowest, mean, highest = (f"{number:.4g} {array.unit}".rstrip() for number in numbers)
     return array.name, lowest, mean, highest
