@@ -1,9 +1,8 @@
 """Principal component analysis of atomic positions."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from operator import index
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,12 +18,9 @@ from mdreel.analysis.principal_components import checked_mean, components_of, co
 from mdreel.analysis.projection import Projection
 from mdreel.analysis.topology.matching import MASS_TOLERANCE
 from mdreel.analysis.topology.reference import is_group, read_frame
-from mdreel.analysis.topology.residue_labels import atom_coordinates
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
-from mdreel.results.column import Column
-from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 
@@ -107,17 +103,6 @@ class PCA(ComponentAnalysis):
         name: name for name in ("p_components", "variance", "cumulated_variance")
     }
 
-    _units = MappingProxyType({"variance": "Å^2", "mean": "Å", "covariance": "Å^2"})
-    _result_dimensions = MappingProxyType(
-        {
-            "p_components": ("coordinate", "component"),
-            "variance": ("component",),
-            "cumulated_variance": ("component",),
-            "mean": ("atom", "axis"),
-            "covariance": ("coordinate", "other_coordinate"),
-        }
-    )
-
     def __init__(
         self,
         universe: "Universe | AtomGroup",
@@ -173,19 +158,6 @@ class PCA(ComponentAnalysis):
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=not self.align)
-
-    def columns(self) -> Sequence[Column]:
-        """Return columns of the number, the variance and the cumulated variance of each component."""
-        variance = self.results.variance
-        return [
-            Column("component", "", np.arange(1, len(variance) + 1)),
-            Column("variance", "Å^2", variance),
-            Column("cumulated_variance", "", self.results.cumulated_variance),
-        ]
-
-    def _result_coordinates(self) -> list[LabelledArray]:
-        components = LabelledArray("component", ("component",), "", np.arange(1, len(self.results.variance) + 1))
-        return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup), components]
 
     def start_at(self, first: int) -> None:
         """Receive the first analysed frame, on which the others are superposed."""

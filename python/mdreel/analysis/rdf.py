@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,20 +12,23 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.choices import SharedGroup
 from mdreel.analysis.pair_distribution import (
+    DIMENSIONS,
     LABELS,
-    UNITS,
     begin,
+    bin_labels,
     checked_backend,
     divisor_of,
     edges_of,
     norm_of,
+    units_of,
     warn_of_images,
 )
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.site_tables import site_arrays, site_columns, site_coordinates
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
-from mdreel.results.column import Column, unique_names
+from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection
@@ -126,9 +128,7 @@ class InterRDF(TwoGroupAnalysis):
 
     _moved_to_results = _MOVED
 
-    _result_dimensions = MappingProxyType(
-        {"bins": ("bin",), "rdf": ("bin",), "count": ("bin",), "edges": ("edge",), "volume_cum": ()}
-    )
+    _result_dimensions = DIMENSIONS
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class InterRDF(TwoGroupAnalysis):
     ) -> None:
         super().__init__(g1, g2, "g2", trajectory, verbose=verbose)
         self.norm = norm_of(norm)
-        self._units = {"bins": "Å", "edges": "Å", "volume_cum": "Å^3", "rdf": UNITS[self.norm]}
+        self._units = units_of(self.norm)
         if exclusion_block is not None and exclude_same is not None:
             raise MismatchError(
                 "The exclude_same argument to InterRDF cannot be used with exclusion_block: give one of them"
@@ -201,16 +201,11 @@ class InterRDF(TwoGroupAnalysis):
 
     def columns(self) -> Sequence[Column]:
         """Return columns of the centre of each bin, the function and the number of pairs."""
-        results = self.results
-        return [
-            Column("r", "Å", results.bins),
-            Column("rdf", self._units["rdf"], results.rdf),
-            Column("count", "", results.count),
-        ]
+        results, unit = self.results, self._units["rdf"]
+        return [Column("r", "Å", results.bins), Column("rdf", unit, results.rdf), Column("count", "", results.count)]
 
     def _result_coordinates(self) -> list[LabelledArray]:
-        bins = LabelledArray("bin", ("bin",), "Å", self.results.bins)
-        return [*super()._result_coordinates(), bins]
+        return [*super()._result_coordinates(), bin_labels(self.results)]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the function, with a line at 1 for ``norm="rdf"``."""
@@ -312,9 +307,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     _moved_to_results = _MOVED | {"cdf": "cdf"}
 
-    _result_dimensions = MappingProxyType(
-        {"bins": ("bin",), "rdf": ("bin",), "count": ("bin",), "edges": ("edge",), "volume_cum": ()}
-    )
+    _result_dimensions = DIMENSIONS
 
     def __init__(
         self,
@@ -336,7 +329,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
             message = "density=True is deprecated: use norm='density'"
             warnings.warn(message, DeprecationWarning, stacklevel=caller_level())
             self.norm = "density"
-        self._units = {"bins": "Å", "edges": "Å", "volume_cum": "Å^3", "rdf": UNITS[self.norm]}
+        self._units = units_of(self.norm)
         groups = [group for pair in ags for group in pair]
         for i, group in enumerate(groups):
             name = f"group {i % 2} of pair {i // 2}"
@@ -390,36 +383,14 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         return cdf
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of the centre of each bin, and the function and the counts of each pair of atoms.
-
-        A column such as ``rdf_0_5`` has the indices of the atoms in the Universe in its name.
-        """
-        names, columns = [], []
-        for (first, second), rdf, count in zip(self.ags, self.results.rdf, self.results.count, strict=True):
-            for i, j in np.ndindex(len(first), len(second)):
-                names.append(f"{first.ix[i]}_{second.ix[j]}")
-                columns.append((rdf[i, j], count[i, j]))
-        found = [Column("r", "Å", self.results.bins)]
-        for name, (rdf, count) in zip(unique_names(names), columns, strict=True):
-            found += [Column(f"rdf_{name}", self._units["rdf"], rdf), Column(f"count_{name}", "", count)]
-        return found
+        """Return columns of the bins, and the function and counts of each pair of atoms, such as ``rdf_0_5``."""
+        return site_columns(self.ags, self.results, self._units["rdf"])
 
     def _result_arrays(self) -> list[LabelledArray]:
-        """Return an array of each pair of groups, because they may differ in their numbers of atoms."""
-        arrays = super()._result_arrays()
-        for name in ("count", "rdf", "cdf"):
-            for number, values in enumerate(self.results.get(name, ()), 1):
-                dimensions = (f"first_{number}", f"second_{number}", "bin")
-                arrays.append(LabelledArray(f"{name}_{number}", dimensions, self._units.get(name, ""), values))
-        return arrays
+        return [*super()._result_arrays(), *site_arrays(self.results, self._units)]
 
     def _result_coordinates(self) -> list[LabelledArray]:
-        bins = LabelledArray("bin", ("bin",), "Å", self.results.bins)
-        found = [*super()._result_coordinates(), bins]
-        for number, atoms in enumerate(self.results.indices, 1):
-            for word, indices in zip(("first", "second"), atoms, strict=True):
-                found.append(LabelledArray(f"{word}_{number}", (f"{word}_{number}",), "", indices))
-        return found
+        return [*super()._result_coordinates(), bin_labels(self.results), *site_coordinates(self.results)]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the mean over all pairs."""

@@ -1,7 +1,6 @@
 """Tables of results as data frames of pandas and polars."""
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from mdreel.errors import MismatchError, UnsupportedError
@@ -40,13 +39,25 @@ def data_frame(make_table: Callable[[], Sequence[Column]], metadata: Mapping[str
     if library not in LIBRARIES:
         raise MismatchError(f"library must be one of {', '.join(LIBRARIES)}, not {library!r}")
     try:
-        module = import_module(library)
+        make = _pandas_frame() if library == "pandas" else _polars_frame()
     except ImportError as error:
         raise UnsupportedError(f"a data frame needs the package {library}: pip install {library}") from error
     columns = make_table()
     check_table(columns)
     values = {one.name: one.values.tolist() if one.is_text else one.values.copy() for one in columns}
-    frame = module.DataFrame(values)
+    frame = make(values)
     if library == "pandas":
         frame.attrs.update(units={one.name: one.unit for one in columns}, metadata=dict(metadata))
     return frame
+
+
+def _pandas_frame() -> Callable[[Mapping[str, Any]], Any]:
+    from pandas import DataFrame
+
+    return DataFrame  # type: ignore[no-any-return]
+
+
+def _polars_frame() -> Callable[[Mapping[str, Any]], Any]:
+    from polars import DataFrame
+
+    return DataFrame  # type: ignore[no-any-return]
