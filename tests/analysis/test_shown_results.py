@@ -7,6 +7,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import MDAnalysis
@@ -83,6 +84,42 @@ def test_data_frame_has_the_columns(name: str, library: str, trajectory: Path) -
         np.testing.assert_array_equal(frame[column.name].to_numpy(), column.values)
     if library == "pandas":
         assert frame.attrs["units"] == {column.name: column.unit for column in columns}
+
+
+class StandIn(dict[str, Any]):
+    """What the libraries are given, where they are not installed."""
+
+    attrs: dict[str, Any]
+
+    def __init__(self, values: Any = (), **named: Any) -> None:
+        super().__init__(values, **named)
+        self.attrs = {}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_libraries_are_given_columns_arrays_and_units(
+    name: str, trajectory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library, made in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("xarray", "Dataset")):
+        monkeypatch.setitem(sys.modules, library, ModuleType(library))
+        setattr(sys.modules[library], made, StandIn)
+    analysis = finished(name, trajectory)
+    columns = analysis.columns()
+    for library in ("pandas", "polars"):
+        frame = analysis.to_dataframe(library)
+        assert list(frame) == [column.name for column in columns]
+        for column in columns:
+            np.testing.assert_array_equal(frame[column.name], column.values)
+            assert not np.shares_memory(frame[column.name], column.values)
+    units = {column.name: column.unit for column in columns}
+    assert analysis.to_dataframe().attrs["units"] == units
+    given = analysis.to_xarray()
+    arrays = {one.name: (one.dimensions, {"units": one.unit} if one.unit else {}) for one in analysis._result_arrays()}
+    assert {key: (dimensions, attributes) for key, (dimensions, _, attributes) in given["data_vars"].items()} == arrays
+    used = {dimension for dimensions, _ in arrays.values() for dimension in dimensions}
+    assert all(used.issuperset(dimensions) for dimensions, *_ in given["coords"].values())
+    assert not set(given["coords"]) & set(arrays)
+    assert given["attrs"]["title"] == repr(analysis)[1:-1]
 
 
 def test_data_frames_and_datasets_name_a_missing_package(rmsd: Any, monkeypatch: pytest.MonkeyPatch) -> None:

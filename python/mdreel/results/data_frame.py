@@ -51,13 +51,13 @@ def data_frame(make_table: Callable[[], Sequence[Column]], metadata: Mapping[str
     return frame
 
 
-def _pandas_frame() -> Callable[[Mapping[str, Any]], Any]:
+def _pandas_frame() -> Any:
     from pandas import DataFrame
 
-    return DataFrame  # type: ignore[no-any-return]
+    return DataFrame
 
 
-def _polars_frame() -> Callable[[Mapping[str, Any]], Any]:
+def _polars_frame() -> Any:
     from polars import DataFrame
 
-    return DataFrame  # type: ignore[no-any-return]
+    return DataFrame
