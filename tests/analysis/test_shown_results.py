@@ -180,8 +180,10 @@ def test_summary_for_notebooks_has_numbers_and_a_small_picture(name: str, trajec
     analysis = finished(name, trajectory)
     page = Page(analysis._repr_html_())
     assert "frames/s" in page.text[-1]
-    numbers = [one for one in analysis._result_arrays() if one.is_number]
-    assert all(one.name in page.text for one in numbers[:6])
+    numbers = [one for one in analysis._key_arrays() if one.is_number][:6]
+    cells = page.text[page.text.index("highest") + 1 :]
+    for one, name_shown, lowest in zip(numbers, cells[::4], cells[1::4], strict=False):
+        assert (name_shown, lowest.split()[0]) == (one.name, f"{one.values.min():.4g}")
     is_drawn = not isinstance(analysis, mdreel.AnalysisBase | FunctionAnalysis)
     assert len(page.pictures) == is_drawn
     assert all(one.startswith(b"\x89PNG") and len(one) <= LARGEST_PICTURE for one in page.pictures)

@@ -117,6 +117,10 @@ class BondCounts(Analysis):
     def _result_arrays(self) -> list[LabelledArray]:
         return column_arrays(self.columns(), "bond")
 
+    def _key_arrays(self) -> list[LabelledArray]:
+        bonds = LabelledArray("bonds in a frame", ("frame",), "", self.count_by_time())
+        return [bonds, *column_arrays(self.columns()[-2:], "bond")]
+
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the number of hydrogen bonds over time."""
         from mdreel.results.figure import time_series

@@ -279,7 +279,7 @@ class ResultOutput:
         parts = [element("div", head, f", {' to '.join(times)} ps" if times else "")]
         if self.damage:
             parts.append(element("div", f"{len(self.damage):,} damaged, left out (see damage)"))
-        numbers = [one for one in self._result_arrays() if one.is_number and one.values.size]
+        numbers = [one for one in self._key_arrays() if one.is_number and one.values.size]
         if numbers:
             parts.append(table(("result", "lowest", "mean", "highest"), map(_fact, numbers[:_MOST_FACTS])))
         picture = self._small_picture()
@@ -288,6 +288,11 @@ class ResultOutput:
             parts.append(Markup(element("img", src=source, alt=f"Plot of {self._describe()}").removesuffix("</img>")))
         parts.append(element("pre", self.timing.summary(), style="font-size:0.85em;opacity:0.75"))
         return element("div", *parts)
+
+    def _key_arrays(self) -> list[LabelledArray]:
+        """Return the results whose range the summary for notebooks shows."""
+        arrays = self._result_arrays()
+        return [one for i, one in enumerate(arrays) if not any(one.values is other.values for other in arrays[:i])]
 
     def _small_picture(self) -> bytes | None:
         """Return a small picture of the results; None if they cannot be drawn."""
