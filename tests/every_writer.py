@@ -24,7 +24,6 @@ from mdreel.live.producers.producer import Producer
 from mdreel.live.steering.log import AuditLog
 from mdreel.results import figure
 from mdreel.results.column import Column
-from mdreel.results.files import WRITERS as TABLES
 from mdreel.results.files import write
 from mdreel.timing.files import WRITERS as RECORDS
 from mdreel.timing.files import write_record
@@ -34,12 +33,13 @@ from mdreel.trajectory.convert import convert
 from mdreel.trajectory.output_file import formats
 from mdreel.trajectory.repack import repack
 from mdreel.trajectory.split import split
+from table_writers import INSTALLED
 
 
 def write_results(folder: Path) -> None:
     """Write tables and figures."""
     columns = [Column("time", "ps", np.arange(5.0)), Column("rmsd", "Å", np.ones(5))]
-    for ending in TABLES:
+    for ending in INSTALLED:
         write(folder / f"table{ending}", columns, {"title": "RMSD"})
     for ending in figure.EXTENSIONS:
         figure.save(Figure(), folder / f"figure{ending}")

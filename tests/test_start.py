@@ -7,6 +7,7 @@ import textwrap
 import time
 
 HEAVY = ("MDAnalysis", "rich", "matplotlib", "click", "scipy", "pyarrow", "hypothesis")
+HEAVY += ("pandas", "polars", "xarray", "openpyxl")
 
 RUN = """
 import sys, time

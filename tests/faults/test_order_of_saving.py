@@ -8,9 +8,9 @@ import pytest
 from MDAnalysisTests.datafiles import DCD, PSF
 
 from mdreel.results.figure import EXTENSIONS
-from mdreel.results.files import WRITERS as TABLES
 from mdreel.timing.files import WRITERS as RECORDS
 from mdreel.trajectory.output_file import formats
+from table_writers import INSTALLED
 from watched_calls import Call, name_given, removed, watched, watcher
 
 EVERY_WRITER = Path(__file__).parents[1] / "every_writer.py"
@@ -38,7 +38,7 @@ def test_every_writer_syncs_its_file_and_its_directory_before_the_name_is_truste
     written: tuple[list[Call], Path, list[str]],
 ) -> None:
     calls, folder, names = written
-    expected = {f"table{ending}" for ending in TABLES} | {f"figure{ending}" for ending in EXTENSIONS}
+    expected = {f"table{ending}" for ending in INSTALLED} | {f"figure{ending}" for ending in EXTENSIONS}
     expected |= {f"record{ending}" for ending in RECORDS} | {"report.html", "repacked.h5md", "simulation.checkpoint"}
     endings = [known.ending for known in formats()]
     expected |= {

@@ -15,8 +15,9 @@ import pytest
 from full_disk import full_disk
 from mdreel.foundation.atomic_files import check_target, replacing
 from mdreel.results.figure import EXTENSIONS, save, time_series
-from mdreel.results.files import WRITERS, write
+from mdreel.results.files import write
 from privilege import without_privilege
+from table_writers import ENDINGS
 
 
 def test_replacing_shows_nothing_before_the_end(tmp_path):
@@ -123,7 +124,7 @@ def test_check_target_refuses_a_directory_without_permission():
         assert caught.value.filename == directory
 
 
-@pytest.mark.parametrize("ending", sorted(WRITERS))
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_write_leaves_nothing_when_the_disk_is_full(tmp_path, columns, metadata, ending):
     path = tmp_path / f"rmsd{ending}"
     with full_disk(tmp_path):

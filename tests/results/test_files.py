@@ -12,7 +12,8 @@ import pytest
 
 from mdreel.errors import UnsupportedError
 from mdreel.results.column import Column
-from mdreel.results.files import WRITERS, check_output, write
+from mdreel.results.files import check_output, write
+from table_writers import ENDINGS, INSTALLED
 
 
 def test_csv_round_trips_every_float64(tmp_path, columns, metadata):
@@ -115,7 +116,7 @@ def test_netcdf_holds_variables_units_and_attributes(tmp_path, columns, metadata
         assert file.selection.decode() == metadata["selection"]
 
 
-@pytest.mark.parametrize("ending", sorted(WRITERS))
+@pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("n_frames", [0, 1])
 def test_writers_accept_tables_of_no_and_one_frame(tmp_path, ending, n_frames):
     path = tmp_path / f"rmsd{ending}"
@@ -132,7 +133,7 @@ def test_write_refuses_columns_of_different_length(tmp_path):
 
 @pytest.mark.parametrize("name", ["rmsd.txt", "rmsd", ".csv"])
 def test_check_output_lists_the_known_endings_when_it_knows_not_this_one(tmp_path, name):
-    with pytest.raises(UnsupportedError, match=re.escape(".csv, .xvg, .npz, .parquet, .json, .nc")):
+    with pytest.raises(UnsupportedError, match=re.escape(".csv, .xvg, .npz, .parquet, .json, .nc, .xlsx")):
         check_output(tmp_path / name)
 
 
@@ -159,14 +160,14 @@ def test_written_files_have_the_permissions_of_new_files(tmp_path, columns, meta
 def test_text_that_names_rows_is_kept_by_every_format(tmp_path):
     segments, resids = np.array(["PROA", "ß", ""]), np.array([1, 1, 2])
     columns = [Column("segment", "", segments), Column("resid", "", resids), Column("sasa", "Å^2", np.arange(3.0))]
-    for ending in WRITERS:
+    for ending in INSTALLED:
         write(tmp_path / f"table{ending}", columns, {"title": "a"})
     lines = (tmp_path / "table.csv").read_text("utf-8").splitlines()
     assert lines == ["segment,resid,sasa_angstrom2", "PROA,1,0.0", "ß,1,1.0", ",2,2.0"]
     assert json.loads((tmp_path / "table.json").read_text())["columns"]["segment"] == segments.tolist()
     with np.load(tmp_path / "table.npz", allow_pickle=False) as file:
         np.testing.assert_array_equal(file["segment"], segments)
-    if ".parquet" in WRITERS:
+    if ".parquet" in INSTALLED:
         pyarrow = pytest.importorskip("pyarrow.parquet")
         assert pyarrow.read_table(tmp_path / "table.parquet")["segment"].to_pylist() == segments.tolist()
     from scipy.io import netcdf_file

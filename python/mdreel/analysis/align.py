@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel._core import Source, Transformation
+from mdreel._core import Transformation
 from mdreel.analysis.average import check_structure
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
+from mdreel.analysis.base.result_output import ResultOutput
 from mdreel.analysis.in_memory import prepare, replace_positions
 from mdreel.analysis.mdanalysis_writer import write_frames
 from mdreel.analysis.rmsd import RMSD
@@ -20,19 +22,24 @@ from mdreel.analysis.topology.reference import are_atoms
 from mdreel.analysis.transformations import transformed
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.blocks import Frames
+from mdreel.execution.damage import DamagedFrame
 from mdreel.execution.executors.executor import Executor
 from mdreel.results.results import Results
+from mdreel.timing.timing import Timing
 from mdreel.trajectory.convert import convert
+from mdreel.trajectory.input_files import files_of
 from mdreel.trajectory.open import Stored
 from mdreel.trajectory.output_file import check_trajectory, is_supported
 from mdreel.trajectory.selection import Atoms, SelectBoth, selections_of
 from mdreel.trajectory.write_report import Written
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
 
-class AlignTraj(MDAnalysisInterface):
+class AlignTraj(ResultOutput, MDAnalysisInterface):
     """Superpose each frame on a reference and write the moved frames to a trajectory.
 
     Parameters
@@ -132,6 +139,9 @@ class AlignTraj(MDAnalysisInterface):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}
 
+    _units = MappingProxyType({"rmsd": "Å"})
+    _result_dimensions = MappingProxyType({"rmsd": ("frame",)})
+
     def __init__(
         self,
         mobile: Atoms,
@@ -190,7 +200,7 @@ class AlignTraj(MDAnalysisInterface):
         if not self._in_memory:
             read = atoms.universe.trajectory if trajectory is None else trajectory
             self.filename = prefix + _name_of(read) if filename is None else fspath(filename)
-            _check_other(self.filename, _files_of(read))
+            _check_other(self.filename, files_of(read))
             self._is_foreign = not is_supported(self.filename)
             if self._is_foreign:
                 check_structure(Path(self.filename), force)
@@ -215,6 +225,36 @@ class AlignTraj(MDAnalysisInterface):
     def n_frames(self) -> int:
         """Number of frames superposed."""
         return self._rmsd.n_frames
+
+    @property
+    def timing(self) -> Timing:
+        """Timing of the computation of the RMSD; `written` has that of the writing."""
+        return self._rmsd.timing
+
+    @property
+    def damage(self) -> tuple[DamagedFrame, ...]:
+        """Damaged frames that the last run left out; see `on_error` of `run`."""
+        return self._rmsd.damage
+
+    @property
+    def _damage_handling(self) -> str:
+        """How the last run handled damaged frames; see `on_error` of `run`."""
+        return self._rmsd._damage_handling  # noqa: SLF001 (a part of this analysis)
+
+    @property
+    def _is_finished(self) -> bool:
+        """Whether a run has finished."""
+        return "rmsd" in self.results
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the RMSD of each frame after superposition."""
+        return self._rmsd.draw(title, ax)
+
+    def _describe(self) -> str:
+        return self._rmsd._describe()  # noqa: SLF001 (a part of this analysis)
+
+    def _input_facts(self) -> dict[str, Any]:
+        return self._rmsd._input_facts()  # noqa: SLF001 (a part of this analysis)
 
     def run(
         self,
@@ -296,21 +336,8 @@ def _precision(options: Mapping[str, Any]) -> float | None:
     return None if options.get("precision") is None else 10.0 ** options["precision"]
 
 
-def _files_of(trajectory: Any) -> list[str]:
-    """Return the files of a trajectory: a reader of MDAnalysis, a source, or paths."""
-    if isinstance(trajectory, Source):
-        return [str(facts["path"]) for facts in trajectory.describe() if "path" in facts]
-    if isinstance(trajectory, (str, PathLike)):
-        return [str(fspath(trajectory))]
-    if isinstance(trajectory, Sequence) and not hasattr(trajectory, "ts"):
-        return [str(fspath(one)) for one in trajectory]
-    readers = getattr(trajectory, "readers", [trajectory])
-    names = [getattr(reader, "filename", None) for reader in readers]
-    return [str(fspath(name)) for name in names if isinstance(name, (str, PathLike))]
-
-
 def _name_of(trajectory: Any) -> str:
-    files = _files_of(trajectory)
+    files = files_of(trajectory)
     if not files:
         raise MismatchError("the aligned trajectory needs an output file, as the trajectory has none: give a filename")
     return Path(files[0]).name

@@ -1,9 +1,10 @@
 """Average structures after superposition."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
@@ -14,16 +15,23 @@ from mdreel.analysis.in_memory import prepare, replace_positions
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms, matching_atoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
+from mdreel.analysis.topology.residue_labels import atom_columns, atom_coordinates
 from mdreel.errors import UnsupportedError
 from mdreel.execution.job import Outcome
 from mdreel.execution.tally import Tally
 from mdreel.foundation.atomic_files import check_target, replacing_by_ending
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, SelectBoth, selections_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+_STRUCTURE = ".nc"
+"""Extension of tables that selects a structure, in Amber's NetCDF format."""
 
 
 class AverageStructure(Analysis):
@@ -119,6 +127,9 @@ class AverageStructure(Analysis):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"universe": "universe", "positions": "positions", "rmsd": "rmsd"}
 
+    _units = MappingProxyType({"positions": "Å", "rmsf": "Å", "rmsd": "Å"})
+    _result_dimensions = MappingProxyType({"positions": ("atom", "axis"), "rmsf": ("atom",), "rmsd": ()})
+
     def __init__(
         self,
         mobile: Atoms,
@@ -203,25 +214,45 @@ class AverageStructure(Analysis):
     def write_output(self) -> None:
         """Write the requested file."""
         if self.filename is not None:
-            self.save(self.filename, self._force)
+            self.save_structure(self.filename, self._force)
 
-    def save(self, path: str | PathLike[str], force: bool = False) -> None:
-        """Write the mean structure.
+    def save(
+        self, path: str | PathLike[str], force: bool = False, *, metadata: Mapping[str, Any] | None = None
+    ) -> Path:
+        """Write the mean structure, or the table of `columns`.
 
         Parameters
         ----------
         path : path
-            The output file. It appears only when it is complete. The file extension selects the format.
+            The output file. It appears only when it is complete. With an extension of tables (``.csv .xvg .npz
+            .parquet .json .xlsx``), it is the table. Other extensions, also ``.nc``, select a format of structures.
         force : bool
             Whether an existing file may be replaced.
+        metadata : mapping of str to str, int, float or bool, optional
+            Further entries of the description of a table; see `Analysis.save`. Structures have none.
+
+        Returns
+        -------
+        Path
+            The file.
 
         Raises
         ------
+        AttributeError
+            If there are no results yet.
         UnsupportedError
-            If MDAnalysis cannot write a format with this file extension.
+            If neither mdreel nor MDAnalysis can write a format with this file extension, or a package is missing.
         OSError
             If the file exists and `force` is false, or it cannot be written.
         """
+        from mdreel.results.files import WRITERS
+
+        if Path(path).suffix.lower() in WRITERS.keys() - {_STRUCTURE}:
+            return super().save(path, force, metadata=metadata)
+        return self.save_structure(path, force)
+
+    def save_structure(self, path: str | PathLike[str], force: bool = False) -> Path:
+        """Write the mean structure in a format that MDAnalysis can write; see `save`."""
         import MDAnalysis
 
         self._done()
@@ -229,6 +260,19 @@ class AverageStructure(Analysis):
         atoms = self.results.universe.atoms
         with replacing_by_ending(path, force) as named, MDAnalysis.Writer(str(named), len(atoms)) as writer:
             writer.write(atoms)
+        return path
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns that identify each atom, its mean position and its fluctuation."""
+        positions = zip("xyz", self.results.positions.T, strict=True)
+        return [
+            *atom_columns(self.atomgroup),
+            *(Column(axis, "Å", values) for axis, values in positions),
+            Column("rmsf", "Å", self.results.rmsf),
+        ]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup)]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the RMSD of each frame from the reference after superposition."""

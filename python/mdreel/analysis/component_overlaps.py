@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from operator import index
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
+from mdreel.analysis.topology.residue_labels import atom_coordinates
 from mdreel.errors import AtomOrderWarning, MismatchError
 from mdreel.foundation.stack_level import caller_level
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -19,6 +23,30 @@ if TYPE_CHECKING:
 
 class ComponentAnalysis(Analysis):
     """An analysis whose results are principal components, with methods that compare them; see `mdreel.PCA`."""
+
+    _units = MappingProxyType({"variance": "Å^2", "mean": "Å", "covariance": "Å^2"})
+    _result_dimensions = MappingProxyType(
+        {
+            "p_components": ("coordinate", "component"),
+            "variance": ("component",),
+            "cumulated_variance": ("component",),
+            "mean": ("atom", "axis"),
+            "covariance": ("coordinate", "other_coordinate"),
+        }
+    )
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of the number, the variance and the cumulated variance of each component."""
+        variance = self.results.variance
+        return [
+            Column("component", "", np.arange(1, len(variance) + 1)),
+            Column("variance", "Å^2", variance),
+            Column("cumulated_variance", "", self.results.cumulated_variance),
+        ]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        components = LabelledArray("component", ("component",), "", np.arange(1, len(self.results.variance) + 1))
+        return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup), components]
 
     def rmsip(
         self,

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -30,6 +31,8 @@ from mdreel.errors import MismatchError
 from mdreel.execution.blocks import select_frames
 from mdreel.execution.tally import Tally
 from mdreel.foundation.unit_check import check_length
+from mdreel.results.column import Column
+from mdreel.results.series import series_columns
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import atoms_of, selected
@@ -161,6 +164,8 @@ class Contacts(TwoGroupAnalysis):
     """
 
     _moved_to_results: ClassVar = {"timeseries": "timeseries"}
+
+    _result_dimensions = MappingProxyType({"timeseries": ("frame", "reference")})
 
     def __init__(
         self,
@@ -300,6 +305,15 @@ class Contacts(TwoGroupAnalysis):
         if self._method == "count":
             what = "contacts were counted up to {}: there may be more of them than pairs of atoms"
             warn_of_range(tally, self._radius, what, "Use a radius of {0} Å at most")
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time, and Q of each reference or the number of contacts."""
+        frame, *values = self.results.timeseries.T
+        names = [f"{self.quantity}_{number}" if number > 1 else self.quantity for number in range(1, len(values) + 1)]
+        return [
+            *series_columns(frame, self.times),
+            *(Column(name, "", one) for name, one in zip(names, values, strict=True)),
+        ]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw Q of the first reference, or the number of contacts, over time."""

@@ -1,7 +1,8 @@
 """Density of atoms on a grid."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,8 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms
 
@@ -86,6 +89,8 @@ class DensityAnalysis(Analysis):
 
     _moved_to_results: ClassVar = {"density": "density"}
     _may_change = True
+
+    _result_dimensions = MappingProxyType({"counts": ("x", "y", "z")})
 
     def __init__(
         self,
@@ -182,6 +187,27 @@ class DensityAnalysis(Analysis):
             message = "Atom selection does not fit grid --- you may want to define a larger box:"
             message += f" {n_outside:,} of {n_seen:,} positions of atoms lie outside and are not counted"
             warnings.warn(message, UserWarning, stacklevel=caller_level())
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of the centre of each bin, the number of atoms in it and their density."""
+        middles = np.meshgrid(*self._middles(), indexing="ij")
+        return [
+            *(Column(axis, "Å", middle.ravel()) for axis, middle in zip("xyz", middles, strict=True)),
+            Column("count", "", self.results.counts.ravel()),
+            Column("density", "Å^-3", self.results.density.grid.ravel()),
+        ]
+
+    def _result_arrays(self) -> list[LabelledArray]:
+        density = LabelledArray("density", ("x", "y", "z"), "Å^-3", self.results.density.grid)
+        return [*super()._result_arrays(), density]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        middles = zip("xyz", self._middles(), strict=True)
+        return [*super()._result_coordinates(), *(LabelledArray(axis, (axis,), "Å", one) for axis, one in middles)]
+
+    def _middles(self) -> list[NDArray[np.float64]]:
+        """Return the centres of the bins along each axis, Å."""
+        return [(edges[1:] + edges[:-1]) / 2 for edges in self.results.density.edges]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the density averaged along the z axis."""

@@ -1,6 +1,7 @@
 """Dihedral angles of groups of four atoms, and torsions of proteins."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -8,11 +9,14 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, dihedrals, kept_positions
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.choices import Features
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.torsions import torsions_of
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, atoms_of
 
@@ -22,8 +26,13 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 
+_DEGREES = "°"
+
+
 class QuadrupleAngles(Analysis):
     """Dihedral angles of quadruples of atoms; base class of all analyses of torsions."""
+
+    _result_dimensions: Mapping[str, tuple[str, ...]] = MappingProxyType({"angles": ("frame", "torsion")})
 
     def __init__(
         self,
@@ -41,6 +50,7 @@ class QuadrupleAngles(Analysis):
         super().__init__(atoms if len(atoms) else atomgroup[:1], trajectory, verbose=verbose)
         self._atomgroup = atoms
         self._features = features
+        self._units = {"angles": _DEGREES if features == "degrees" else ""}
         self._quadruples = self._selection.places[: quadruples.size].reshape(-1, 4).astype(np.uint32)
 
     @property
@@ -57,6 +67,28 @@ class QuadrupleAngles(Analysis):
     def conclude(self, tally: Tally) -> None:
         """Store the angles."""
         self.results.angles = tally.values if len(self._quadruples) else np.empty((tally.n_frames, 0))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the angles, in the order of the results."""
+        return [f"angle {number}" for number in range(1, len(self._quadruples) + 1)]
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time and each angle, or its cosine and sine."""
+        names = [name.lower().replace(" ", "_") for name in self.names]
+        if len(set(names)) < len(names):  # segments such as A and a
+            names = [name.replace(" ", "_") for name in self.names]
+        values = self.results.angles.reshape(self.n_frames, -1)
+        return wide_columns(self.frames, self.times, values, names, self._units["angles"])
+
+    @property
+    def _torsion_labels(self) -> Sequence[str]:
+        """Labels of the dimension ``torsion`` of the results."""
+        return self.names
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        torsions = LabelledArray("torsion", ("torsion",), "", np.array(self._torsion_labels))
+        return [*super()._result_coordinates(), torsions]
 
     def _column(self, place: int) -> "AtomGroup":
         """Return the atoms at one place of each quadruple, in the order of the quadruples."""

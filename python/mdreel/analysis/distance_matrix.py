@@ -3,6 +3,7 @@
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import atoms_of
@@ -101,6 +103,8 @@ class DistanceMatrix(Analysis):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"dist_matrix": "dist_matrix"}
 
+    _result_dimensions = MappingProxyType({"dist_matrix": ("frame", "other_frame")})
+
     def __init__(
         self,
         universe: "Universe | AtomGroup",
@@ -121,6 +125,7 @@ class DistanceMatrix(Analysis):
             universe = universe.atoms
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self._metric = None if _is_rmsd(metric) else metric
+        self._units = {"dist_matrix": "Å" if self._metric is None else ""}
         if self._metric is not None and not callable(metric):
             raise MismatchError(f"metric must be a function of the positions of two frames, not {metric!r}")
         if self._metric is not None and superposition:
@@ -153,8 +158,16 @@ class DistanceMatrix(Analysis):
         return self._outcome is not None
 
     def columns(self) -> Sequence[Column]:
-        """Return no columns, because a frame has a value for each other frame."""
-        return []
+        """Return a row for each pair of different frames: both frames, and their RMSD or distance."""
+        matrix, frames = self.results.dist_matrix, self.frames
+        first, second = np.triu_indices(len(frames), 1)
+        name = "rmsd" if self._metric is None else "distance"
+        values = Column(name, self._units["dist_matrix"], matrix[first, second])
+        return [Column("frame", "", frames[first]), Column("other", "", frames[second]), values]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        other = LabelledArray("other_frame", ("other_frame",), "", self.frames)
+        return [*super()._result_coordinates(), other]
 
     @property
     def boundaries(self) -> Boundaries:

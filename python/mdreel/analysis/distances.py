@@ -1,17 +1,23 @@
 """Distances between all atoms of two groups, or from atoms to a reference."""
 
+from collections.abc import Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, distances
+from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.reference import is_group, positions_at
+from mdreel.analysis.topology.residue_labels import atom_coordinates
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.unit_check import check_length
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
@@ -81,6 +87,14 @@ class DistanceArray(TwoGroupAnalysis):
     (10, 10)
     """
 
+    _units = MappingProxyType({"distances": "Å", "mean": "Å", "variance": "Å^2"})
+    _result_dimensions = MappingProxyType(
+        {
+            "distances": ("frame", "atom", "other"),
+            **dict.fromkeys(("mean", "variance", "contact_frequency"), ("atom", "other")),
+        }
+    )
+
     def __init__(
         self,
         atomgroup: "AtomGroup",
@@ -132,6 +146,37 @@ class DistanceArray(TwoGroupAnalysis):
         self.results.mean = mean
         self.results.variance = np.maximum(square - mean**2, 0.0)
         self.results.contact_frequency = (tally.counts / tally.n_frames).reshape(shape)
+
+    def columns(self) -> Sequence[Column]:
+        """Return a row for each pair of atoms with a cutoff; else a column for each pair, as ``distance_0_5``.
+
+        The numbers are the indices of the atoms in the Universe, or the number of the second position in an array that
+        was given as reference.
+        """
+        first, second = self.atomgroup.ix, self._second_numbers()
+        results = self.results
+        if self._cutoff is None:
+            names = [f"distance_{one}_{other}" for one in first.tolist() for other in second.tolist()]
+            return wide_columns(self.frames, self.times, results.distances.reshape(self.n_frames, -1), names, "Å")
+        return [
+            Column("atom", "", np.repeat(first, len(second)).astype(np.int64)),
+            Column("other", "", np.tile(second, len(first)).astype(np.int64)),
+            Column("mean", "Å", results.mean.ravel()),
+            Column("variance", "Å^2", results.variance.ravel()),
+            Column("contact_frequency", "", results.contact_frequency.ravel()),
+        ]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        other = LabelledArray("other", ("other",), "", self._second_numbers())
+        return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup), other]
+
+    def _second_numbers(self) -> NDArray[np.int64]:
+        """Return the indices of the second atoms, or the numbers of positions that were given as an array."""
+        if self._reference is None:
+            return np.asarray(self.other.ix, np.int64)
+        if is_group(self._reference):
+            return np.asarray(self._reference.ix, np.int64)
+        return np.arange(len(np.asarray(self._reference)))
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the mean distances as a map."""

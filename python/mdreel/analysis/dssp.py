@@ -1,6 +1,7 @@
 """Secondary structure of proteins assigned by DSSP."""
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,8 @@ from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.unit_check import check_length
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.placeholder_cell import cell_of, known_cell
 from mdreel.trajectory.selection import selected
@@ -35,6 +38,18 @@ _LEAST_RESIDUES = 6
 
 _HELIX_AND_STRAND = 3
 """Number of a residue that is both helix and strand, in the three-state assignment."""
+
+
+_NAMES = {
+    "-": "loop",
+    "H": "helix",
+    "E": "strand",
+    "B": "bridge",
+    "G": "helix_3_10",
+    "I": "helix_pi",
+    "T": "turn",
+    "S": "bend",
+}
 
 
 class DSSP(Analysis):
@@ -132,6 +147,14 @@ class DSSP(Analysis):
     '-EEEE-S-SSSSHHHHHHHHHHHH'
     """
 
+    _result_dimensions = MappingProxyType(
+        {
+            "dssp": ("frame", "residue"),
+            "dssp_ndarray": ("frame", "residue", "state"),
+            "fraction": ("residue", "state"),
+        }
+    )
+
     def __init__(
         self,
         atoms: "Universe | AtomGroup",
@@ -225,6 +248,23 @@ class DSSP(Analysis):
         self.results.dssp_ndarray = np.stack(is_in, axis=-1)
         self.results.fraction = tally.counts.reshape(n_residues, n_states) / tally.n_frames
         self.results.resids = np.asarray(self._backbone.residues.resids, np.int64)
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns that identify each residue, and the fraction of the frames in each state."""
+        fractions = zip(self.states, self.results.fraction.T.copy(), strict=True)
+        return [*self.labels.columns(), *(Column(_NAMES[state], "", values) for state, values in fractions)]
+
+    @property
+    def state_names(self) -> list[str]:
+        """Names of the states, such as ``helix``."""
+        return [_NAMES[state] for state in self.states]
+
+    def _result_arrays(self) -> list[LabelledArray]:
+        return [one for one in super()._result_arrays() if one.name != "resids"]  # a coordinate has them
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        states = LabelledArray("state", ("state",), "", np.array(self.state_names))
+        return [*super()._result_coordinates(), *self.labels.coordinates(), states]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the state of each residue over time."""

@@ -1,6 +1,7 @@
 """End-to-end vectors and distances of chains."""
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,10 +9,13 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, end_to_end
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.reference import is_group
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Selection
 
@@ -66,6 +70,9 @@ class EndToEnd(Analysis):
     (98, 1)
     """
 
+    _units = MappingProxyType({"vectors": "Å", "distances": "Å"})
+    _result_dimensions = MappingProxyType({"vectors": ("frame", "chain", "axis"), "distances": ("frame", "chain")})
+
     def __init__(self, chains: "AtomGroup | Sequence[AtomGroup]", *, trajectory: Trajectory | None = None) -> None:
         chains = [chains] if is_group(chains) else chains
         if len(chains) == 0:
@@ -103,6 +110,15 @@ class EndToEnd(Analysis):
         values = tally.values.reshape(-1, self.n_chains, _N_VALUES)
         self.results.vectors = np.ascontiguousarray(values[..., :3])
         self.results.distances = np.ascontiguousarray(values[..., 3])
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time and the distance of each chain."""
+        names = [f"chain_{number}" for number in range(1, self.n_chains + 1)]
+        return wide_columns(self.frames, self.times, self.results.distances, names, "Å")
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        chains = LabelledArray("chain", ("chain",), "", np.arange(1, self.n_chains + 1))
+        return [*super()._result_coordinates(), chains]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the distance over time, averaged over chains."""

@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 from itertools import combinations
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mdreel._core import Computation, Source, helix_eigenvalues
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.dssp import DSSP
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
@@ -73,6 +77,8 @@ class HelixEigenvalues(Analysis):
     (98, 3)
     """
 
+    _result_dimensions = MappingProxyType({"eigenvalues": ("frame", "segment")})
+
     def __init__(
         self,
         segments: Sequence["AtomGroup"],
@@ -92,6 +98,7 @@ class HelixEigenvalues(Analysis):
         self._segments = np.split(self._selection.places.astype(np.uint32), ends)
         self._of_pairs = pairs
         self._squared = squared
+        self._units = {"eigenvalues": "Å^2" if squared else "Å"}
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -116,6 +123,19 @@ class HelixEigenvalues(Analysis):
     def conclude(self, tally: Tally) -> None:
         """Store the eigenvalues."""
         self.results.eigenvalues = tally.values
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time and the eigenvalue of each segment or pair."""
+        names = [f"helix_{name}" for name in self._segment_names()]
+        return wide_columns(self.frames, self.times, self.results.eigenvalues, names, self._units["eigenvalues"])
+
+    def _segment_names(self) -> list[str]:
+        """Return the number of each segment, or the numbers of each pair, from 1."""
+        return [f"{i + 1}" if i == j else f"{i + 1}_{j + 1}" for i, j in self.pairs]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        segments = LabelledArray("segment", ("segment",), "", np.array(self._segment_names()))
+        return [*super()._result_coordinates(), segments]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw each eigenvalue over time."""

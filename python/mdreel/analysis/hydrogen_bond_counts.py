@@ -1,6 +1,7 @@
 """Counts and lifetimes of hydrogen bonds."""
 
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.survival import survival
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray, column_arrays
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,6 +116,23 @@ class BondCounts(Analysis):
         bonds = np.minimum(hydrogens, acceptors) * n_atoms + np.maximum(hydrogens, acceptors)
         return survival(places, bonds, self.n_frames, tau_max, window_step, intermittency)
 
+    def columns(self) -> Sequence[Column]:
+        """Return a row for each hydrogen bond: frame, indices of its atoms, distance and angle."""
+        *numbers, distance, angle = self.results.hbonds.T
+        names = ("frame", "donor", "hydrogen", "acceptor")
+        return [
+            *(Column(name, "", values.astype(np.int64)) for name, values in zip(names, numbers, strict=True)),
+            Column("distance", "Å", distance),
+            Column("angle", "°", angle),
+        ]
+
+    def _result_arrays(self) -> list[LabelledArray]:
+        return column_arrays(self.columns(), "bond")
+
+    def _key_arrays(self) -> list[LabelledArray]:
+        bonds = LabelledArray("bonds in a frame", ("frame",), "", self.count_by_time())
+        return [bonds, *column_arrays(self.columns()[-2:], "bond")]
+
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the number of hydrogen bonds over time."""
         from mdreel.results.figure import time_series
@@ -130,12 +150,16 @@ class BondCounts(Analysis):
     ) -> "Figure":
         """Plot the survival function of the hydrogen bonds; see `lifetime` and `plot` for the parameters."""
         from mdreel.results.curves import curve
+        from mdreel.results.shown_figure import adopt_into_pyplot
 
         taus, shares = self.lifetime(tau_max, window_step, intermittency)
         known = np.isfinite(shares)
         title = self._describe() if title is None else title
         times = taus[known] * self.interval
-        return curve(times, shares[known], "Time (ps)", "Hydrogen bonds still there", title, ax)
+        figure = curve(times, shares[known], "Time (ps)", "Hydrogen bonds still there", title, ax)
+        if ax is None:
+            adopt_into_pyplot(figure)
+        return figure
 
     def _places(self) -> NDArray[np.int64]:
         """Return the index of the analysed frame of each hydrogen bond."""

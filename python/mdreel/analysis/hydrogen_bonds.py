@@ -13,16 +13,18 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.hydrogen_bond_atoms import (
     bonded_pairs,
     both_ways,
+    groups_between,
     guess_acceptors,
     guess_donors,
     guess_hydrogens,
+    masks_between,
     may_change,
     pairs_within,
 )
 from mdreel.analysis.topology.hydrogen_bond_atoms import select as select_atoms
 from mdreel.analysis.updated_bonds import BondRules, UpdatedBonds
 from mdreel.analysis.user.user_functions import pickle_by_value, value_or_raise
-from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_angle, check_length
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 _LEAST_DISTANCE = 1.0  # Å between donor and acceptor
-_MOST_PAIRS = 32  # pairs in `between`, which take two bits each of a 64-bit mask
 
 
 class HydrogenBondAnalysis(BondCounts):
@@ -144,7 +145,7 @@ class HydrogenBondAnalysis(BondCounts):
         self.update_selections = update_selections
         self._given_criteria = self._checked_criteria = (np.nan, np.nan, np.nan)
         self._criteria()
-        self.between_ags = _groups_of(universe, between)
+        self.between_ags = groups_between(universe, between)
         self._selections: dict[str, str | None] = {}
         self.donors_sel, self.hydrogens_sel, self.acceptors_sel = donors_sel, hydrogens_sel, acceptors_sel
         self._ready_for: tuple[Any, ...] = ()
@@ -253,7 +254,7 @@ class HydrogenBondAnalysis(BondCounts):
         donors, hydrogens, acceptors = (
             np.searchsorted(atoms, each).astype(np.uint32) for each in (*self._pairs.T, self._acceptors.ix)
         )
-        masks = _masks_of(self.between_ags, self._pairs[:, 0], self._acceptors.ix)
+        masks = masks_between(self.between_ags, self._pairs[:, 0], self._acceptors.ix)
         of_hydrogens, of_acceptors = self._changing
         # A donor belongs to its hydrogen, which is what is selected.
         from_donors = members_of(donors, of_hydrogens, atoms, self._pairs[:, 1])
@@ -355,14 +356,14 @@ class HydrogenBondAnalysis(BondCounts):
             )
         ]
         every = np.arange(len(self.u.atoms))
-        masks = _masks_of(self.between_ags, every, every)
+        masks = masks_between(self.between_ags, every, every)
         d_h_cutoff, d_a_cutoff, angle = self._criteria()
         lengths = (d_h_cutoff, _LEAST_DISTANCE, d_a_cutoff)
         return BondRules(members[0] if bonds is None else None, members[1], members[2], bonds, masks, lengths, angle)
 
     def _leave_out_lonely_atoms(self) -> None:
         """Leave out donors and acceptors without a possible partner in `between`."""
-        masks = _masks_of(self.between_ags, self._pairs[:, 0], self._acceptors.ix)
+        masks = masks_between(self.between_ags, self._pairs[:, 0], self._acceptors.ix)
         if masks is not None:
             sides = zip(masks, masks[::-1], strict=True)
             of_donors, of_acceptors = ((own & np.bitwise_or.reduce(other)) != 0 for own, other in sides)
@@ -379,35 +380,3 @@ def _stripped(selection: str | None, name: str) -> str | None:
         message += " This may be intended, but please check your selection."
         warnings.warn(message, UserWarning, stacklevel=caller_level())
     return selection
-
-
-def _groups_of(universe: "Universe", between: Any) -> "list[tuple[AtomGroup, AtomGroup]] | None":
-    """Return the groups of each pair of selections."""
-    if between is None:
-        return None
-    if not len(between):
-        raise MismatchError("between has no pairs of selections")
-    pairs = [between] if isinstance(between[0], str) else between
-    if wrong := [pair for pair in pairs if isinstance(pair, str) or len(pair) != 2]:
-        raise MismatchError(f"between must have pairs of selections, got {wrong[0]!r}")
-    if len(pairs) > _MOST_PAIRS:
-        raise UnsupportedError(f"between has {len(pairs)} pairs of selections: expected {_MOST_PAIRS} at most")
-    first, second = zip(*pairs, strict=True)
-    groups = ([select_atoms(universe, one, "between") for one in side] for side in (first, second))
-    return list(zip(*groups, strict=True))
-
-
-def _masks_of(
-    between: "Sequence[tuple[AtomGroup, AtomGroup]] | None",
-    donors: NDArray[np.int64],
-    acceptors: NDArray[np.int64],
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
-    """Return bit masks of donors and acceptors, which share a bit if they are on different sides of a pair."""
-    if between is None:
-        return None
-    of_donors, of_acceptors = np.zeros(len(donors), np.uint64), np.zeros(len(acceptors), np.uint64)
-    for number, (first, second) in enumerate(between):
-        for bit, (one, other) in enumerate(((first, second), (second, first)), 2 * number):
-            of_donors |= np.isin(donors, one.ix).astype(np.uint64) << np.uint64(bit)
-            of_acceptors |= np.isin(acceptors, other.ix).astype(np.uint64) << np.uint64(bit)
-    return of_donors, of_acceptors

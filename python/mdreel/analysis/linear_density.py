@@ -1,6 +1,7 @@
 """Density profiles of mass and charge along the axes."""
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,8 @@ from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray, column_arrays
 from mdreel.results.results import Results
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 _NUMBERS = {"residues": "resindices", "segments": "segindices", "fragments": "fragindices"}
 _PER_AVOGADRO = 1 / 0.602214076
 """Factor from u/Å^3 to g/cm^3 and from 1/Å^3 to mol/cm^3, from the Avogadro constant of the SI."""
+
+
+_UNITS = {"mass": "g/cm^3", "charge": "e mol/cm^3"}
+"""Units of the densities."""
 
 
 class GroupingError(MismatchError, AttributeError):
@@ -205,6 +212,25 @@ class LinearDensity(Analysis):
                     found[f"{name}_density"] = mean
                     found[f"{name}_density_stddev"] = np.sqrt(np.maximum(square - mean**2, 0.0))
             self.results[axis] = found
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of the centre of each bin, and densities along each axis with their standard deviations."""
+        edges = self.results.x.hist_bin_edges
+        columns = [Column("position", "Å", (edges[1:] + edges[:-1]) / 2)]
+        for axis in "xyz":
+            for name, unit in _UNITS.items():
+                found = self.results[axis]
+                if f"{name}_density" in found:
+                    columns.append(Column(f"{name}_density_{axis}", unit, found[f"{name}_density"]))
+                    columns.append(Column(f"{name}_density_{axis}_stddev", unit, found[f"{name}_density_stddev"]))
+        return columns
+
+    def _result_arrays(self) -> list[LabelledArray]:
+        edges = LabelledArray("edges", ("edge",), "Å", self.results.x.hist_bin_edges)
+        return [*column_arrays(self.columns()[1:], "position"), edges]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        return [*super()._result_coordinates(), *column_arrays(self.columns()[:1], "position")]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the mass density along z, with its standard deviation as a band."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,10 +16,12 @@ from mdreel.analysis.diffusion import Diffusion, diffusion_of
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.jumps import Jump, find_jump_in
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
+from mdreel.analysis.topology.residue_labels import atom_coordinates
 from mdreel.analysis.uneven_lags import UnevenLags
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Select, atoms_of
@@ -114,6 +117,11 @@ class EinsteinMSD(Analysis):
     ((21,), (21, 214))
     """
 
+    _units = MappingProxyType({"timeseries": "Å^2", "msds_by_particle": "Å^2", "delta_t_values": "ps"})
+    _result_dimensions = MappingProxyType(
+        {"timeseries": ("lag",), "msds_by_particle": ("lag", "atom"), "delta_t_values": ("lag",)}
+    )
+
     def __init__(
         self,
         u: Atoms,
@@ -165,6 +173,10 @@ class EinsteinMSD(Analysis):
     def n_dimensions(self) -> int:
         """Number of coordinates that count."""
         return len(self._axes)
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        lags = LabelledArray("lag", ("lag",), "ps", self.results.delta_t_values)
+        return [*super()._result_coordinates(), lags, *atom_coordinates(self.atomgroup)]
 
     def columns(self) -> Sequence[Column]:
         """Return columns of lag time and mean square displacement."""

@@ -1,5 +1,6 @@
 """Bins, normalisation and warnings of radial distribution functions."""
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,17 @@ from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.unit_check import check_length
+from mdreel.results.labelled_array import LabelledArray
+from mdreel.results.results import Results
 
 _DISTANCE_BACKENDS = ("serial", "openmp", "distopia")
 LABELS = {"rdf": "g(r)", "density": "Density (Å⁻³)", "none": "Pairs in a frame"}
+DIMENSIONS = MappingProxyType(
+    {"bins": ("bin",), "rdf": ("bin",), "count": ("bin",), "edges": ("edge",), "volume_cum": ()}
+)
+"""Dimensions of the results that are arrays or numbers."""
+
+_UNITS = {"rdf": "", "density": "Å^-3", "none": ""}
 
 
 def norm_of(norm: Any) -> str:
@@ -21,6 +30,16 @@ def norm_of(norm: Any) -> str:
     if name not in LABELS:
         raise MismatchError(f"{norm!r} is an invalid norm: expected one of {', '.join(LABELS)}")
     return name
+
+
+def units_of(norm: str) -> dict[str, str]:
+    """Return the units of the results with a normalisation."""
+    return {"bins": "Å", "edges": "Å", "volume_cum": "Å^3", "rdf": _UNITS[norm]}
+
+
+def bin_labels(results: Results) -> LabelledArray:
+    """Return the centres of the bins as labels of the dimension ``bin``."""
+    return LabelledArray("bin", ("bin",), "Å", results.bins)
 
 
 def checked_backend(backend: Any) -> str:

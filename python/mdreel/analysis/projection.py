@@ -1,5 +1,6 @@
 """Projection of frames on principal components."""
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ class Projection(Analysis):
     Memory: the results take 8 bytes for each direction and frame (twice that while they are assembled), and 16 bytes
     for number and time of each frame.
     """
+
+    _units = MappingProxyType({"projection": "Å"})
+    _result_dimensions = MappingProxyType({"projection": ("frame", "component")})
 
     def __init__(
         self,
@@ -83,6 +88,10 @@ class Projection(Analysis):
     def conclude(self, tally: Tally) -> None:
         """Store the projections."""
         self.results.projection = tally.values + self._offsets
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        components = np.arange(1, self.results.projection.shape[1] + 1)
+        return [*super()._result_coordinates(), LabelledArray("component", ("component",), "", components)]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the frames in the plane of the first two directions, coloured by time."""

@@ -1,7 +1,8 @@
 """Pairs of torsions of residues: phi and psi of the backbone, chi1 and chi2 of side chains."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from mdreel.analysis.topology.torsions import TORSIONS, Torsions, backbone_torsi
 from mdreel.errors import SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, atoms_of
 
@@ -28,10 +30,13 @@ class _TorsionPairs(QuadrupleAngles):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"angles": "angles"}
 
+    _result_dimensions = MappingProxyType({"angles": ("frame", "residue", "torsion")})
+
     def __init__(
         self, atomgroup: "AtomGroup", found: Torsions, trajectory: Trajectory | None, *, verbose: bool = False
     ) -> None:
         self.residues = found.residues[::2]
+        self._torsions = found
         self._given = atomgroup
         super().__init__(atomgroup, found.atoms, "degrees", trajectory, verbose=verbose)
 
@@ -43,8 +48,24 @@ class _TorsionPairs(QuadrupleAngles):
     @property
     def residue_labels(self) -> list[str]:
         """Label of each residue."""
+        return self._labels.texts
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the angles: two of each residue, such as ``"phi ALA 5"`` and ``"psi ALA 5"``."""
+        return self._torsions.names
+
+    @property
+    def _labels(self) -> ResidueLabels:
         indices = np.array([residue.ix for residue in self.residues], np.intp)
-        return ResidueLabels.of(self._given.universe.residues[indices]).texts
+        return ResidueLabels.of(self._given.universe.residues[indices])
+
+    @property
+    def _torsion_labels(self) -> Sequence[str]:
+        return self._torsions.kinds[:2]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        return [*super()._result_coordinates(), *self._labels.coordinates()]
 
     @property
     def ag1(self) -> "AtomGroup":
@@ -292,6 +313,15 @@ class Janin(_TorsionPairs):
         return torsion_plot(
             self.results.angles.reshape(-1, 2), ("χ₁ (degrees)", "χ₂ (degrees)"), 0, regions, ax, kwargs
         )
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw chi1 and chi2 of all residues and frames as points."""
+        from mdreel.results.canvas import canvas, figure_of
+
+        with canvas(ax, title, (7.6, 6.2), grid=None) as axes:
+            self.plot(axes, s=4, linewidths=0, rasterized=True)
+            axes.set_box_aspect(1)
+        return figure_of(axes)
 
 
 def _inner_residues(residues: "ResidueGroup") -> "ResidueGroup":

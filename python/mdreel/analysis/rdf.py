@@ -12,18 +12,24 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.choices import SharedGroup
 from mdreel.analysis.pair_distribution import (
+    DIMENSIONS,
     LABELS,
     begin,
+    bin_labels,
     checked_backend,
     divisor_of,
     edges_of,
     norm_of,
+    units_of,
     warn_of_images,
 )
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.site_tables import site_arrays, site_columns, site_coordinates
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection
 
@@ -123,6 +129,8 @@ class InterRDF(TwoGroupAnalysis):
     _moved_to_results = _MOVED
     _may_change = True
 
+    _result_dimensions = DIMENSIONS
+
     def __init__(
         self,
         g1: Atoms,
@@ -139,6 +147,7 @@ class InterRDF(TwoGroupAnalysis):
     ) -> None:
         super().__init__(g1, g2, "g2", trajectory, verbose=verbose)
         self.norm = norm_of(norm)
+        self._units = units_of(self.norm)
         if exclusion_block is not None and exclude_same is not None:
             raise MismatchError(
                 "The exclude_same argument to InterRDF cannot be used with exclusion_block: give one of them"
@@ -195,6 +204,14 @@ class InterRDF(TwoGroupAnalysis):
         divisor = divisor_of(self, self.norm, self._edges, tally, n_pairs)
         self.results.rdf = self.results.count / divisor
         warn_of_images(tally, self._edges)
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of the centre of each bin, the function and the number of pairs."""
+        results, unit = self.results, self._units["rdf"]
+        return [Column("r", "Å", results.bins), Column("rdf", unit, results.rdf), Column("count", "", results.count)]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        return [*super()._result_coordinates(), bin_labels(self.results)]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the function, with a line at 1 for ``norm="rdf"``."""
@@ -300,6 +317,8 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     _moved_to_results = _MOVED | {"cdf": "cdf"}
 
+    _result_dimensions = DIMENSIONS
+
     def __init__(
         self,
         u: "Universe",
@@ -320,6 +339,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
             message = "density=True is deprecated: use norm='density'"
             warnings.warn(message, DeprecationWarning, stacklevel=caller_level())
             self.norm = "density"
+        self._units = units_of(self.norm)
         groups = [group for pair in ags for group in pair]
         for i, group in enumerate(groups):
             name = f"group {i % 2} of pair {i // 2}"
@@ -371,6 +391,16 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         self.results.cdf = [np.cumsum(count, axis=2) / n_frames for count in self.results.count]
         cdf: list[NDArray[np.float64]] = self.results.cdf
         return cdf
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of the bins, and the function and counts of each pair of atoms, such as ``rdf_0_5``."""
+        return site_columns(self.ags, self.results, self._units["rdf"])
+
+    def _result_arrays(self) -> list[LabelledArray]:
+        return [*super()._result_arrays(), *site_arrays(self.results, self._units)]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        return [*super()._result_coordinates(), bin_labels(self.results), *site_coordinates(self.results)]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the mean over all pairs."""

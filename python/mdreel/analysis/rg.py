@@ -1,7 +1,8 @@
 """Radius of gyration."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,9 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
+from mdreel.results.series import series_columns
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
@@ -60,8 +64,9 @@ class Rg(Analysis):
     (98, 6)
     """
 
-    _units: ClassVar[Mapping[str, str]] = {"rgyr": "Å"}
+    _units = MappingProxyType({"rgyr": "Å"})
     _may_change = True
+    _result_dimensions = MappingProxyType({"rgyr": ("frame", "radius")})
 
     def __init__(
         self,
@@ -94,6 +99,19 @@ class Rg(Analysis):
     def conclude(self, tally: Tally) -> None:
         """Store the radii."""
         self.results.rgyr = tally.rows
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time, radius of gyration and the radii about the axes."""
+        frame, time, *radii = self.results.rgyr.T
+        names = ("rg", "rg_x", "rg_y", "rg_z")
+        return [
+            *series_columns(frame, time),
+            *(Column(name, "Å", values) for name, values in zip(names, radii, strict=True)),
+        ]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        radii = np.array(["all", "about x", "about y", "about z"])
+        return [*super()._result_coordinates(), LabelledArray("radius", ("radius",), "", radii)]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the radius of gyration over time."""

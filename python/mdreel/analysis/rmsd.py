@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -15,6 +16,9 @@ from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
+from mdreel.results.series import series_columns
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, SelectBoth, atoms_of, select_both, selections_of
 
@@ -122,7 +126,8 @@ class RMSD(Analysis):
     array([ 1.95, 14.62])
     """
 
-    _units: ClassVar[Mapping[str, str]] = {"rmsd": "Å"}
+    _units = MappingProxyType({"rmsd": "Å"})
+    _result_dimensions = MappingProxyType({"rmsd": ("frame", "group")})
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}
 
@@ -224,6 +229,15 @@ class RMSD(Analysis):
         groups = [one if isinstance(one, str) else f"group {i}" for i, one in enumerate(self.groupselections, 1)]
         return ["superposed" if self._superposition else "atoms", *groups]
 
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time and the RMSD of the atoms and of each group."""
+        frame, time, values, *groups = self.results.rmsd.T
+        others = [Column(f"rmsd_group_{i}", "Å", column) for i, column in enumerate(groups, 1)]
+        return [*series_columns(frame, time), Column("rmsd", "Å", values), *others]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        return [*super()._result_coordinates(), LabelledArray("group", ("group",), "", np.array(self.names))]
+
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the RMSD of the atoms and the groups over time."""
         from mdreel.results.curves import lines
@@ -239,16 +253,6 @@ class RMSD(Analysis):
         self._done()
         values: NDArray[np.float64] = self.results.rmsd[:, 2]
         return values
-
-    def _facts(self) -> list[tuple[str, str]]:
-        times, values = self.times, self._values()
-        lowest, highest = int(values.argmin()), int(values.argmax())
-        return [
-            *super()._facts(),
-            ("lowest", f"{values[lowest]:.3f} Å at {times[lowest]:,.6g} ps"),
-            ("mean", f"{values.mean():.3f} Å"),
-            ("highest", f"{values[highest]:.3f} Å at {times[highest]:,.6g} ps"),
-        ]
 
 
 def _sequence(groups: Sequence[GroupSelection] | None) -> Sequence[GroupSelection]:

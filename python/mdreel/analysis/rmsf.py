@@ -1,6 +1,7 @@
 """Root mean square fluctuation about mean positions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -13,8 +14,10 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms, read_frame
-from mdreel.analysis.topology.residue_labels import ResidueLabels
+from mdreel.analysis.topology.residue_labels import ResidueLabels, atom_columns, atom_coordinates
 from mdreel.execution.tally import Tally
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, atoms_of, selected
 
@@ -88,6 +91,9 @@ class RMSF(Analysis):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsf": "rmsf"}
 
+    _units = MappingProxyType({"rmsf": "Å", "positions": "Å"})
+    _result_dimensions = MappingProxyType({"rmsf": ("atom",), "positions": ("atom", "axis")})
+
     def __init__(
         self,
         atomgroup: Atoms,
@@ -136,6 +142,13 @@ class RMSF(Analysis):
         positions, fluctuations = means_and_fluctuations(tally)
         places = self._selection.places
         self.results.positions, self.results.rmsf = positions[places], fluctuations[places]
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns that identify each atom, and its RMSF."""
+        return [*atom_columns(self.atomgroup), Column("rmsf", "Å", self.results.rmsf)]
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup)]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the RMSF along the residues."""

@@ -1,6 +1,7 @@
 """Solvent accessible surface area."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,13 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, surface_area
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.choices import AreaMode
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.radii import radii_of
-from mdreel.analysis.topology.residue_labels import ResidueLabels
+from mdreel.analysis.topology.residue_labels import ResidueLabels, atom_columns, atom_coordinates
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.unit_check import check_radius
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Selection
 
@@ -107,6 +111,10 @@ class SASA(Analysis):
     ((10, 214), (10,))
     """
 
+    _units = MappingProxyType(
+        {**dict.fromkeys(("total_area", "sasa", "residue_area", "mean"), "Å^2"), "variance": "Å^4"}
+    )
+
     def __init__(
         self,
         atomgroup: "AtomGroup",
@@ -130,6 +138,12 @@ class SASA(Analysis):
         self._probe_radius = check_radius("probe_radius", probe_radius, doubtful=0.5)
         self._n_sphere_points = int(n_sphere_points)
         self._mode, self._average, self._pbc = mode, average, pbc
+        each = "residue" if mode == "residue" else "atom"
+        self._result_dimensions = {
+            "total_area": ("frame",),
+            **dict.fromkeys(("sasa", "residue_area"), ("frame", each)),
+            **dict.fromkeys(("mean", "variance"), (each,)),
+        }
         covering = atomgroup if surface is None else surface
         self._surface = Selection.of(covering, "surface")
         if covering.universe is not atomgroup.universe:
@@ -185,6 +199,28 @@ class SASA(Analysis):
             self.results.sasa = areas if is_in_order else areas[:, self._places]
         if self._mode == "residue" and not self._average:
             self.results.residue_area = self.results.sasa
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time, the total area and each area; for averages a row for each atom or residue.
+
+        Columns of areas are named ``sasa_`` and the label of the residue, or the index of the atom in the Universe.
+        """
+        results = self.results
+        if self._average:
+            labels = self.labels.columns() if self._mode == "residue" else atom_columns(self.atomgroup)
+            deviation = Column("sasa_std", "Å^2", np.sqrt(results.variance))
+            return [*labels, Column("sasa", "Å^2", results.mean), deviation]
+        if self._mode == "total":
+            return wide_columns(self.frames, self.times, results.total_area[:, None], ["sasa"], "Å^2")
+        each = self.labels.texts if self._mode == "residue" else map(str, self.atomgroup.ix)
+        names = ["sasa", *(f"sasa_{one.lower().replace(' ', '_')}" for one in each)]
+        values = np.column_stack([results.total_area, results.sasa])
+        return wide_columns(self.frames, self.times, values, names, "Å^2")
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        of_residues = self._mode == "residue"
+        labels = self.labels.coordinates() if of_residues else atom_coordinates(self.atomgroup)
+        return [*super()._result_coordinates(), *labels]
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the total area over time, or the mean along the residues for residues and averages."""

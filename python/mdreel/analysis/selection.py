@@ -1,7 +1,7 @@
 """Atoms that a selection selects in each frame."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +81,9 @@ class Selection(Analysis):
     True
     """
 
-    _units: ClassVar[Mapping[str, str]] = {"counts": ""}
+    _units = MappingProxyType({"counts": ""})
     _may_change = True
+    _result_dimensions = MappingProxyType({"counts": ("frame",), "ids": ("selected",), "offsets": ("edge",)})
 
     def __init__(
         self,

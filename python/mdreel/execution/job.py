@@ -42,6 +42,8 @@ class Outcome:
         Tasks that an external scheduler has recorded.
     own : tuple
         Values of computations in Python, one of each such computation.
+    on_error : {"raise", "stop", "skip"}
+        Handling of damaged frames.
     """
 
     rows: NDArray[np.float64]
@@ -53,6 +55,7 @@ class Outcome:
     crew: dict[int, Member] = field(default_factory=dict)
     tasks: NDArray[np.void] = field(default_factory=lambda: np.empty(0, TASK))
     own: tuple[Any, ...] = ()
+    on_error: str = "raise"
 
     @classmethod
     def of(cls, results: tuple[Any, Any, Any]) -> Self:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
 from mdreel.foundation.formatting import digits
+from mdreel.foundation.session import in_notebook
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -61,7 +62,7 @@ class Progress:
     def __enter__(self) -> Self:
         stream = self._stream if self._stream is not None else sys.stderr
         self._started = self._next_drawing = self._clock()
-        if self._enabled and self._stream is None and _in_notebook():
+        if self._enabled and self._stream is None and in_notebook():
             self._make_bar = lambda: _NotebookBar(self._description, self._n_frames)
         elif self._enabled and stream is not None and stream.isatty():
             self._make_bar = lambda: _TerminalBar(self._description, self._n_frames, stream)
@@ -195,10 +196,3 @@ def _duration(seconds: float) -> str:
     minutes, whole = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{whole:02}" if hours else f"{minutes}:{whole:02} min" if minutes else f"{whole} s"
-
-
-def _in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook, without importing IPython."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and hasattr(shell, "kernel")

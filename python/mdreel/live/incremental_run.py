@@ -171,7 +171,7 @@ class IncrementalRun:
         so_far.merge(Part.from_bytes(self._merged.to_bytes()))
         outcome = self._job.finish(so_far)
         assert outcome is not None  # its frames have numbers
-        outcome = replace(outcome, spans=self._with_waits(outcome.spans))
+        outcome = replace(outcome, spans=self._with_waits(outcome.spans), on_error=self._job.source.on_error)
         outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
             analysis.accept(outcome, tally)

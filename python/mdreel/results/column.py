@@ -1,5 +1,6 @@
 """Columns of result tables."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,3 +48,34 @@ class Column:
     def heading(self) -> str:
         """Name and unit as one identifier, for example ``rmsd_angstrom``."""
         return f"{self.name}_{self.ascii_unit}" if self.unit else self.name
+
+
+def check_table(columns: Sequence[Column]) -> None:
+    """Check that columns form a table.
+
+    Raises
+    ------
+    ValueError
+        If the columns differ in length, there is none, or two have the same name.
+    """
+    lengths = {column.name: len(column.values) for column in columns}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"the columns of a table must have the same length, got {lengths}")
+    if len(lengths) < len(columns):
+        names = [column.name for column in columns]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the columns of a table must have different names, got {twice!r} twice")
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Return names of columns, with a number appended to each that occurred before: ``a``, ``a_2``."""
+    taken, found = set(names), []
+    seen: set[str] = set()
+    for name in names:
+        unique, number = name, 1
+        while unique in seen or (number > 1 and unique in taken):
+            number += 1
+            unique = f"{name}_{number}"
+        seen.add(unique)
+        found.append(unique)
+    return found

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from mdreel.errors import UnsupportedError
 from mdreel.foundation.atomic_files import check_target, replacing
-from mdreel.results import csv, json, netcdf3, npz, parquet, xvg
-from mdreel.results.column import Column
+from mdreel.results import csv, json, netcdf3, npz, parquet, xlsx, xvg
+from mdreel.results.column import Column, check_table
 
 Metadata = Mapping[str, str | int | float | bool]
 Writer = Callable[[Path, Sequence[Column], Metadata], None]
@@ -19,7 +19,14 @@ WRITERS: Mapping[str, Writer] = {
     ".parquet": parquet.write,
     ".json": json.write,
     ".nc": netcdf3.write,
+    ".xlsx": xlsx.write,
 }
+
+PACKAGES: Mapping[str, tuple[str, str]] = {
+    ".parquet": ("pyarrow", "Parquet files"),
+    ".xlsx": ("openpyxl", "Excel files"),
+}
+"""Optional package that the format of an extension needs, and name of the format."""
 
 
 def check_output(path: Path, force: bool = False) -> None:
@@ -49,7 +56,7 @@ def write(path: Path, columns: Sequence[Column], metadata: Metadata, force: bool
     Parameters
     ----------
     path : Path
-        Path of the table. The file extension selects the format (``.csv .xvg .npz .parquet .json .nc``).
+        Path of the table. The file extension selects the format (``.csv .xvg .npz .parquet .json .nc .xlsx``).
     columns : sequence of Column
         The columns, all of the same length.
     metadata : mapping
@@ -62,21 +69,21 @@ def write(path: Path, columns: Sequence[Column], metadata: Metadata, force: bool
     UnsupportedError, OSError
         See `check_output`; also if the disk is full. No partial file remains.
     ValueError
-        If the columns differ in length.
+        If the columns differ in length, or two have the same name.
     """
     writer = _writer(path)
-    lengths = {column.name: len(column.values) for column in columns}
-    if len(set(lengths.values())) != 1:
-        raise ValueError(f"the columns of a table must have the same length, got {lengths}")
+    check_table(columns)
     with replacing(path, force) as temporary:
         writer(temporary, columns, metadata)
 
 
 def _writer(path: Path) -> Writer:
-    writer = WRITERS.get(path.suffix.lower())
+    ending = path.suffix.lower()
+    writer = WRITERS.get(ending)
     if writer is None:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
         raise UnsupportedError(f"the name {found}; known endings of tables: {', '.join(WRITERS)}", path=path)
-    if writer is parquet.write and find_spec("pyarrow") is None:
-        raise UnsupportedError("Parquet files need the package pyarrow: pip install 'mdreel[parquet]'", path=path)
+    package, kind = PACKAGES.get(ending, (None, ""))
+    if package is not None and find_spec(package) is None:
+        raise UnsupportedError(f"{kind} need the package {package}: pip install 'mdreel[{ending[1:]}]'", path=path)
     return writer

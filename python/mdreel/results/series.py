@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def series_columns(frame: "NDArray[np.float64]", time: "NDArray[np.float64]") -> list[Column]:
+def series_columns(frame: "NDArray[np.float64] | NDArray[np.int64]", time: "NDArray[np.float64]") -> list[Column]:
     """Return the first columns of a table of frames: their numbers and times (ps)."""
     return [Column("frame", "", frame.astype(np.int64)), Column("time", "ps", time)]
 

@@ -290,6 +290,9 @@ class Timing:
         known = environment_of([]) if environment is None else dict(environment)
         write_record(Record(self, known, limits, title), path, force)
 
+    def __str__(self) -> str:
+        return self.summary()
+
     def __repr__(self) -> str:
         return f"<Timing of {self.n_frames:,} frames in {digits(self.run_seconds)} s>"
 

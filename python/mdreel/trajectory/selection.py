@@ -72,7 +72,7 @@ class Selection:
         Raises
         ------
         SelectionError
-            If the group is empty and may not be, or not an AtomGroup. If no atom can ever belong to a group that changes.
+            If the group is empty and may not be, or not an AtomGroup. If no atom can belong to a group that changes.
         UnsupportedError
             If the group is an UpdatingAtomGroup and may not be one.
         """

@@ -1,7 +1,6 @@
 """Base class of all analyses."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -9,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, Transformation
-from mdreel.analysis.base.frame_columns import frame_columns
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.base.observer import Observed, Observer, ResultsView
 from mdreel.analysis.base.one_pass import run as run_together
+from mdreel.analysis.base.result_output import ResultOutput
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.jumps import Jump
-from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.errors import MismatchError
 from mdreel.execution.blocks import Frames
 from mdreel.execution.choices import Access
 from mdreel.execution.damage import DamagedFrame
@@ -23,22 +22,20 @@ from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Outcome
 from mdreel.execution.source_name import source_name
 from mdreel.execution.tally import Tally
-from mdreel.results.column import Column
 from mdreel.results.results import Results
 from mdreel.timing.timing import Timing
+from mdreel.trajectory.input_files import input_facts
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.opener import Opener, Trajectory
 from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 from mdreel.trajectory.universe import source_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
     from MDAnalysis.coordinates.base import ProtoReader
 
 
-class Analysis(MDAnalysisInterface):
+class Analysis(ResultOutput, MDAnalysisInterface):
     """An analysis of some atoms over the frames of a trajectory.
 
     Parameters
@@ -57,9 +54,6 @@ class Analysis(MDAnalysisInterface):
     damage : tuple of DamagedFrame
         Damaged frames that the last `run` left out.
     """
-
-    _units: ClassVar[Mapping[str, str]] = {}
-    """Units of the results that have one or several values for each frame."""
 
     _may_change: ClassVar[bool] = False
     """Whether the groups of the analysis may be UpdatingAtomGroups, which are made again in each frame."""
@@ -97,6 +91,16 @@ class Analysis(MDAnalysisInterface):
     def damage(self) -> tuple[DamagedFrame, ...]:
         """Damaged frames that the last run left out; see `on_error` of `run`."""
         return self._done().damage
+
+    @property
+    def _damage_handling(self) -> str:
+        """How the last run handled damaged frames; see `on_error` of `run`."""
+        return self._done().on_error
+
+    @property
+    def _is_finished(self) -> bool:
+        """Whether a run has finished."""
+        return self._outcome is not None
 
     def run(
         self,
@@ -210,17 +214,6 @@ class Analysis(MDAnalysisInterface):
         )
         return self
 
-    def columns(self) -> Sequence[Column]:
-        """Return the results as a table of frame, time and the results that have values for each frame.
-
-        Returns
-        -------
-        sequence of Column
-            The columns that `mdreel watch` shows for an analysis on a channel. Subclasses may return other columns. If
-            the first column is neither frame nor time, the table is drawn as a curve over that column.
-        """
-        return frame_columns(self.frames, self.times, self.results, self._units)
-
     def start_at(self, first: int) -> None:
         """Receive the number of the first frame that is analysed; called before `computation`."""
 
@@ -285,28 +278,6 @@ class Analysis(MDAnalysisInterface):
         """Return the observer that the trajectory provides for a run over it, if there is one."""
         return self._trajectory.observer(source, views) if isinstance(self._trajectory, Observed) else None
 
-    def plot(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
-        """Plot the results.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default those of a new figure.
-        title : str, optional
-            Title of the figure; by default the numbers of atoms and frames.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The figure.
-        """
-        self._done()
-        return self.draw(self._describe() if title is None else title, ax)
-
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
-        """Draw the results under a title; see `plot`."""
-        raise UnsupportedError(f"{type(self).__name__} cannot be plotted")
-
     def accept(self, outcome: Outcome, tally: Tally) -> None:
         """Store the outcome of a run and fill in the results."""
         self._outcome = outcome
@@ -329,9 +300,12 @@ class Analysis(MDAnalysisInterface):
         return source
 
     def _done(self) -> Outcome:
-        if self._outcome is None:
-            raise AttributeError("there are no results yet: call run() first")
+        self._check_results()
+        assert self._outcome is not None
         return self._outcome
+
+    def _input_facts(self) -> dict[str, Any]:
+        return {**input_facts(self._atomgroup.universe, self.trajectory), "n_atoms": self._selection.n_given}
 
     def _describe(self) -> str:
         atoms = f"{self._selection.n_given:,} atoms"
@@ -341,21 +315,3 @@ class Analysis(MDAnalysisInterface):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._describe()}>"
-
-    def _repr_html_(self) -> str:
-        """Return an HTML summary with timing for notebooks."""
-        head = f"<b>{type(self).__name__}</b> of {self._describe()}"
-        if self._outcome is None:
-            return head
-        rows = "".join(
-            f'<tr><td style="text-align:left">{escape(name)}</td><td style="text-align:left">{escape(text)}</td></tr>'
-            for name, text in self._facts()
-        )
-        timing = escape(self.timing.summary())
-        return f'{head}<table>{rows}</table><pre style="font-size:0.85em;opacity:0.75">{timing}</pre>'
-
-    def _facts(self) -> list[tuple[str, str]]:
-        """Return the rows of the notebook summary as pairs of name and text."""
-        times = self.times
-        facts = [("time", f"{times[0]:,.6g} to {times[-1]:,.6g} ps")]
-        return [*facts, ("damaged, left out", f"{len(self.damage):,}")] if self.damage else facts

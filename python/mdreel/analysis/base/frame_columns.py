@@ -1,15 +1,14 @@
 """Table columns of the results that have values for each frame."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.results.column import Column
-
-MOST_COLUMNS = 16
-"""Largest number of columns for one result; further columns are left out."""
+from mdreel.analysis.base.result_arrays import without_head
+from mdreel.results.column import Column, unique_names
+from mdreel.results.series import series_columns
 
 
 def frame_columns(
@@ -26,22 +25,42 @@ def frame_columns(
     units : mapping of str to str
         Units of the results that have one.
     """
-    columns = [Column("frame", "", frames), Column("time", "ps", times)]
+    found: list[tuple[str, str, NDArray[np.float64]]] = []
     for name, values in results.items():
-        if isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and values.shape[:1] == frames.shape:
-            split = list(_split(values, frames, times))
-            several = len(split) > 1
-            for number, column in enumerate(split, 1):
-                columns.append(Column(f"{name}_{number}" if several else name, units.get(name, ""), column))
-    return columns
+        if is_of_frames(values, len(frames)):
+            table = without_head(values.reshape(len(frames), -1), frames, times)
+            several = table.shape[1] > 1
+            for number, column in enumerate(np.asarray(table, np.float64).T, 1):
+                found.append((f"{name}_{number}" if several else name, units.get(name, ""), column))
+    names = unique_names(["frame", "time", *(name for name, _, _ in found)])[2:]
+    columns = [Column(name, unit, values) for name, (_, unit, values) in zip(names, found, strict=True)]
+    return [*series_columns(frames, times), *columns]
 
 
-def _split(
-    values: NDArray[Any], frames: NDArray[np.int64], times: NDArray[np.float64]
-) -> Iterator[NDArray[np.float64]]:
-    """Yield the columns of a result without leading frame and time columns, which MDAnalysis results may have."""
-    table = values.reshape(len(frames), -1)
-    for head in (frames, times):
-        if table.shape[1] > 1 and np.array_equal(table[:, 0], head):
-            table = table[:, 1:]
-    yield from np.asarray(table[:, :MOST_COLUMNS], np.float64).T
+def wide_columns(
+    frames: NDArray[np.int64],
+    times: NDArray[np.float64],
+    values: NDArray[np.float64],
+    names: Sequence[str],
+    unit: str,
+) -> list[Column]:
+    """Return columns for frame, time and each of several quantities.
+
+    Parameters
+    ----------
+    frames, times : ndarray, shape (n_frames,)
+        Frame numbers, and times in ps.
+    values : ndarray, shape (n_frames, n_quantities), float64
+        The quantities, in `unit`.
+    names : sequence of str
+        Name of each quantity. A name that occurs again gets a number.
+    unit : str
+        Unit of the quantities.
+    """
+    each = zip(unique_names(names), np.ascontiguousarray(values.T), strict=True)
+    return [*series_columns(frames, times), *(Column(name, unit, column) for name, column in each)]
+
+
+def is_of_frames(values: object, n_frames: int) -> bool:
+    """Return whether a result is a numerical array with an entry for each frame."""
+    return isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and values.shape[:1] == (n_frames,)

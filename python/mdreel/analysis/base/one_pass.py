@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -133,6 +134,7 @@ def run(
         return outcome, job.kernel
 
     outcome, kernel = executor.share(compute)
+    outcome = replace(outcome, on_error=on_error)
     for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
         analysis.accept(outcome, tally)
     for observer in observers:

@@ -49,12 +49,12 @@ class TwoGroupAnalysis(Analysis):
         may_be_empty: bool = False,
         verbose: bool = False,
     ) -> None:
-        options = {"may_change": self._may_change, "may_be_empty": may_be_empty}
-        first = atoms_of(first, may_change=self._may_change)
-        chosen = [Selection.of(first, **options)]
+        may_change = self._may_change
+        first = atoms_of(first, may_change=may_change)
+        chosen = [Selection.of(first, may_change=may_change, may_be_empty=may_be_empty)]
         if second is not None:
-            second = atoms_of(second, name=name, may_change=self._may_change)
-            chosen.append(Selection.of(second, name, **options))
+            second = atoms_of(second, name=name, may_change=may_change)
+            chosen.append(Selection.of(second, name, may_change=may_change, may_be_empty=may_be_empty))
             if second.universe is not first.universe:
                 raise MismatchError(f"{name} is in another Universe: both groups must be in the same one")
         atoms = np.unique(np.concatenate([one.atoms for one in chosen]))

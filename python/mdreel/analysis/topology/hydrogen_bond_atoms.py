@@ -1,13 +1,14 @@
 """Donors, hydrogens and acceptors of hydrogen bonds: guessed selections, and pairs of donors and hydrogens."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import contacts_of
-from mdreel.errors import MismatchError, SelectionError
+from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import Atoms
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _DEPEND_ON_POSITIONS = frozenset(("around", "sphlayer", "sphzone", "isolayer", "cylayer", "cyzone", "point", "prop"))
 """Keywords of selections whose atoms may change from frame to frame."""
+
+_MOST_PAIRS = 32  # pairs in `between`, which take two bits each of a 64-bit mask
 
 
 def may_change(selection: str) -> bool:
@@ -209,3 +212,35 @@ def _types(atoms: "AtomGroup") -> Any:
         message = "hydrogen bonds: the topology has no type information, nor names of atoms and residues"
         raise MissingDataError(f"{message}: give selections of all atoms")
     return atoms.types.tolist()
+
+
+def groups_between(universe: "Universe", between: Any) -> "list[tuple[AtomGroup, AtomGroup]] | None":
+    """Return the groups of each pair of selections."""
+    if between is None:
+        return None
+    if not len(between):
+        raise MismatchError("between has no pairs of selections")
+    pairs = [between] if isinstance(between[0], str) else between
+    if wrong := [pair for pair in pairs if isinstance(pair, str) or len(pair) != 2]:
+        raise MismatchError(f"between must have pairs of selections, got {wrong[0]!r}")
+    if len(pairs) > _MOST_PAIRS:
+        raise UnsupportedError(f"between has {len(pairs)} pairs of selections: expected {_MOST_PAIRS} at most")
+    first, second = zip(*pairs, strict=True)
+    groups = ([select(universe, one, "between") for one in side] for side in (first, second))
+    return list(zip(*groups, strict=True))
+
+
+def masks_between(
+    between: "Sequence[tuple[AtomGroup, AtomGroup]] | None",
+    donors: NDArray[np.int64],
+    acceptors: NDArray[np.int64],
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
+    """Return bit masks of donors and acceptors, which share a bit if they are on different sides of a pair."""
+    if between is None:
+        return None
+    of_donors, of_acceptors = np.zeros(len(donors), np.uint64), np.zeros(len(acceptors), np.uint64)
+    for number, (first, second) in enumerate(between):
+        for bit, (one, other) in enumerate(((first, second), (second, first)), 2 * number):
+            of_donors |= np.isin(donors, one.ix).astype(np.uint64) << np.uint64(bit)
+            of_acceptors |= np.isin(acceptors, other.ix).astype(np.uint64) << np.uint64(bit)
+    return of_donors, of_acceptors

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray, column_arrays
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, ResidueGroup
@@ -96,6 +97,11 @@ class ResidueLabels:
             columns.append(Column("resindex", "", self.indices))
         return columns
 
+    def coordinates(self, dimension: str = "residue") -> list[LabelledArray]:
+        """Return labels of a dimension that has an entry for each residue: `texts`, and the columns of `columns`."""
+        texts = LabelledArray(dimension, (dimension,), "", np.array(self.texts, np.str_))
+        return [texts, *column_arrays(self.columns(), dimension)]
+
     @cached_property
     def positions(self) -> NDArray[np.int64]:
         """Axis position of each residue: its number or, if numbers do not ascend, its position in the group."""
@@ -134,6 +140,17 @@ def residue_name(residue: Any) -> str:
 def number_of(residue: Any) -> str:
     """Return the number of a residue, or of that of an atom, with its insertion code."""
     return f"{residue.resid}{str(getattr(residue, 'icode', '')).strip()}"
+
+
+def atom_columns(atoms: "AtomGroup") -> list[Column]:
+    """Return table columns that identify atoms: ``atom``, the index in the Universe, and those of their residues."""
+    return [Column("atom", "", atoms.ix.astype(np.int64)), *ResidueLabels.of(atoms).columns()]
+
+
+def atom_coordinates(atoms: "AtomGroup", dimension: str = "atom") -> list[LabelledArray]:
+    """Return labels of a dimension that has an entry for each atom: its index, and the labels of its residue."""
+    index, *labels = atom_columns(atoms)
+    return [LabelledArray(dimension, (dimension,), "", index.values), *column_arrays(labels, dimension)]
 
 
 def _texts(residues: Any, name: str) -> NDArray[np.str_]:

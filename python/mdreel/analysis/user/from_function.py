@@ -24,6 +24,7 @@ from mdreel.analysis.user.reducers import (
 from mdreel.analysis.user.user_functions import Fold, function_name, value_or_raise
 from mdreel.errors import FunctionError, MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.results.column import Column
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
@@ -124,6 +125,19 @@ class FunctionAnalysis(Analysis):
         else:
             total = tally.sums if reduce == "sum" else tally.sums / tally.n_frames
             self.results[reduce] = total.reshape(given.shape)[()]
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time and the values; with a named reducer, a row for each reduced value or bin."""
+        results = self.results
+        if "histogram" in results:
+            edges = results.edges
+            lowest, highest = Column("from", "", edges[:-1]), Column("to", "", edges[1:])
+            return [lowest, highest, Column("count", "", results.histogram)]
+        if self._reduce is None or isinstance(self._reduce, Reducer) or self._reduce == "discard":
+            return super().columns()
+        values = {name: np.asarray(one).reshape(-1) for name, one in results.items()}
+        n_values = len(next(iter(values.values())))
+        return [Column("value", "", np.arange(n_values)), *(Column(name, "", one) for name, one in values.items())]
 
     @staticmethod
     def _finished(finish: Callable[[Any], Any], value: Any) -> Any:

@@ -56,7 +56,7 @@ def average(
     def tabulate(analysis: "AverageStructure") -> Table:
         if structure is not None:
             with failing_with(ExitCode.OUTPUT):
-                analysis.save(structure, request.force)
+                analysis.save_structure(structure, request.force)
         return _table(analysis)
 
     facts = {"weights": weights, "reference": f"frame {reference_frame}"}
@@ -64,19 +64,9 @@ def average(
 
 
 def _table(analysis: "AverageStructure") -> Table:
-    import numpy as np
-
-    from mdreel.analysis.topology.residue_labels import ResidueLabels
-    from mdreel.results.column import Column
-
     atoms, results = analysis.atomgroup, analysis.results
     return Table(
-        [
-            Column("atom", "", atoms.ix.astype(np.int64)),
-            *ResidueLabels.of(atoms).columns(),
-            *(Column(axis, "Å", values) for axis, values in zip("xyz", results.positions.T, strict=True)),
-            Column("rmsf", "Å", results.rmsf),
-        ],
+        analysis.columns(),
         "\n".join(
             (
                 f"atoms     {len(atoms):>10,}   {analysis.n_frames:,} frames",

@@ -83,13 +83,11 @@ def contacts(
 
 
 def _table(analysis: "Contacts") -> Table:
-    from mdreel.results.column import Column
-    from mdreel.results.series import series_columns, series_summary
+    from mdreel.results.series import series_summary
 
-    frame, values = analysis.results.timeseries.T
-    name = analysis.quantity
+    values = analysis.results.timeseries[:, 1]
     return Table(
-        [*series_columns(frame, analysis.times), Column(name, "", values)],
-        series_summary(name, "", analysis.times, values),
+        analysis.columns(),
+        series_summary(analysis.quantity, "", analysis.times, values),
         lambda title: analysis.plot(title=title),
     )

@@ -71,19 +71,10 @@ def _export(analysis: "DensityAnalysis", path: Path, force: bool) -> None:
 
 
 def _table(analysis: "DensityAnalysis") -> Table:
-    import numpy as np
-
-    from mdreel.results.column import Column
-
     counts, found = analysis.results.counts, analysis.results.density
-    middles = np.meshgrid(*((edges[1:] + edges[:-1]) / 2 for edges in found.edges), indexing="ij")
     n_counted, n_seen = int(counts.sum()), len(analysis.atoms) * analysis.n_frames
     return Table(
-        [
-            *(Column(axis, "Å", middle.ravel()) for axis, middle in zip("xyz", middles, strict=True)),
-            Column("count", "", counts.ravel()),
-            Column("density", "Å^-3", found.grid.ravel()),
-        ],
+        analysis.columns(),
         "\n".join(
             (
                 f"grid      {' x '.join(map(str, counts.shape)):>16}   bins of {analysis.delta:g} Å",

@@ -43,21 +43,10 @@ def distances(
 
 
 def _table(analysis: "DistanceArray") -> Table:
-    import numpy as np
-
-    from mdreel.results.column import Column
-
-    first, second = analysis.atomgroup.ix, analysis.other.ix
     results = analysis.results
     frequency = results.contact_frequency
     return Table(
-        [
-            Column("atom", "", np.repeat(first, len(second)).astype(np.int64)),
-            Column("other", "", np.tile(second, len(first)).astype(np.int64)),
-            Column("mean", "Å", results.mean.ravel()),
-            Column("variance", "Å^2", results.variance.ravel()),
-            Column("contact_frequency", "", frequency.ravel()),
-        ],
+        analysis.columns(),
         "\n".join(
             (
                 f"pairs           {frequency.size:>12,}   {analysis.n_frames:,} frames",

@@ -20,16 +20,6 @@ Examples:
   mdreel dssp -s adk.psf -f adk.xtc -o fractions.csv --plot dssp.png
   mdreel dssp -s adk.psf -f adk.xtc --method kabsch-sander --characters dssp.txt
 """
-_COLUMNS = {
-    "-": "loop",
-    "H": "helix",
-    "E": "strand",
-    "B": "bridge",
-    "G": "helix_3_10",
-    "I": "helix_pi",
-    "T": "turn",
-    "S": "bend",
-}
 
 
 @analysis_command("protein", EXAMPLES)
@@ -98,19 +88,14 @@ def _write_characters(analysis: "DSSP", path: Path, force: bool) -> None:
 
 
 def _table(analysis: "DSSP") -> Table:
-    from mdreel.results.column import Column
-
-    fraction, names = analysis.results.fraction, [_COLUMNS[state] for state in analysis.states]
+    fraction, names = analysis.results.fraction, analysis.state_names
     head = [
         f"residues    {len(fraction):>10,}",
         f"frames      {analysis.n_frames:>10,}",
     ]
     shares = [f"{name:<12}{100 * share:>10.2f} %" for name, share in zip(names, fraction.mean(axis=0), strict=True)]
     return Table(
-        [
-            *analysis.labels.columns(),
-            *(Column(name, "", column) for name, column in zip(names, fraction.T.copy(), strict=True)),
-        ],
+        analysis.columns(),
         "\n".join(head + shares),
         lambda title: analysis.plot(title=title),
     )

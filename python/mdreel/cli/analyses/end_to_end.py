@@ -49,17 +49,11 @@ def end_to_end(
 
 
 def _table(analysis: "EndToEnd") -> Table:
-    import numpy as np
-
-    from mdreel.results.column import Column
-    from mdreel.results.series import series_columns, series_summary
+    from mdreel.results.series import series_summary
 
     time, distances = analysis.times, analysis.results.distances
     return Table(
-        [
-            *series_columns(analysis.frames.astype(np.float64), time),
-            *(Column(f"chain_{number}", "Å", np.ascontiguousarray(one)) for number, one in enumerate(distances.T, 1)),
-        ],
+        analysis.columns(),
         series_summary("distance", "Å", time, distances.mean(axis=1)),
         lambda title: analysis.plot(title=title),
     )

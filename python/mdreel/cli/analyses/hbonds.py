@@ -104,18 +104,11 @@ def hbonds(
 def _table(analysis: "HydrogenBondAnalysis") -> Table:
     import numpy as np
 
-    from mdreel.results.column import Column
     from mdreel.results.series import series_summary
 
-    *numbers, distance, angle = analysis.results.hbonds.T
-    names = ("frame", "donor", "hydrogen", "acceptor")
     counts = analysis.count_by_time().astype(np.float64)
     return Table(
-        [
-            *(Column(name, "", values.astype(np.int64)) for name, values in zip(names, numbers, strict=True)),
-            Column("distance", "Å", distance),
-            Column("angle", "°", angle),
-        ],
+        analysis.columns(),
         series_summary("bonds", "", analysis.times, counts),
         lambda title: analysis.plot(title=title),
     )

@@ -67,19 +67,14 @@ def helices(
 def _table(analysis: "HelixEigenvalues", segments: list[str]) -> Table:
     import numpy as np
 
-    from mdreel.results.column import Column
-    from mdreel.results.series import series_columns, series_summary
+    from mdreel.results.series import series_summary
 
     time, values = analysis.times, np.ascontiguousarray(analysis.results.eigenvalues.T)
     unit = "Å^2" if analysis.squared else "Å"
-    names = [f"helix_{i}" if i == j else f"helix_{i}_{j}" for i, j in ((i + 1, j + 1) for i, j in analysis.pairs)]
     spoken = [segments[i] if i == j else f"{segments[i]} and {segments[j]}" for i, j in analysis.pairs]
     summaries = [series_summary(name, unit, time, column) for name, column in zip(spoken, values, strict=True)]
     return Table(
-        [
-            *series_columns(analysis.frames.astype(np.float64), time),
-            *(Column(name, unit, column) for name, column in zip(names, values, strict=True)),
-        ],
+        analysis.columns(),
         "\n".join(summaries),
         lambda title: analysis.plot(title=title),
     )

@@ -18,7 +18,6 @@ Examples:
   mdreel linear-density -s membrane.tpr -f membrane.xtc --select "resname POPC" -o lipids.csv --plot lipids.png
   mdreel linear-density -s run.tpr -f run.xtc --select "resname SOL" --grouping residues --binsize 1
 """
-_UNITS = {"mass": "g/cm^3", "charge": "e mol/cm^3"}
 
 
 @analysis_command("all", EXAMPLES)
@@ -40,19 +39,13 @@ def linear_density(
 
 
 def _table(analysis: "LinearDensity") -> Table:
-    from mdreel.results.column import Column
-
     edges = analysis.results.x.hist_bin_edges
     middles = (edges[1:] + edges[:-1]) / 2
-    columns, lines = [Column("position", "Å", middles)], []
+    lines = []
     for axis in "xyz":
         found = analysis.results[axis]
-        for name, unit in _UNITS.items():
-            if f"{name}_density" in found:
-                columns.append(Column(f"{name}_density_{axis}", unit, found[f"{name}_density"]))
-                columns.append(Column(f"{name}_density_{axis}_stddev", unit, found[f"{name}_density_stddev"]))
         highest = int(found.mass_density.argmax())
         place = f"{found.mass_density[highest]:>10.3f} g/cm^3  at {middles[highest]:.2f} Å"
         lines.append(f"along {axis}   highest {place}")
     summary = f"bins      {len(edges) - 1:>16,}   {analysis.n_frames:,} frames"
-    return Table(columns, "\n".join((summary, *lines)), lambda title: analysis.plot(title=title))
+    return Table(analysis.columns(), "\n".join((summary, *lines)), lambda title: analysis.plot(title=title))

@@ -67,7 +67,6 @@ def msd(
 
 def _table(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> Table:
     from mdreel.errors import MismatchError
-    from mdreel.results.column import Column
 
     times, values = analysis.results.delta_t_values, analysis.results.timeseries
     lines = [
@@ -84,7 +83,7 @@ def _table(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> T
             f"diffusion  {fit.coefficient * 10:>12.4g} ± {fit.error * 10:.2g} 1e-5 cm²/s",
         ]
     return Table(
-        [Column("lag_time", "ps", times), Column("msd", "Å^2", values)],
+        analysis.columns(),
         "\n".join(lines),
         lambda title: analysis.plot(title=title),
     )

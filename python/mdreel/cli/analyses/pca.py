@@ -50,22 +50,16 @@ def pca(
 def _table(analysis: "PCA", n_components: int | None) -> Table:
     import numpy as np
 
-    from mdreel.analysis.topology.residue_labels import ResidueLabels
+    from mdreel.analysis.topology.residue_labels import atom_columns
     from mdreel.results.column import Column
 
     results, atoms = analysis.results, analysis.atomgroup
     cumulated, variance = results.cumulated_variance, results.variance
-    if n_components is None:
-        columns = [
-            Column("component", "", np.arange(1, len(variance) + 1)),
-            Column("variance", "Å^2", variance),
-            Column("cumulated_variance", "", cumulated),
-        ]
-    else:
+    columns = analysis.columns()
+    if n_components is not None:
         directions = results.p_components[:, :n_components].T.reshape(-1, len(atoms), 3)
         columns = [
-            Column("atom", "", atoms.ix.astype(np.int64)),
-            *ResidueLabels.of(atoms).columns(),
+            *atom_columns(atoms),
             *(Column(f"mean_{axis}", "Å", values) for axis, values in zip("xyz", results.mean.T, strict=True)),
             *(
                 Column(f"pc{i}_{axis}", "", np.ascontiguousarray(values))

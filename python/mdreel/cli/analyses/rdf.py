@@ -52,12 +52,10 @@ def rdf(
 
 
 def _table(analysis: "InterRDF") -> Table:
-    from mdreel.results.column import Column
-
     results = analysis.results
     highest = results.rdf.argmax()
     return Table(
-        [Column("r", "Å", results.bins), Column("rdf", "", results.rdf), Column("count", "", results.count)],
+        analysis.columns(),
         "\n".join(
             (
                 f"pairs    {results.count.sum():>16,}   {analysis.n_frames:,} frames",

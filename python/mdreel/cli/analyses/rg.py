@@ -34,16 +34,11 @@ def rg(
 
 
 def _table(analysis: "Rg") -> Table:
-    from mdreel.results.column import Column
-    from mdreel.results.series import series_columns, series_summary
+    from mdreel.results.series import series_summary
 
-    frame, time, radius, *about = analysis.results.rgyr.T
+    _, time, radius, *_ = analysis.results.rgyr.T
     return Table(
-        [
-            *series_columns(frame, time),
-            Column("rg", "Å", radius),
-            *(Column(f"rg_{axis}", "Å", values) for axis, values in zip("xyz", about, strict=True)),
-        ],
+        analysis.columns(),
         series_summary("Rg", "Å", time, radius),
         lambda title: analysis.plot(title=title),
     )

@@ -72,14 +72,12 @@ def rmsd(
 
 
 def _table(analysis: "RMSD") -> Table:
-    from mdreel.results.column import Column
-    from mdreel.results.series import series_columns, series_summary
+    from mdreel.results.series import series_summary
 
-    frame, time, values, *groups = analysis.results.rmsd.T
-    others = [Column(f"rmsd_group_{i}", "Å", column) for i, column in enumerate(groups, 1)]
+    _, time, values, *groups = analysis.results.rmsd.T
     means = [f"group {i}: mean {column.mean():.3f} Å  {analysis.names[i]}" for i, column in enumerate(groups, 1)]
     return Table(
-        [*series_columns(frame, time), Column("rmsd", "Å", values), *others],
+        analysis.columns(),
         "\n".join([series_summary("RMSD", "Å", time, values), *means]),
         lambda title: analysis.plot(title=title),
     )

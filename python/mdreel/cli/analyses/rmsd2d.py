@@ -38,8 +38,6 @@ def rmsd2d(
 def _table(analysis: "DistanceMatrix") -> Table:
     import numpy as np
 
-    from mdreel.results.column import Column
-
     matrix, frames = analysis.results.dist_matrix, analysis.frames
     first, second = np.triu_indices(len(frames), 1)
     values = matrix[first, second]
@@ -49,7 +47,7 @@ def _table(analysis: "DistanceMatrix") -> Table:
         pair = f"frames {frames[first[furthest]]} and {frames[second[furthest]]}"
         summary += f"\nRMSD mean    {values.mean():>10.3f} Å\n     highest {values.max():>10.3f} Å  {pair}"
     return Table(
-        [Column("frame", "", frames[first]), Column("other", "", frames[second]), Column("rmsd", "Å", values)],
+        analysis.columns(),
         summary,
         lambda title: analysis.plot(title=title),
     )

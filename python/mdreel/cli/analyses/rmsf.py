@@ -51,21 +51,14 @@ def rmsf(
 
 
 def _table(analysis: "RMSF") -> Table:
-    import numpy as np
-
     from mdreel.analysis.topology.residue_labels import ResidueLabels
-    from mdreel.results.column import Column
 
     atoms, values = analysis.atomgroup, analysis.results.rmsf
     lowest, highest = int(values.argmin()), int(values.argmax())
     labels = ResidueLabels.of(atoms)
     named = [f"{atoms[i].name} of {labels.texts[i]}" for i in (lowest, highest)]
     return Table(
-        [
-            Column("atom", "", atoms.ix.astype(np.int64)),
-            *labels.columns(),
-            Column("rmsf", "Å", values),
-        ],
+        analysis.columns(),
         "\n".join(
             (
                 f"atoms       {len(values):>10,}   {analysis.n_frames:,} frames",

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from mdreel._core import Source
     from mdreel.analysis.sasa import SASA
-    from mdreel.results.column import Column
 
 EXAMPLES = """\
 Examples:
@@ -70,26 +69,8 @@ def sasa(
 
 
 def _table(analysis: "SASA") -> Table:
-    from mdreel.results.column import Column
-    from mdreel.results.series import series_columns, series_summary
+    from mdreel.results.series import series_summary
 
     times, total = analysis.times, analysis.results.total_area
-    columns = _of_each(analysis)
-    if analysis.mode == "total":
-        columns = [*series_columns(analysis.frames.astype(float), times), Column("sasa", "Å^2", total)]
-    return Table(columns, series_summary("SASA", "Å^2", times, total), lambda title: analysis.plot(title=title))
-
-
-def _of_each(analysis: "SASA") -> "list[Column]":
-    """Return the columns of each atom or residue; none for the total area."""
-    import numpy as np
-
-    from mdreel.results.column import Column
-
-    if analysis.mode == "total":
-        return []
-    labels = analysis.labels.columns()
-    if analysis.mode == "atom":
-        labels = [Column("atom", "", analysis.atomgroup.ix.astype(np.int64)), *labels]
-    mean, deviation = analysis.results.mean, np.sqrt(analysis.results.variance)
-    return [*labels, Column("sasa", "Å^2", mean), Column("sasa_std", "Å^2", deviation)]
+    summary = series_summary("SASA", "Å^2", times, total)
+    return Table(analysis.columns(), summary, lambda title: analysis.plot(title=title))

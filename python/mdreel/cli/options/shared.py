@@ -134,7 +134,7 @@ Output = Annotated[
         *("-o", "--output"),
         metavar="FILE",
         group=OUTPUT,
-        help="Table of the results: .csv .xvg .npz .parquet .json .nc; without it, print a summary.",
+        help="Table of the results: .csv .xvg .npz .parquet .json .nc .xlsx; without it, print a summary.",
     ),
 ]
 Plot = Annotated[Path | None, Option("--plot", metavar="FILE", group=OUTPUT, help="Plot: .png .pdf .svg")]

@@ -1,0 +1,315 @@
+"""Output of results: files, data frames, datasets, figures and summaries for notebooks."""
+
+import base64
+import warnings
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel.analysis.base.frame_columns import frame_columns, is_of_frames
+from mdreel.analysis.base.result_arrays import result_arrays
+from mdreel.errors import UnsupportedError
+from mdreel.execution.damage import DamagedFrame, damage_metadata
+from mdreel.foundation.stack_level import caller_level
+from mdreel.results.column import Column
+from mdreel.results.labelled_array import LabelledArray
+from mdreel.results.results import Results
+from mdreel.timing.timing import Timing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
+_MOST_FACTS = 6
+"""Number of results in the summary for notebooks."""
+
+
+class ResultOutput:
+    """Methods that write, convert, draw and summarize the results of an analysis."""
+
+    results: Results
+
+    _units: Mapping[str, str] = {}
+    """Units of the results that have one."""
+
+    _result_dimensions: Mapping[str, tuple[str, ...]] = {}
+    """Names of the dimensions of the results that are arrays."""
+
+    @property
+    def frames(self) -> NDArray[np.int64]:
+        """Frames analysed, shape (n_frames,), int64, from 0."""
+        raise NotImplementedError
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Times of the analysed frames, shape (n_frames,), float64, ps."""
+        raise NotImplementedError
+
+    @property
+    def timing(self) -> Timing:
+        """Timing of the last run."""
+        raise NotImplementedError
+
+    @property
+    def damage(self) -> tuple[DamagedFrame, ...]:
+        """Damaged frames that the last run left out; see `on_error` of `run`."""
+        raise NotImplementedError
+
+    @property
+    def _damage_handling(self) -> str:
+        """How the last run handled damaged frames; see `on_error` of `run`."""
+        raise NotImplementedError
+
+    @property
+    def _is_finished(self) -> bool:
+        """Whether a run has finished."""
+        raise NotImplementedError
+
+    def columns(self) -> Sequence[Column]:
+        """Return the results as a table of frame, time and the results that have values for each frame.
+
+        Returns
+        -------
+        sequence of Column
+            The columns that `save`, `to_dataframe` and the command line write, and that `mdreel watch` shows for an
+            analysis on a channel. Subclasses may return other columns. If the first column is neither frame nor time,
+            `mdreel watch` draws the table as a curve over that column.
+        """
+        return frame_columns(self.frames, self.times, self.results, self._units)
+
+    def save(
+        self, path: str | PathLike[str], force: bool = False, *, metadata: Mapping[str, Any] | None = None
+    ) -> Path:
+        """Write the table of `columns` to a file, which appears only when it is complete.
+
+        Parameters
+        ----------
+        path : path
+            The file. Its extension selects the format: ``.csv .xvg .npz .parquet .json .nc .xlsx``.
+        force : bool
+            Whether an existing file may be replaced. The old file stays until the new one is complete.
+        metadata : mapping of str to str, int, float or bool, optional
+            Further or other entries of the description that every format except CSV contains. By default it consists of
+            title, topology, trajectory and number of atoms. It also names the damaged frames that the run left out.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        AttributeError
+            If there are no results yet.
+        UnsupportedError
+            If the extension is unknown, its format needs a package that is not installed or cannot hold the table, or
+            the results have no table.
+        OSError
+            If the file exists and `force` is false, or it cannot be written: its folder is missing or not writable, or
+            the disk is full. No partial file remains.
+
+        Warns
+        -----
+        UserWarning
+            If the table lacks results of an own analysis, because they have no value for each frame.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> rmsd = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run(step=40)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print(rmsd.save(f"{folder}/rmsd.csv").read_text().splitlines()[0])
+        frame,time_ps,rmsd_angstrom
+        """
+        from mdreel.results.files import check_output, write
+
+        path = Path(path)
+        described = self._metadata_with(metadata)
+        check_output(path, force)
+        write(path, self._checked_columns(), described, force)
+        return path
+
+    def to_dataframe(self, library: str = "pandas") -> Any:
+        """Return the table of `columns` as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}
+            Library of the data frame, which must be installed.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            A copy of the table. A data frame of pandas has the units in ``frame.attrs["units"]``, and the description
+            of `save` in ``frame.attrs["metadata"]``.
+
+        Raises
+        ------
+        AttributeError
+            If there are no results yet.
+        MismatchError
+            If `library` is unknown.
+        UnsupportedError
+            If the library is not installed, or the results have no table.
+
+        Warns
+        -----
+        UserWarning
+            See `save`.
+        """
+        from mdreel.results.data_frame import data_frame
+
+        described = self._metadata_with(None)
+        return data_frame(self._checked_columns, described, library)
+
+    def to_xarray(self) -> "Dataset":
+        """Return the results as a Dataset of xarray, which must be installed.
+
+        Returns
+        -------
+        xarray.Dataset
+            A variable for each result that is an array or a number, with named dimensions such as ``frame``, ``atom``
+            and ``residue``, and its unit in ``.attrs["units"]``. The values are those of `results`, not a copy. Results
+            that begin with columns of frame and time, as those of MDAnalysis, lack these columns: ``frame`` and
+            ``time`` are coordinates. The attributes are the description of `save`.
+
+        Raises
+        ------
+        AttributeError
+            If there are no results yet.
+        UnsupportedError
+            If xarray is not installed.
+        """
+        from mdreel.results.labelled_array import dataset
+
+        described = self._metadata_with(None)
+        return dataset(self._result_arrays(), self._result_coordinates(), described)
+
+    def plot(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
+        """Plot the results.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw into; by default those of a new figure.
+        title : str, optional
+            Title of the figure; by default the numbers of atoms and frames.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure. A new figure appears in a notebook and with ``plt.show()``. In a script that does not import
+            ``matplotlib.pyplot``, it belongs to no window and vanishes when nothing refers to it.
+        """
+        self._check_results()
+        figure = self.draw(self._describe() if title is None else title, ax)
+        if ax is None:
+            from mdreel.results.shown_figure import adopt_into_pyplot
+
+            adopt_into_pyplot(figure)
+        return figure
+
+    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+        """Draw the results under a title; see `plot`."""
+        raise UnsupportedError(f"{type(self).__name__} cannot be plotted")
+
+    def _check_results(self) -> None:
+        """Check that there are results."""
+        if not self._is_finished:
+            raise AttributeError("there are no results yet: call run() first")
+
+    def _describe(self) -> str:
+        """Return the size of the analysis in words."""
+        raise NotImplementedError
+
+    def _input_facts(self) -> dict[str, Any]:
+        """Return metadata about the input."""
+        return {}
+
+    def _metadata_with(self, more: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the description of the results, after checking that there are results."""
+        self._check_results()
+        given = dict(more or {})
+        own = {"title": f"{type(self).__name__} of {self._describe()}", **self._input_facts()}
+        kept = {name: value for name, value in own.items() if name not in given}
+        return {**kept, **given, **damage_metadata(self.damage, self._damage_handling)}
+
+    def _checked_columns(self) -> Sequence[Column]:
+        """Return the columns, after checking that a table without a declaration of its columns has the results."""
+        columns = self.columns()
+        is_declared = type(self).columns is not ResultOutput.columns
+        left = [f"results.{name}" for name, one in self.results.items() if not is_of_frames(one, len(self.frames))]
+        if [column.name for column in columns] == ["frame", "time"]:
+            found = f"only {', '.join(left)}" if left else "none at all"
+            message = f"{type(self).__name__} has no results with a value for each frame, {found}"
+            raise UnsupportedError(f"{message}: define columns() in a subclass, or use to_xarray()")
+        if left and not is_declared:
+            message = f"{', '.join(left)} has no value for each frame and is not in the table: see to_xarray()"
+            warnings.warn(message, UserWarning, stacklevel=caller_level())
+        return columns
+
+    def _result_arrays(self) -> list[LabelledArray]:
+        """Return the results as arrays with named dimensions."""
+        return result_arrays(self.frames, self.times, self.results, self._result_dimensions, self._units)
+
+    def _result_coordinates(self) -> list[LabelledArray]:
+        """Return labels of the dimensions. Labels of dimensions that no result has are ignored."""
+        return [
+            LabelledArray("frame", ("frame",), "", self.frames),
+            LabelledArray("time", ("frame",), "ps", self.times),
+            LabelledArray("axis", ("axis",), "", np.array(["x", "y", "z"])),
+        ]
+
+    def _repr_html_(self) -> str:
+        """Return a summary for notebooks: numbers, a small picture and the timing; before a run, how to run."""
+        from mdreel.foundation.html.markup import Markup, element, table, together
+
+        head = together(element("b", type(self).__name__), f" of {self._describe()}")
+        if not self._is_finished:
+            return together(head, ". ", element("code", "run()"), " analyses the trajectory.")
+        times = [f"{time:,.6g}" for time in self.times[[0, -1]]] if len(self.times) else []
+        parts = [element("div", head, f", {' to '.join(times)} ps" if times else "")]
+        if self.damage:
+            parts.append(element("div", f"{len(self.damage):,} damaged, left out (see damage)"))
+        numbers = [one for one in self._key_arrays() if one.is_number and one.values.size]
+        if numbers:
+            parts.append(table(("result", "lowest", "mean", "highest"), map(_fact, numbers[:_MOST_FACTS])))
+        picture = self._small_picture()
+        if picture is not None:
+            source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+            parts.append(Markup(element("img", src=source, alt=f"Plot of {self._describe()}").removesuffix("</img>")))
+        parts.append(element("pre", self.timing.summary(), style="font-size:0.85em;opacity:0.75"))
+        return element("div", *parts)
+
+    def _key_arrays(self) -> list[LabelledArray]:
+        """Return the results whose range the summary for notebooks shows."""
+        arrays = self._result_arrays()
+        return [one for i, one in enumerate(arrays) if not any(one.values is other.values for other in arrays[:i])]
+
+    def _small_picture(self) -> bytes | None:
+        """Return a small picture of the results; None if they cannot be drawn."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                from mdreel.results.shown_figure import picture_of
+
+                return picture_of(self.draw("", None))
+            except Exception:  # noqa: BLE001 (the summary is complete without its picture)
+                return None
+
+
+def _fact(array: LabelledArray) -> tuple[str, str, str, str]:
+    """Return name, lowest, mean and highest value of a result; NaN counts only in the mean."""
+    values = array.values
+    with np.errstate(all="ignore"):
+        numbers = np.fmin.reduce(values, axis=None), values.mean(), np.fmax.reduce(values, axis=None)
+    lowest, mean, highest = (f"{number:.4g} {array.unit}".rstrip() for number in numbers)
+    return array.name, lowest, mean, highest

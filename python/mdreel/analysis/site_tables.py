@@ -1,0 +1,54 @@
+"""Tables and arrays of the radial distribution functions of single pairs of atoms."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mdreel.results.column import Column, unique_names
+from mdreel.results.labelled_array import LabelledArray
+from mdreel.results.results import Results
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+
+def site_columns(pairs: "Sequence[Sequence[AtomGroup]]", results: Results, unit: str) -> list[Column]:
+    """Return columns of the centre of each bin (Å), and the function and the counts of each pair of atoms.
+
+    Parameters
+    ----------
+    pairs : sequence of pairs of MDAnalysis.AtomGroup
+        The groups.
+    results : Results
+        Results of `InterRDF_s`.
+    unit : str
+        Unit of the functions.
+    """
+    names, values = [], []
+    for (first, second), rdf, count in zip(pairs, results.rdf, results.count, strict=True):
+        for i, j in np.ndindex(len(first), len(second)):
+            names.append(f"{first.ix[i]}_{second.ix[j]}")
+            values.append((rdf[i, j], count[i, j]))
+    columns = [Column("r", "Å", results.bins)]
+    for name, (rdf, count) in zip(unique_names(names), values, strict=True):
+        columns += [Column(f"rdf_{name}", unit, rdf), Column(f"count_{name}", "", count)]
+    return columns
+
+
+def site_arrays(results: Results, units: Mapping[str, str]) -> list[LabelledArray]:
+    """Return an array of each result for each pair of groups, because groups may differ in their numbers of atoms."""
+    return [
+        LabelledArray(f"{name}_{number}", (f"first_{number}", f"second_{number}", "bin"), units.get(name, ""), values)
+        for name in ("count", "rdf", "cdf")
+        for number, values in enumerate(results.get(name, ()), 1)
+    ]
+
+
+def site_coordinates(results: Results) -> list[LabelledArray]:
+    """Return the indices of the atoms of each group as labels."""
+    return [
+        LabelledArray(f"{word}_{number}", (f"{word}_{number}",), "", indices)
+        for number, atoms in enumerate(results.indices, 1)
+        for word, indices in zip(("first", "second"), atoms, strict=True)
+    ]

@@ -1,0 +1,76 @@
+"""Figures that pyplot shows, and small pictures of figures."""
+
+import io
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mdreel.foundation.session import is_interactive
+from mdreel.results.style import STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LARGEST_PICTURE = 22_000
+"""Size limit of a picture, bytes; 30 kB in the encoding of HTML."""
+
+_RESOLUTIONS = (56, 44, 32)  # dots per inch, the first that keeps the limit is taken
+
+
+def adopt_into_pyplot(figure: "Figure") -> None:
+    """Let ``plt.show()`` and notebooks show a figure, if the session uses pyplot.
+
+    Pyplot keeps its figures until they are closed, and can open windows. A script that does not import pyplot
+    therefore keeps figures of its own, which vanish when nothing refers to them.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        A figure that pyplot does not manage. It stays the same object.
+    """
+    if "matplotlib.pyplot" not in sys.modules and not is_interactive():
+        return
+    from matplotlib import pyplot
+
+    make: Callable[..., Figure] = lambda *_, **__: figure  # noqa: E731 (mypy needs the type)
+    pyplot.figure(FigureClass=make)  # type: ignore[arg-type]  # pyplot only calls it
+    show_once: Any = partial(_release_before_display, figure)
+    figure._ipython_display_ = show_once  # type: ignore[attr-defined]
+
+
+def _release_before_display(figure: "Figure") -> None:
+    """Remove a figure from pyplot before a notebook displays it.
+
+    The inline backend displays the figures of pyplot at the end of a cell. A figure that is the value of the cell would
+    appear twice.
+    """
+    from matplotlib import get_backend, pyplot
+
+    if "inline" in get_backend().lower():
+        pyplot.close(figure)
+    raise NotImplementedError("IPython then displays the figure with its next formatter")
+
+
+def picture_of(figure: "Figure") -> bytes | None:
+    """Return a small picture of a figure.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+
+    Returns
+    -------
+    bytes or None
+        The picture in PNG format, of at most `LARGEST_PICTURE` bytes; None if no resolution keeps this limit.
+    """
+    import matplotlib
+
+    for resolution in _RESOLUTIONS:
+        file = io.BytesIO()
+        with matplotlib.rc_context(STYLE):
+            figure.savefig(file, format="png", dpi=resolution)
+        if file.tell() <= LARGEST_PICTURE:
+            return file.getvalue()
+    return None

@@ -1,0 +1,35 @@
+"""Files of the input of an analysis."""
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from typing import Any
+
+from mdreel._core import Source
+
+
+def files_of(trajectory: Any) -> list[str]:
+    """Return the files of a trajectory: a reader of MDAnalysis, a source, or paths. Other trajectories have none."""
+    if isinstance(trajectory, Source):
+        return [str(facts["path"]) for facts in trajectory.describe() if "path" in facts]
+    if isinstance(trajectory, (str, PathLike)):
+        return [str(fspath(trajectory))]
+    if isinstance(trajectory, Sequence) and not hasattr(trajectory, "ts"):
+        return [str(fspath(one)) for one in trajectory]
+    readers = getattr(trajectory, "readers", [trajectory])
+    names = [getattr(reader, "filename", None) for reader in readers]
+    return [str(fspath(name)) for name in names if isinstance(name, (str, PathLike))]
+
+
+def input_facts(universe: Any, trajectory: Any) -> dict[str, str]:
+    """Return metadata about topology and trajectory: the names of the files, as far as there are files.
+
+    Parameters
+    ----------
+    universe : MDAnalysis.Universe
+        The Universe of the analysis.
+    trajectory : path, sequence of paths, Source or reader of MDAnalysis
+        The trajectory.
+    """
+    topology, files = getattr(universe, "filename", None), files_of(trajectory)
+    facts = {"topology": fspath(topology)} if isinstance(topology, (str, PathLike)) else {}
+    return {**facts, "trajectory": " ".join(files)} if files else facts
