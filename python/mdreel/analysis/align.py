@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source, Transformation
-from mdreel.analysis.average import check_structure
+from mdreel.analysis.topology.structure_file import check_structure
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.in_memory import prepare, replace_positions
 from mdreel.analysis.mdanalysis_writer import write_frames

@@ -14,10 +14,9 @@ from mdreel.analysis.in_memory import prepare, replace_positions
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms, matching_atoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
-from mdreel.errors import UnsupportedError
+from mdreel.analysis.topology.structure_file import write_structure
 from mdreel.execution.job import Outcome
 from mdreel.execution.tally import Tally
-from mdreel.foundation.atomic_files import check_target, replacing_by_ending
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, SelectBoth, selections_of
 
@@ -222,52 +221,11 @@ class AverageStructure(Analysis):
         OSError
             If the file exists and `force` is false, or it cannot be written.
         """
-        import MDAnalysis
-
         self._done()
-        path = check_structure(Path(path), force)
-        atoms = self.results.universe.atoms
-        with replacing_by_ending(path, force) as named, MDAnalysis.Writer(str(named), len(atoms)) as writer:
-            writer.write(atoms)
+        write_structure(self.results.universe.atoms, path, force)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the RMSD of each frame from the reference after superposition."""
         from mdreel.results.figure import time_series
 
         return time_series(self.times, self._rmsd, "RMSD from reference (Å)", title, ax, frames=self.frames)
-
-
-def check_structure(path: Path, force: bool = False) -> Path:
-    """Check that a structure can be written, without writing it.
-
-    Parameters
-    ----------
-    path : Path
-        The file. The file extension selects the format.
-    force : bool
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    Path
-        The path.
-
-    Raises
-    ------
-    UnsupportedError
-        If MDAnalysis cannot write a format with this file extension.
-    OSError
-        If the file exists and `force` is false, or it cannot be created.
-    """
-    _check_ending(path)
-    check_target(path, force)
-    return path
-
-
-def _check_ending(path: Path) -> None:
-    from MDAnalysis.coordinates.core import get_writer_for
-
-    try:
-        get_writer_for(str(path))
-    except (TypeError, ValueError) as error:
-        raise UnsupportedError("MDAnalysis writes no structures with this ending", path=path) from error

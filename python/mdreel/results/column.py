@@ -9,6 +9,8 @@ _SPELLED_OUT = {
     "Å": "angstrom",
     "Å^2": "angstrom2",
     "Å^-3": "per_angstrom3",
+    "nm^2": "nm2",
+    "nm^-3": "per_nm3",
     "g/cm^3": "g_per_cm3",
     "e mol/cm^3": "e_mol_per_cm3",
     "°": "degree",

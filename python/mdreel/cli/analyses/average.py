@@ -18,7 +18,7 @@ EXAMPLES = """\
 Examples:
   mdreel average -s adk.psf -f adk.xtc --select backbone -o average.csv
   mdreel average -s adk.psf -f adk.xtc --ref-frame 10 --weights mass -o average.parquet --plot rmsd.png
-  mdreel average -s adk.psf -f adk.xtc --select protein --structure average.pdb
+  mdreel average -s adk.psf -f adk.xtc --select protein -c average.pdb
 """
 
 
@@ -33,7 +33,7 @@ def average(
     structure: Annotated[
         Path | None,
         Option(
-            "--structure",
+            *("-c", "--structure"),
             metavar="FILE",
             group=shared.OUTPUT,
             help="Structure file with the mean positions, in a format that MDAnalysis writes: .pdb .gro .crd ...",
@@ -42,7 +42,7 @@ def average(
 ) -> AnalysisSpec:
     """Mean position of each atom after superposition on one frame, and its fluctuation about the mean."""
     if structure is not None:
-        from mdreel.analysis.average import check_structure
+        from mdreel.analysis.topology.structure_file import check_structure
 
         with checking_output(structure):
             check_structure(structure, request.force)

@@ -51,7 +51,7 @@ def rmsd(
 
         return RMSD(
             atoms,
-            None if reference is None else select_atoms(open_topology(reference), request.selection, reference),
+            None if reference is None else select_atoms(open_topology(reference, request.index), request.selection, reference),
             ref_frame=reference_frame or 0,
             weights="mass" if weights == "mass" else None,
             superposition=not no_superposition,

@@ -18,12 +18,15 @@ EXECUTION = "Execution"
 FOLLOWING = "Following a growing file"
 CHANNEL = "Reading a channel"
 
-_TRAJECTORY = Option(
-    *("-f", "--trajectory"),
-    metavar="FILE",
-    group=INPUT,
-    help="Trajectory (XTC, TRR, DCD, AMBER NetCDF, H5MD). Repeat it to read several files one after the other.",
-)
+
+
+def _trajectory(takes_several: bool, several: str) -> Option:
+    formats = "Trajectory (XTC, TRR, DCD, AMBER NetCDF, H5MD)."
+    text = f"{formats} {several} several files one after the other."
+    return Option(*("-f", "--trajectory"), metavar="FILE", group=INPUT, help=text, takes_several=takes_several)
+
+
+_TRAJECTORY = _trajectory(True, "Name several to read")
 _TOPOLOGY = Option(
     *("-s", "--topology"),
     metavar="FILE",
@@ -44,10 +47,21 @@ _SCHEDULE = Option(
     help="Give the next block to the next free worker, or each worker one share of all blocks.",
 )
 
+_INDEX = Option(
+    *("-n", "--index"),
+    metavar="FILE",
+    group=INPUT,
+    help="GROMACS index file. In every selection, `group Protein` then stands for its group Protein; names with "
+    'blanks are quoted: `group "Water and ions"`.',
+)
+
 Trajectories = Annotated[list[Path], _TRAJECTORY]
 OptionalTrajectories = Annotated[list[Path] | None, _TRAJECTORY]
+RepeatedTrajectories = Annotated[list[Path] | None, _trajectory(False, "Repeat it to read")]
+"""For commands with other arguments, which `-f` must not take as trajectories."""
 Topology = Annotated[Path, _TOPOLOGY]
 OptionalTopology = Annotated[Path | None, _TOPOLOGY]
+Index = Annotated[Path | None, _INDEX]
 Selection = Annotated[
     str,
     Option("--select", metavar="SELECTION", group=ANALYSIS, help="Atoms, in MDAnalysis's selection language."),
@@ -129,12 +143,13 @@ CenterOn = Annotated[
 ]
 
 Output = Annotated[
-    Path | None,
+    list[Path] | None,
     Option(
         *("-o", "--output"),
         metavar="FILE",
         group=OUTPUT,
-        help="Table of the results: .csv .xvg .npz .parquet .json .nc; without it, print a summary.",
+        help="Table of the results: .csv .xvg .npz .parquet .json .nc; or plot: .png .pdf .svg. Repeat it for several "
+        "files. Without a table, print a summary.",
     ),
 ]
 Plot = Annotated[Path | None, Option("--plot", metavar="FILE", group=OUTPUT, help="Plot: .png .pdf .svg")]
@@ -154,6 +169,23 @@ ReportFile = Annotated[
     Option("--report", metavar="FILE", group=OUTPUT, help="Page that shows where the time of the run was spent: .html"),
 ]
 AsJson = Annotated[bool, Option("--json", group=OUTPUT, help="Print all values as JSON, for programs.")]
+Units = Annotated[
+    Literal["A", "Å", "angstrom", "nm"],
+    Option(
+        "--units",
+        group=OUTPUT,
+        help="Unit of lengths in tables, plots and summaries. Lengths in options, and structures and grids, stay in Å.",
+    ),
+]
+TimeUnit = Annotated[
+    Literal["ps", "ns", "us"] | None,
+    Option(
+        *("-tu", "--time-unit"),
+        group=OUTPUT,
+        help="Unit of times in tables, plots and summaries; times in options, such as -b, stay in ps.  [default: ps; "
+        "plots choose their own]",
+    ),
+]
 Force = Annotated[bool, Option("--force", group=OUTPUT, help="Replace files that exist.")]
 
 

@@ -8,10 +8,11 @@ from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option, command
 from mdreel.cli.output import echo, echo_json
+from mdreel.cli.trajectory.input_files import Files, input_files
 
 EXAMPLES = """\
 Examples:
-  mdreel info -f adk.xtc
+  mdreel info adk.xtc
   mdreel info -s adk.psf -f adk.dcd --json
 """
 
@@ -25,7 +26,8 @@ FRAMES_SHOWN = 5
 
 @command(examples=EXAMPLES)
 def info(
-    trajectories: shared.Trajectories,
+    files: Files = None,
+    trajectories: shared.OptionalTrajectories = None,
     topology: Annotated[
         Path | None,
         Option(
@@ -39,6 +41,8 @@ def info(
     as_json: shared.AsJson = False,
 ) -> None:
     """Show atoms, frames, times, box, size and format of a trajectory."""
+    trajectories = input_files(files, trajectories)
+
     from mdreel.trajectory.info import info as info_of
 
     with failing_with(ExitCode.INPUT):
