@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command, check_reference
 from mdreel.cli.errors import ExitCode, checking_output, failing_with
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
@@ -25,10 +25,8 @@ Examples:
 @analysis_command("protein and name CA", EXAMPLES)
 def average(
     request: Request,
-    reference_frame: Annotated[
-        int,
-        Option("--ref-frame", metavar="N", group=shared.ANALYSIS, help="Reference frame of the superposition."),
-    ] = 0,
+    reference: shared.Reference = None,
+    reference_frame: shared.ReferenceFrame = None,
     weights: shared.Weights = "none",
     structure: Annotated[
         Path | None,
@@ -41,6 +39,7 @@ def average(
     ] = None,
 ) -> AnalysisSpec:
     """Mean position of each atom after superposition on one frame, and its fluctuation about the mean."""
+    check_reference(reference, reference_frame)
     if structure is not None:
         from mdreel.analysis.topology.structure_file import check_structure
 
@@ -49,9 +48,13 @@ def average(
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "AverageStructure":
         from mdreel.analysis.average import AverageStructure
+        from mdreel.analysis.topology.topology_file import open_topology, select_atoms
 
+        theirs = None
+        if reference is not None:
+            theirs = select_atoms(open_topology(reference, request.index), request.selection, reference)
         mass = "mass" if weights == "mass" else None
-        return AverageStructure(atoms, weights=mass, ref_frame=reference_frame, trajectory=source)
+        return AverageStructure(atoms, theirs, weights=mass, ref_frame=reference_frame or 0, trajectory=source)
 
     def tabulate(analysis: "AverageStructure") -> Table:
         if structure is not None:
@@ -59,7 +62,8 @@ def average(
                 analysis.save(structure, request.force)
         return _table(analysis)
 
-    facts = {"weights": weights, "reference": f"frame {reference_frame}"}
+    by = str(reference) if reference is not None else f"frame {reference_frame or 0}"
+    facts = {"weights": weights, "reference": by}
     return AnalysisSpec("Average structure", prepare, tabulate, facts)
 
 

@@ -49,25 +49,14 @@ def dihedrals(
 
 
 def _table(analysis: "Dihedrals") -> Table:
-    import numpy as np
+    from mdreel.cli.analyses.torsion_table import torsion_table
 
-    from mdreel.results.column import Column
-    from mdreel.results.series import series_columns
-
-    time, angles, names = analysis.times, analysis.results.angles, analysis.names
     unit = "°" if analysis.features == "degrees" else ""
-    values = np.ascontiguousarray(angles.T)
-    headings = [name.lower().replace(" ", "_") for name in names]
-    if len(set(headings)) < len(headings):  # segments such as A and a
-        headings = [name.replace(" ", "_") for name in names]
-    columns = [Column(name, unit, column) for name, column in zip(headings, values, strict=True)]
-    return Table(
-        [*series_columns(analysis.frames.astype(np.float64), time), *columns],
-        "\n".join(
-            (
-                f"frames      {len(time):>10,}   {time[0]:,.6g} to {time[-1]:,.6g} ps",
-                f"torsions    {len(analysis.quadruples):>10,}   {names[0]} to {names[-1]}",
-            )
-        ),
+    return torsion_table(
+        analysis,
+        analysis.results.angles,
+        analysis.names,
+        unit,
+        len(analysis.quadruples),
         lambda title: analysis.plot(title=title),
     )

@@ -54,12 +54,15 @@ class AnalysisSpec:
         Makes a table of the finished analysis.
     facts : dict
         Metadata of the output file that only this analysis has.
+    reads_twice : bool
+        Whether `prepare` reads all frames, which needs a complete trajectory.
     """
 
     title: str
     prepare: "Callable[[AtomGroup, Source], Analysis]"
     tabulate: "Callable[[Any], Table]"
     facts: "dict[str, Any]"
+    reads_twice: bool = False
 
 
 @dataclass(frozen=True)

@@ -166,25 +166,29 @@ def _check_file(path: Path | None, force: bool, check_path: Callable[[Path, bool
             check_path(path, force)
 
 
-def _run(request: Request, prepared: PreparedAnalyses) -> None:
-    from mdreel.analysis.base.one_pass import run
+def run_settings(request: Request, source: "Source") -> dict[str, Any]:
+    """Return the arguments of `mdreel.run` that the options set, except for the checkpoint."""
     from mdreel.trajectory.window import TimeWindow, frames_in_window
 
-    source = prepared.source.with_on_error(request.on_error)
-    run(
-        prepared.analyses,
-        request.start,
-        request.stop,
-        request.step,
-        frames_in_window(source, TimeWindow(request.begin, request.end, request.interval)),
-        backend=_executor(request),
-        access=request.access,
-        n_parts=request.n_parts,
-        memory=request.memory,
-        checkpoint=request.checkpoint,
-        verbose=not request.quiet,
-        on_error=request.on_error,
-    )
+    window = TimeWindow(request.begin, request.end, request.interval)
+    return {
+        "start": request.start,
+        "stop": request.stop,
+        "step": request.step,
+        "frames": frames_in_window(source.with_on_error(request.on_error), window),
+        "backend": _executor(request),
+        "access": request.access,
+        "n_parts": request.n_parts,
+        "memory": request.memory,
+        "verbose": not request.quiet,
+        "on_error": request.on_error,
+    }
+
+
+def _run(request: Request, prepared: PreparedAnalyses) -> None:
+    from mdreel.analysis.base.one_pass import run
+
+    run(prepared.analyses, checkpoint=request.checkpoint, **run_settings(request, prepared.source))
 
 
 def _executor(request: Request) -> "Executor":

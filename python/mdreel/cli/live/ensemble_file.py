@@ -87,7 +87,11 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
         if one.written:
             message = "it writes a file at its end, which needs a finished simulation"
             raise CommandError(f"{path}: analysis {name!r}: {message}", ExitCode.INPUT)
-    identity = {name: of_analyses.get(name) for name in ("topology", "index", "analysis") if name in of_analyses or name != "index"}
+    identity = {
+        name: of_analyses.get(name)
+        for name in ("topology", "index", "analysis")
+        if name in of_analyses or name != "index"
+    }
     identity["run"] = {name: value for name, value in run.items() if name != "n-workers"}
     return EnsembleFile(path, table, request, dict(zip(names, analyses, strict=True)), identity)
 

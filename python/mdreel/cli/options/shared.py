@@ -19,7 +19,6 @@ FOLLOWING = "Following a growing file"
 CHANNEL = "Reading a channel"
 
 
-
 def _trajectory(takes_several: bool, several: str) -> Option:
     formats = "Trajectory (XTC, TRR, DCD, AMBER NetCDF, H5MD)."
     text = f"{formats} {several} several files one after the other."
@@ -71,10 +70,13 @@ Other = Annotated[
     Option("--other", metavar="SELECTION", group=ANALYSIS, help="The second group of atoms.  [default: the same]"),
 ]
 Weights = Annotated[Literal["none", "mass"], Option("--weights", group=ANALYSIS, help="Weights of the atoms.")]
-NoSuperposition = Annotated[
-    bool,
-    Option("--no-superposition", group=ANALYSIS, help="Compare positions without superposing the frames first."),
-]
+_SUPERPOSITION = Option(
+    "--superposition/--no-superposition",
+    group=ANALYSIS,
+    help="Superpose each frame on the reference first, or take frames as they are.",
+)
+Superposition = Annotated[bool, _SUPERPOSITION]
+OptionalSuperposition = Annotated[bool | None, _SUPERPOSITION]
 Reference = Annotated[
     Path | None,
     Option(
