@@ -14,7 +14,8 @@ from mdreel.analysis.in_memory import prepare, replace_positions
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms, matching_atoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
-from mdreel.analysis.topology.structure_file import write_structure
+from mdreel.analysis.topology.structure_file import check_ending, check_structure, write_structure
+from mdreel.errors import UnsupportedError
 from mdreel.execution.job import Outcome
 from mdreel.execution.tally import Tally
 from mdreel.trajectory.opener import Trajectory
@@ -150,7 +151,7 @@ class AverageStructure(Analysis):
         self._superposed: Source | None = None
         self.filename = None if filename is None or self._in_memory else fspath(filename)
         if self.filename is not None:
-            _check_ending(Path(self.filename))
+            check_ending(Path(self.filename))
 
     @property
     def boundaries(self) -> Boundaries:

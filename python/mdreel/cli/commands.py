@@ -78,6 +78,7 @@ SIMULATIONS = (
     Entry("hub", "mdreel.cli.live.hub", "Serve many IMD clients from one engine or channel."),
     Entry("managed", "mdreel.cli.live.managed", "Publish and wait for whole files of programs that only use files."),
 )
+TABLES = (Entry("correlation", "mdreel.cli.tables.correlation", "Autocorrelation and errors of means of a table."),)
 RUNS = (
     Entry("run", "mdreel.cli.run.run", "Run several analyses from a recipe, reading each frame once."),
     Entry("advise", "mdreel.cli.run.advise", "Advise on file format, executor and workers for an analysis."),
@@ -86,6 +87,7 @@ RUNS = (
 )
 GROUPS = {
     "Analyses": ANALYSES,
+    "Tables of results": TABLES,
     "Trajectories": TRAJECTORIES,
     "Running simulations": SIMULATIONS,
     "Recipes, clusters and timing": RUNS,

@@ -35,9 +35,8 @@ _OF_AXES = {"ps": 0, "ns": -3, "µs": -6, "ms": -9}
 
 _NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 _UNIT = "|".join(re.escape(unit) for unit in sorted(_DIMENSIONS, key=len, reverse=True))
-_AMOUNT = re.compile(
-    rf"(?P<numbers>(?<![\d.,-]){_NUMBER}(?:(?: to | and | ± | x ){_NUMBER})*)(?P<blanks> +)(?P<unit>{_UNIT})(?![\w^²/⁻])"
-)
+_NUMBERS = rf"(?<![\d.,-]){_NUMBER}(?:(?: to | and | ± | x ){_NUMBER})*"
+_AMOUNT = re.compile(rf"(?P<numbers>{_NUMBERS})(?P<blanks> +)(?P<unit>{_UNIT})(?![\w^²/⁻])")
 _LABEL = re.compile(r"\((?P<unit>[^()]+)\)$")
 
 
@@ -83,7 +82,7 @@ class ShownUnits:
         return Column(column.name, unit, values * 10.0**power if power >= 0 else values / 10.0**-power)
 
     def text(self, text: str) -> str:
-        """Return a text whose amounts, such as ``1.317 Å`` or ``0 to 10 ps``, are in these units with the same digits."""
+        """Return a text with its amounts, such as ``1.317 Å`` or ``0 to 10 ps``, in these units, digit by digit."""
         return _AMOUNT.sub(self._amount, text)
 
     def figure(self, figure: "Figure") -> "Figure":

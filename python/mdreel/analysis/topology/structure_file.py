@@ -37,14 +37,19 @@ def check_structure(path: Path, force: bool = False, multiframe: bool | None = N
     OSError
         If the file exists and `force` is false, or it cannot be created.
     """
+    check_ending(path, multiframe)
+    check_target(path, force)
+    return path
+
+
+def check_ending(path: Path, multiframe: bool | None = None) -> None:
+    """Check that MDAnalysis writes structures with the ending of a name; see `check_structure`."""
     from MDAnalysis.coordinates.core import get_writer_for
 
     try:
         get_writer_for(str(path), multiframe=multiframe)
     except (TypeError, ValueError) as error:
         raise UnsupportedError("MDAnalysis writes no structures with this ending", path=path) from error
-    check_target(path, force)
-    return path
 
 
 def write_structure(

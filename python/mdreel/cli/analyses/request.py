@@ -310,7 +310,7 @@ class AnalysisCommand(SectionedCommand):
                 is_output = get_args(parameter.annotation)[1].group == shared.OUTPUT
                 (written if is_output else read).append(path)
         spec = _in_shown_units(self.specify(request, **own), request)
-        tables, plots = _by_ending(request)
+        tables, plots = by_ending(request.output, request.plot)
         if request.index is not None:
             read.append(request.index)
         return AnalysisRequest(spec, request.selection, tables, plots, tuple(read), tuple(written))
@@ -320,13 +320,13 @@ class AnalysisCommand(SectionedCommand):
         run(*self.parse(**values))
 
 
-def _by_ending(request: Request) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Return the files that get a table and those that get a plot."""
+def by_ending(output: list[Path] | None, plot: Path | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the files of ``-o`` and ``--plot`` that get a table, and those that get a plot."""
     from mdreel.results.figure import EXTENSIONS
 
-    tables = tuple(path for path in request.output or () if path.suffix.lower() not in EXTENSIONS)
-    plots = [path for path in request.output or () if path not in tables]
-    return tables, (*plots, request.plot) if request.plot is not None else tuple(plots)
+    tables = tuple(path for path in output or () if path.suffix.lower() not in EXTENSIONS)
+    plots = tuple(path for path in output or () if path.suffix.lower() in EXTENSIONS)
+    return tables, plots if plot is None else (*plots, plot)
 
 
 def _in_shown_units(spec: AnalysisSpec, request: Request) -> AnalysisSpec:

@@ -90,12 +90,12 @@ def check(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
         from mdreel.timing.report.page import check_report
 
         _check_file(request.report, request.force, check_report)
+    records = [path for path in (request.timing, request.report) if path is not None]
     written: set[Path] = set()
-    for path in (*(path for one in analyses for path in one.outputs), request.timing, request.report):
-        if path is not None and path.resolve() in written:
+    for path in (*(path for one in analyses for path in one.outputs), *records):
+        if path.resolve() in written:
             raise CommandError(f"{path}: two outputs have the same name", ExitCode.USAGE)
-        if path is not None:
-            written.add(path.resolve())
+        written.add(path.resolve())
 
 
 def open_files(request: Request) -> "Source":

@@ -28,7 +28,7 @@ def site_rdf(
     high: Highest = 15.0,
     norm: Normalisation = "rdf",
 ) -> AnalysisSpec:
-    """Radial distribution function and coordination number of each pair of atoms; a row for each bin of each pair."""
+    """Radial distribution function and coordination number of each pair of atoms; three columns for each pair."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "InterRDF_s":
         from mdreel.analysis.rdf import InterRDF_s
@@ -49,25 +49,20 @@ def _table(analysis: "InterRDF_s") -> Table:
     ((first, second),) = analysis.ags
     results, (cumulated,) = analysis.results, analysis.get_cdf()
     (rdf,), (count,) = results.rdf, results.count
-    shape = rdf.shape
     unit = "Å^-3" if analysis.norm == "density" else ""
-
-    def spread(values: "np.ndarray", axis: int) -> "np.ndarray":
-        places = tuple(slice(None) if one == axis else None for one in range(3))
-        return np.broadcast_to(values[places], shape).ravel()
-
+    columns = [Column("r", "Å", results.bins)]
+    for i, j in np.ndindex(len(first), len(second)):
+        pair = f"{first.ix[i]}_{second.ix[j]}"
+        columns += [
+            Column(f"rdf_{pair}", unit, rdf[i, j]),
+            Column(f"count_{pair}", "", count[i, j]),
+            Column(f"cdf_{pair}", "", cumulated[i, j]),
+        ]
     return Table(
-        [
-            Column("atom", "", spread(first.ix.astype(np.int64), 0)),
-            Column("other", "", spread(second.ix.astype(np.int64), 1)),
-            Column("r", "Å", spread(results.bins, 2)),
-            Column("rdf", unit, rdf.ravel()),
-            Column("count", "", count.ravel()),
-            Column("cdf", "", cumulated.ravel()),
-        ],
+        columns,
         "\n".join(
             (
-                f"pairs    {shape[0] * shape[1]:>16,}   {analysis.n_frames:,} frames",
+                f"pairs    {len(first) * len(second):>16,}   {analysis.n_frames:,} frames",
                 f"counted  {count.sum():>16,}   distances up to {results.edges[-1]:g} Å",
             )
         ),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from mdreel.cli.analyses.request import Table
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def torsion_table(
     analysis: "QuadrupleAngles",
-    values: "NDArray",
+    values: "NDArray[np.float64]",
     names: Sequence[str],
     unit: str,
     n_torsions: int,
