@@ -82,7 +82,7 @@ def test_average_writes_a_row_for_each_atom(run, universe: MDAnalysis.Universe, 
 
 
 def test_pca_writes_variances_or_components(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
-    options = ("--select", "name CA and resid 1:20", "--align")
+    options = ("--select", "name CA and resid 1:20", "--superposition")
     done = run("pca", *INPUT, *options, "-o", tmp_path / "v.csv", "--plot", tmp_path / "v.png", "-q")
     assert (done.returncode, done.stderr) == (0, "")
     expected = mdreel.PCA(universe, options[1], align=True, trajectory=DCD).run().results

@@ -28,6 +28,8 @@ def average(
     reference: shared.Reference = None,
     reference_frame: shared.ReferenceFrame = None,
     weights: shared.Weights = "none",
+    match_atoms: shared.MatchAtoms = True,
+    tol_mass: shared.MassTolerance = 0.1,
     structure: Annotated[
         Path | None,
         Option(
@@ -54,7 +56,15 @@ def average(
         if reference is not None:
             theirs = select_atoms(open_topology(reference, request.index), request.selection, reference)
         mass = "mass" if weights == "mass" else None
-        return AverageStructure(atoms, theirs, weights=mass, ref_frame=reference_frame or 0, trajectory=source)
+        return AverageStructure(
+            atoms,
+            theirs,
+            weights=mass,
+            tol_mass=tol_mass,
+            match_atoms=match_atoms,
+            ref_frame=reference_frame or 0,
+            trajectory=source,
+        )
 
     def tabulate(analysis: "AverageStructure") -> Table:
         if structure is not None:

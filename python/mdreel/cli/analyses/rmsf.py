@@ -37,6 +37,8 @@ def rmsf(
     reference: shared.Reference = None,
     reference_frame: shared.ReferenceFrame = None,
     weights: shared.Weights = "none",
+    match_atoms: shared.MatchAtoms = True,
+    tol_mass: shared.MassTolerance = 0.1,
 ) -> AnalysisSpec:
     """Root mean square fluctuation of each atom about its mean position."""
     check_reference(reference, reference_frame)
@@ -61,6 +63,8 @@ def rmsf(
             reference=theirs,
             ref_frame=reference_frame or 0,
             weights="mass" if weights == "mass" else None,
+            tol_mass=tol_mass,
+            match_atoms=match_atoms,
             trajectory=source,
         )
 
