@@ -10,6 +10,7 @@ from gridData import Grid
 from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
+from command_results import TEXT, table
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 INPUT = ("-s", PSF, "-f", DCD)
@@ -18,16 +19,6 @@ INPUT = ("-s", PSF, "-f", DCD)
 @pytest.fixture(scope="module")
 def universe() -> MDAnalysis.Universe:
     return MDAnalysis.Universe(PSF)
-
-
-TEXT = ("segment", "resname")
-
-
-def table(path: Path) -> tuple[list[str], np.ndarray]:
-    """All headings, and the columns of numbers."""
-    with path.open() as file:
-        head = file.readline().strip().split(",")
-        return head, np.loadtxt(file, delimiter=",", usecols=[i for i, name in enumerate(head) if name not in TEXT])
 
 
 def test_rmsf_writes_a_row_for_each_atom(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:

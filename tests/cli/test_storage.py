@@ -11,20 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from command_results import refused
 from mdreel.cli.trajectory.written_files import EXTENSIONS
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.output_file import formats
 
 USAGE, INPUT, OUTPUT = 2, 3, 4
-
-
-def refused(done, code, *words):
-    assert done.returncode == code, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.startswith("mdreel: error: ")
-    assert done.stderr.count("\n") == 1
-    for word in words:
-        assert str(word) in done.stderr
 
 
 def test_convert_writes_the_atoms_and_times_asked_for(run, adk, tmp_path):

@@ -144,7 +144,7 @@ def _correlated(
         # Times are rounded to float32 in files.
         if np.ptp(steps) > 1e-3 * abs(steps.mean()) + 1e-6 * np.abs(time.values).max():
             place = int(np.abs(steps - np.median(steps)).argmax())
-            message = f"row {place + 1} is {steps[place]:g} {time.unit} before the next, others {np.median(steps):g}"
+            message = f"row {place + 1} is {steps[place]:g} {time.unit} before the next row, not {np.median(steps):g}"
             raise MismatchError(f"a correlation needs frames at equal intervals: {message} {time.unit}", path=path)
         lags.append(_in_ps("lag_time", time.unit, numbers.astype(np.float64) * float(steps.mean())))
     return lags, columns
