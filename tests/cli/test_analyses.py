@@ -337,3 +337,43 @@ def test_dssp_writes_a_row_for_each_residue(run, universe: MDAnalysis.Universe, 
     done = run("dssp", *INPUT, "--characters", tmp_path / "d.txt")
     assert (done.returncode, "exists already" in done.stderr) == (2, True)
     assert run("dssp", *INPUT, "--given-hydrogens", "--longest-bond", "2.5", "-q", "--stop", "2").returncode == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--weights", "mass"), ("--fit", "name CA and resid 1:29")])
+def test_rmsf_superposes_on_a_reference(run, adk, tmp_path: Path, options: tuple[str, ...]) -> None:
+    words = ("rmsf", *INPUT, "--superposition", *options, "--reference", adk["pdb"], "-q", "-o", tmp_path / "a.csv")
+    done = run(*words)
+    assert done.returncode == 0, done.stderr
+    atoms = MDAnalysis.Universe(PSF).select_atoms("protein and name CA")
+    by = options[1] if "--fit" in options else "protein and name CA"
+    expected = mdreel.RMSF(
+        atoms,
+        superposition=by,
+        reference=MDAnalysis.Universe(str(adk["pdb"])).select_atoms(by),
+        weights="mass" if "mass" in options else None,
+        trajectory=DCD,
+    ).run()
+    np.testing.assert_allclose(table(tmp_path / "a.csv")[1][:, 2], expected.results.rmsf, rtol=1e-12)
+
+
+def test_average_superposes_on_a_reference(run, adk, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    done = run("average", *INPUT, "--reference", adk["pdb"], "-q", "-o", tmp_path / "a.csv")
+    assert done.returncode == 0, done.stderr
+    reference = MDAnalysis.Universe(str(adk["pdb"]))
+    expected = mdreel.AverageStructure(universe, reference, "protein and name CA", trajectory=DCD).run()
+    np.testing.assert_allclose(table(tmp_path / "a.csv")[1][:, 2:5], expected.results.positions, rtol=1e-12)
+
+
+@pytest.mark.parametrize("command", ["rmsd", "rmsd2d", "rmsf", "pca", "projection"])
+def test_superposition_has_one_spelling(run, command: str) -> None:
+    text = run(command, "--help").stdout
+    assert "--superposition / --no-superposition" in text
+    assert "Superpose each frame" in text
+
+
+@pytest.mark.parametrize(
+    "options", [("--no-superposition", "--fit", "name CA"), ("--ref-frame", "3"), ("--weights", "mass")]
+)
+def test_rmsf_refuses_options_of_a_superposition_without_one(run, options: tuple[str, ...]) -> None:
+    done = run("rmsf", *INPUT, *options)
+    assert (done.returncode, "superpos" in done.stderr) == (2, True)

@@ -80,7 +80,11 @@ def correlation(
         lags, columns = _correlated(table, found, chosen, max_lag, normalize, subtract_mean)
     if not tables:
         echo("\n".join(line for column in chosen for line in _summary(column)))
-    metadata: dict[str, str | int | float | bool] = {"title": "Autocorrelation", "table": str(table), "subtract_mean": subtract_mean}
+    metadata: dict[str, str | int | float | bool] = {
+        "title": "Autocorrelation",
+        "table": str(table),
+        "subtract_mean": subtract_mean,
+    }
     with failing_with(ExitCode.OUTPUT):
         for path in tables:
             write(path, shown.columns([*lags, *columns]), metadata, force)

@@ -48,7 +48,7 @@ def concat(
     from mdreel.trajectory.concat import concat as concat_trajectories
 
     with failing_by_file(segments):
-        universe = written_atoms.universe()
+        universe = written_atoms.universe(segments[0])
         atoms = written_atoms.selected(universe)
         written = concat_trajectories(
             segments,

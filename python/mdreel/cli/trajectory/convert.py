@@ -56,7 +56,7 @@ def convert(
     from mdreel.trajectory.window import TimeWindow, frames_in_window
 
     with failing_by_file(trajectories):
-        universe = written_atoms.universe()
+        universe = written_atoms.universe(trajectories[0])
         atoms = written_atoms.selected(universe)
         source = open_trajectory(trajectories)
         if topology is not None and universe is not None:

@@ -82,7 +82,7 @@ def repack(
     from mdreel.trajectory.window import TimeWindow, frames_in_window
 
     with failing_by_file(trajectories):
-        universe = written_atoms.universe()
+        universe = written_atoms.universe(trajectories[0])
         atoms = written_atoms.selected(universe)
         source = open_trajectory(trajectories)
         frames = frames_in_window(source, TimeWindow(begin, end, interval))

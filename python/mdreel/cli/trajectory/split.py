@@ -73,7 +73,7 @@ def split(
     from mdreel.trajectory.split import split as split_trajectory
 
     with failing_by_file(trajectories):
-        universe = written_atoms.universe()
+        universe = written_atoms.universe(trajectories[0])
         atoms = written_atoms.selected(universe)
         written = split_trajectory(
             open_trajectory(trajectories),

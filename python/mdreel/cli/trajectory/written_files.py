@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Extensions of the output formats, as in the core, which `--help` does not load; a test compares both.
 EXTENSIONS = (".xtc", ".dcd", ".trr", ".nc", ".h5md", ".h5")
+_STRUCTURES = (".pdb", ".gro")
 
 Output = Annotated[
     Path,
@@ -50,7 +51,7 @@ Structure = Annotated[
         metavar="FILE",
         group=shared.OUTPUT,
         help="Structure of the written atoms in the first written frame, with which the trajectory can be opened: "
-        ".pdb .gro",
+        f"{' '.join(_STRUCTURES)}",
     ),
 ]
 Selection = Annotated[
@@ -90,16 +91,33 @@ class WrittenAtoms:
             return
         from mdreel.analysis.topology.structure_file import check_structure
 
+        if self.structure.suffix.lower() not in _STRUCTURES:
+            message = f"{self.structure}: the name of a structure ends in {' or '.join(_STRUCTURES)}"
+            raise CommandError(message, ExitCode.USAGE)
         with checking_output(self.structure):
             check_structure(self.structure, force, multiframe=False)
         if self.structure.resolve() == output.resolve():
             raise CommandError(f"{output}: two outputs have the same name", ExitCode.USAGE)
 
-    def universe(self) -> "Universe | None":
-        """Return the topology, in which selections know the groups of the index file."""
-        from mdreel.analysis.topology.topology_file import open_topology
+    def universe(self, trajectory: Path) -> "Universe | None":
+        """Return the topology, in which selections know the groups of the index file.
 
-        return None if self.topology is None else open_topology(self.topology, self.index)
+        Raises
+        ------
+        MismatchError
+            If a structure is to be written, and `trajectory` has another number of atoms than the topology.
+        """
+        if self.topology is None:
+            return None
+        from mdreel.analysis.topology.topology_file import open_topology
+        from mdreel.errors import MismatchError
+        from mdreel.trajectory.open import open as open_trajectory
+
+        universe = open_topology(self.topology, self.index)
+        if self.structure is not None and len(universe.atoms) != (n_atoms := open_trajectory(trajectory).n_atoms):
+            message = f"{self.topology} has {len(universe.atoms)} atoms, but the trajectory has {n_atoms}"
+            raise MismatchError(message, path=trajectory)
+        return universe
 
     def selected(self, universe: "Universe | None") -> "AtomGroup | None":
         """Return the atoms to write; None for all."""
