@@ -50,7 +50,8 @@ def test_mixtures_and_missing_files_are_refused(run) -> None:
     for command in ("info", "check"):
         refused(run(command, "a.dcd", "-f", "b.dcd"), 2, "order of a mixture is unclear")
         refused(run(command), 2, "name a trajectory")
-        refused(run(command, "no.dcd") if command == "info" else run(command), 3 if command == "info" else 2)
+    refused(run("info", "no.dcd"), 3, "no.dcd")
+    refused(run("produce", "a.dcd", "-f", "b.dcd", "--channel", "a"), 2, "order of a mixture is unclear")
     for command in ("concat", "convert", "repack"):
         refused(run(command, "-o", "x.h5md"), 2, "name a trajectory")
     refused(run("split", "--n-parts", "2", "-o", "x.xtc"), 2, "name a trajectory")
