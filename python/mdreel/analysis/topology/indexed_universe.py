@@ -18,7 +18,7 @@ class IndexedUniverse(Universe):  # type: ignore[misc]  # MDAnalysis has no type
 
     index: IndexFile | None = None
 
-    def bind(self, index: IndexFile) -> "IndexedUniverse":
+    def use_groups(self, index: IndexFile) -> "IndexedUniverse":
         """Use the groups of an index file, and return the Universe.
 
         Raises

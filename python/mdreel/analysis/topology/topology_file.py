@@ -47,7 +47,7 @@ def open_topology(path: str | PathLike[str], index: str | PathLike[str] | None =
         universe = IndexedUniverse(str(path))
     except Exception as error:
         raise FormatError(f"cannot be read as a topology: {_first_words(error)}", path=path) from error
-    return universe.bind(groups)
+    return universe.use_groups(groups)
 
 
 def select_atoms(universe: "Universe", selection: str, path: str | PathLike[str]) -> "AtomGroup":

@@ -46,21 +46,21 @@ _SCHEDULE = Option(
     help="Give the next block to the next free worker, or each worker one share of all blocks.",
 )
 
-_INDEX = Option(
-    *("-n", "--index"),
-    metavar="FILE",
-    group=INPUT,
-    help="GROMACS index file. In every selection, `group Protein` then stands for its group Protein; names with "
-    'blanks are quoted: `group "Water and ions"`.',
-)
-
 Trajectories = Annotated[list[Path], _TRAJECTORY]
 OptionalTrajectories = Annotated[list[Path] | None, _TRAJECTORY]
 RepeatedTrajectories = Annotated[list[Path] | None, _trajectory(False, "Repeat it to read")]
 """For commands with other arguments, which `-f` must not take as trajectories."""
 Topology = Annotated[Path, _TOPOLOGY]
 OptionalTopology = Annotated[Path | None, _TOPOLOGY]
-Index = Annotated[Path | None, _INDEX]
+Index = Annotated[
+    Path | None,
+    Option(
+        *("-n", "--index"),
+        metavar="FILE",
+        group=INPUT,
+        help="GROMACS index file: selections can name its groups, as in 'group Protein' or 'group \"Two words\"'.",
+    ),
+]
 Selection = Annotated[
     str,
     Option("--select", metavar="SELECTION", group=ANALYSIS, help="Atoms, in MDAnalysis's selection language."),
@@ -173,19 +173,14 @@ ReportFile = Annotated[
 AsJson = Annotated[bool, Option("--json", group=OUTPUT, help="Print all values as JSON, for programs.")]
 Units = Annotated[
     Literal["A", "Å", "angstrom", "nm"],
-    Option(
-        "--units",
-        group=OUTPUT,
-        help="Unit of lengths in tables, plots and summaries. Lengths in options, and structures and grids, stay in Å.",
-    ),
+    Option("--units", group=OUTPUT, help="Unit of lengths in outputs. Options, structures and grids stay in Å."),
 ]
 TimeUnit = Annotated[
     Literal["ps", "ns", "us"] | None,
     Option(
         *("-tu", "--time-unit"),
         group=OUTPUT,
-        help="Unit of times in tables, plots and summaries; times in options, such as -b, stay in ps.  [default: ps; "
-        "plots choose their own]",
+        help="Unit of times in outputs. Options, such as -b, stay in ps.  [default: ps; plots choose their own]",
     ),
 ]
 Force = Annotated[bool, Option("--force", group=OUTPUT, help="Replace files that exist.")]
@@ -212,11 +207,7 @@ Verbose = Annotated[bool, Option("-v", "--verbose", group=OUTPUT, help="Print th
 
 Backend = Annotated[
     run_choices.Backend | None,
-    Option(
-        "--backend",
-        group=EXECUTION,
-        help="Executor of the run.  [default: mpi under mpirun, else threads]",
-    ),
+    Option("--backend", group=EXECUTION, help="Executor of the run.  [default: mpi under mpirun, else threads]"),
 ]
 Workers = Annotated[int, _WORKERS]
 OptionalWorkers = Annotated[int | None, _WORKERS]
@@ -284,11 +275,7 @@ Checkpoint = Annotated[
 ]
 OnError = Annotated[
     run_choices.OnError,
-    Option(
-        "--on-error",
-        group=EXECUTION,
-        help="At a damaged frame: fail, end before it, or leave it out.",
-    ),
+    Option("--on-error", group=EXECUTION, help="At a damaged frame: fail, end before it, or leave it out."),
 ]
 
 Follow = Annotated[
