@@ -25,7 +25,7 @@ RULES = """\
 type = "rmsd"
 name = "moved"
 select = "name O"
-no-superposition = true
+superposition = false
 
 [[rule]]
 name = "far enough"

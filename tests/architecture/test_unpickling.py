@@ -90,6 +90,7 @@ PLACES = {
     "cli/live/steer.py: subprocess.Popen": NAMED,
     "live/ensemble/replica_process.py: subprocess.Popen": FROM_FILE,
     "live/ensemble/result_tables.py: numpy.load": PLAIN,
+    "results/read_table.py: numpy.load": PLAIN,
     "execution/checkpoint/function_code.py: importlib.import_module": IMPORTED,
     "execution/executors/dask/worker.py: pickle.loads": PIPE,
     "execution/executors/mpi/executor.py: pickle.loads": PIPE,

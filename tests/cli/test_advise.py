@@ -125,7 +125,7 @@ def test_commands_of_several_nodes_split_and_start_ranks(run, inputs, adk, tmp_p
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "mkdir adk-segments" in lines
-    assert "mdreel split -f adk.xtc -n 4 -o adk-segments/adk.xtc" in lines
+    assert "mdreel split -f adk.xtc --n-parts 4 -o adk-segments/adk.xtc" in lines
     (started,) = [line for line in lines if line.startswith("mpirun -n 4 mdreel rmsd ")]
     assert "--access segments --schedule static" in started
     assert "-f adk.xtc" not in started

@@ -10,6 +10,7 @@ from gridData import Grid
 from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
+from command_results import TEXT, table
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 INPUT = ("-s", PSF, "-f", DCD)
@@ -18,16 +19,6 @@ INPUT = ("-s", PSF, "-f", DCD)
 @pytest.fixture(scope="module")
 def universe() -> MDAnalysis.Universe:
     return MDAnalysis.Universe(PSF)
-
-
-TEXT = ("segment", "resname")
-
-
-def table(path: Path) -> tuple[list[str], np.ndarray]:
-    """All headings, and the columns of numbers."""
-    with path.open() as file:
-        head = file.readline().strip().split(",")
-        return head, np.loadtxt(file, delimiter=",", usecols=[i for i, name in enumerate(head) if name not in TEXT])
 
 
 def test_rmsf_writes_a_row_for_each_atom(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
@@ -82,7 +73,7 @@ def test_average_writes_a_row_for_each_atom(run, universe: MDAnalysis.Universe, 
 
 
 def test_pca_writes_variances_or_components(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
-    options = ("--select", "name CA and resid 1:20", "--align")
+    options = ("--select", "name CA and resid 1:20", "--superposition")
     done = run("pca", *INPUT, *options, "-o", tmp_path / "v.csv", "--plot", tmp_path / "v.png", "-q")
     assert (done.returncode, done.stderr) == (0, "")
     expected = mdreel.PCA(universe, options[1], align=True, trajectory=DCD).run().results
@@ -346,3 +337,43 @@ def test_dssp_writes_a_row_for_each_residue(run, universe: MDAnalysis.Universe, 
     done = run("dssp", *INPUT, "--characters", tmp_path / "d.txt")
     assert (done.returncode, "exists already" in done.stderr) == (2, True)
     assert run("dssp", *INPUT, "--given-hydrogens", "--longest-bond", "2.5", "-q", "--stop", "2").returncode == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--weights", "mass"), ("--fit", "name CA and resid 1:29")])
+def test_rmsf_superposes_on_a_reference(run, adk, tmp_path: Path, options: tuple[str, ...]) -> None:
+    words = ("rmsf", *INPUT, "--superposition", *options, "--reference", adk["pdb"], "-q", "-o", tmp_path / "a.csv")
+    done = run(*words)
+    assert done.returncode == 0, done.stderr
+    atoms = MDAnalysis.Universe(PSF).select_atoms("protein and name CA")
+    by = options[1] if "--fit" in options else "protein and name CA"
+    expected = mdreel.RMSF(
+        atoms,
+        superposition=by,
+        reference=MDAnalysis.Universe(str(adk["pdb"])).select_atoms(by),
+        weights="mass" if "mass" in options else None,
+        trajectory=DCD,
+    ).run()
+    np.testing.assert_allclose(table(tmp_path / "a.csv")[1][:, 2], expected.results.rmsf, rtol=1e-12)
+
+
+def test_average_superposes_on_a_reference(run, adk, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    done = run("average", *INPUT, "--reference", adk["pdb"], "-q", "-o", tmp_path / "a.csv")
+    assert done.returncode == 0, done.stderr
+    reference = MDAnalysis.Universe(str(adk["pdb"]))
+    expected = mdreel.AverageStructure(universe, reference, "protein and name CA", trajectory=DCD).run()
+    np.testing.assert_allclose(table(tmp_path / "a.csv")[1][:, 2:5], expected.results.positions, rtol=1e-12)
+
+
+@pytest.mark.parametrize("command", ["rmsd", "rmsd2d", "rmsf", "pca", "projection"])
+def test_superposition_has_one_spelling(run, command: str) -> None:
+    text = run(command, "--help").stdout
+    assert "--superposition / --no-superposition" in text
+    assert "Superpose each frame" in text
+
+
+@pytest.mark.parametrize(
+    "options", [("--no-superposition", "--fit", "name CA"), ("--ref-frame", "3"), ("--weights", "mass")]
+)
+def test_rmsf_refuses_options_of_a_superposition_without_one(run, options: tuple[str, ...]) -> None:
+    done = run("rmsf", *INPUT, *options)
+    assert (done.returncode, "superpos" in done.stderr) == (2, True)

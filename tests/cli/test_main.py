@@ -49,6 +49,17 @@ def test_completion_knows_commands_and_options(run):
         settings = {"_MDREEL_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(index)}
         return [line.removeprefix("plain,") for line in run(**settings).stdout.splitlines()]
 
-    assert complete("mdreel r", 1) == ["rmsd", "rmsf", "rmsd2d", "rg", "rdf", "repack", "relay", "run", "report"]
+    assert complete("mdreel r", 1) == [
+        "rmsd",
+        "rmsf",
+        "rmsd2d",
+        "rg",
+        "ramachandran",
+        "rdf",
+        "repack",
+        "relay",
+        "run",
+        "report",
+    ]
     assert "--select" in complete("mdreel rmsd --se", 2)
     assert complete("mdreel rmsd --weights m", 3) == ["mass"]

@@ -11,20 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from command_results import refused
 from mdreel.cli.trajectory.written_files import EXTENSIONS
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.output_file import formats
 
 USAGE, INPUT, OUTPUT = 2, 3, 4
-
-
-def refused(done, code, *words):
-    assert done.returncode == code, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.startswith("mdreel: error: ")
-    assert done.stderr.count("\n") == 1
-    for word in words:
-        assert str(word) in done.stderr
 
 
 def test_convert_writes_the_atoms_and_times_asked_for(run, adk, tmp_path):
@@ -40,7 +32,7 @@ def test_convert_writes_the_atoms_and_times_asked_for(run, adk, tmp_path):
 
 
 def test_split_and_concat_give_the_file_back(run, adk, tmp_path):
-    done = run("split", "-f", adk["xtc"], "-n", "4", "-o", "part.xtc", "-q")
+    done = run("split", "-f", adk["xtc"], "--n-parts", "4", "-o", "part.xtc", "-q")
     assert (done.returncode, done.stderr) == (0, "")
     parts = [f"part-{i}.xtc" for i in range(1, 5)]
     assert [open_trajectory(tmp_path / part).n_frames for part in parts] == [24, 25, 24, 25]
@@ -83,7 +75,7 @@ def test_repack_stores_what_is_asked_for_as_it_is_asked_for(run, adk, tmp_path):
 
 def test_convert_split_and_concat_write_h5md(run, adk, tmp_path):
     assert run("convert", "-f", adk["xtc"], "-o", "a.h5md", "-q").returncode == 0
-    done = run("split", "-f", "a.h5md", "-n", "3", "-o", "p.h5")
+    done = run("split", "-f", "a.h5md", "--n-parts", "3", "-o", "p.h5")
     assert done.returncode == 0, done.stderr
     assert "98 frames of 3,341 atoms" in done.stderr
     assert run("concat", "p-1.h5", "p-2.h5", "p-3.h5", "-o", "b.h5md", "-q").returncode == 0
@@ -105,9 +97,9 @@ def test_help_lists_the_endings_of_all_formats_that_can_be_written():
         (["convert", "-f", "no.xtc", "-o", "a.dcd", "--precision", "100"], ["DCD", "precision"]),
         (["convert", "-f", "no.xtc", "-o", "a.dcd", "--select", "all"], ["--select", "-s"]),
         (["convert", "-f", "no.xtc", "-o", "a.dcd", "-b", "1", "--step", "2"], ["-b", "--step", "not by both"]),
-        (["split", "-f", "no.xtc", "-o", "a.dcd"], ["-n", "--frames"]),
-        (["split", "-f", "no.xtc", "-o", "a.dcd", "-n", "2", "--frames", "3"], ["-n", "--frames"]),
-        (["split", "-f", "no.xtc", "-o", "a.dcd", "-n", "0"], ["-n"]),
+        (["split", "-f", "no.xtc", "-o", "a.dcd"], ["--n-parts", "--frames"]),
+        (["split", "-f", "no.xtc", "-o", "a.dcd", "--n-parts", "2", "--frames", "3"], ["--n-parts", "--frames"]),
+        (["split", "-f", "no.xtc", "-o", "a.dcd", "--n-parts", "0"], ["--n-parts"]),
         (["repack", "-f", "no.xtc", "-o", "a.xtc"], ["a.xtc", ".h5md or .h5"]),
         (["repack", "-f", "no.xtc", "-o", "a.h5", "--access", "time"], ["time", "frames", "both"]),
         (["repack", "-f", "no.xtc", "-o", "a.h5", "--access", "atoms", "--chunk", "1x1"], ["--access", "--chunk"]),
@@ -115,7 +107,7 @@ def test_help_lists_the_endings_of_all_formats_that_can_be_written():
         (["repack", "-f", "no.xtc", "-o", "a.h5", "--level", "3"], ["choose gzip"]),
         (["repack", "-f", "no.xtc", "-o", "a.h5", "--compression", "gzip", "--level", "10"], ["--level", "9"]),
         (["repack", "-f", "no.xtc", "-o", "a.h5", "--group", "a/b"], ["a name without /"]),
-        (["concat", "-o", "a.dcd"], ["FILE"]),
+        (["concat", "-o", "a.dcd"], ["name a trajectory"]),
         (["concat", "no.xtc", "-o", "a.dcd", "--overlaps", "melt"], ["melt", "drop"]),
     ],
 )
@@ -124,7 +116,7 @@ def test_wrong_usage_is_refused_before_any_file_is_opened(run, tmp_path, argumen
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", [["convert", "-f"], ["split", "-n", "2", "-f"], ["concat"]])
+@pytest.mark.parametrize("command", [["convert", "-f"], ["split", "--n-parts", "2", "-f"], ["concat"]])
 def test_missing_and_broken_trajectories_are_named(run, tmp_path, command):
     refused(run(*command, "gone.xtc", "-o", "a.xtc"), INPUT, "gone.xtc", "o such")
     (tmp_path / "bad.xtc").write_bytes(b"\0" * 1000)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Transformation
-from mdreel.analysis.average import check_structure
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.base.result_output import ResultOutput
 from mdreel.analysis.in_memory import prepare, replace_positions
@@ -19,6 +18,7 @@ from mdreel.analysis.rmsd import RMSD
 from mdreel.analysis.topology.fitted_groups import Weights, matching_atoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms
+from mdreel.analysis.topology.structure_file import check_structure
 from mdreel.analysis.transformations import transformed
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.blocks import Frames

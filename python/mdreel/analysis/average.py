@@ -16,10 +16,10 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.fitted_groups import ComparedAtoms, matching_atoms
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.residue_labels import atom_columns, atom_coordinates
+from mdreel.analysis.topology.structure_file import check_ending, check_structure, write_structure
 from mdreel.errors import UnsupportedError
 from mdreel.execution.job import Outcome
 from mdreel.execution.tally import Tally
-from mdreel.foundation.atomic_files import check_target, replacing_by_ending
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
@@ -162,7 +162,7 @@ class AverageStructure(Analysis):
         self._superposed: Source | None = None
         self.filename = None if filename is None or self._in_memory else fspath(filename)
         if self.filename is not None:
-            _check_ending(Path(self.filename))
+            check_ending(Path(self.filename))
 
     @property
     def boundaries(self) -> Boundaries:
@@ -253,14 +253,8 @@ class AverageStructure(Analysis):
 
     def save_structure(self, path: str | PathLike[str], force: bool = False) -> Path:
         """Write the mean structure in a format that MDAnalysis can write; see `save`."""
-        import MDAnalysis
-
         self._done()
-        path = check_structure(Path(path), force)
-        atoms = self.results.universe.atoms
-        with replacing_by_ending(path, force) as named, MDAnalysis.Writer(str(named), len(atoms)) as writer:
-            writer.write(atoms)
-        return path
+        return write_structure(self.results.universe.atoms, path, force)
 
     def columns(self) -> Sequence[Column]:
         """Return columns that identify each atom, its mean position and its fluctuation."""
@@ -279,39 +273,3 @@ class AverageStructure(Analysis):
         from mdreel.results.figure import time_series
 
         return time_series(self.times, self._rmsd, "RMSD from reference (Å)", title, ax, frames=self.frames)
-
-
-def check_structure(path: Path, force: bool = False) -> Path:
-    """Check that a structure can be written, without writing it.
-
-    Parameters
-    ----------
-    path : Path
-        The file. The file extension selects the format.
-    force : bool
-        Whether an existing file may be replaced.
-
-    Returns
-    -------
-    Path
-        The path.
-
-    Raises
-    ------
-    UnsupportedError
-        If MDAnalysis cannot write a format with this file extension.
-    OSError
-        If the file exists and `force` is false, or it cannot be created.
-    """
-    _check_ending(path)
-    check_target(path, force)
-    return path
-
-
-def _check_ending(path: Path) -> None:
-    from MDAnalysis.coordinates.core import get_writer_for
-
-    try:
-        get_writer_for(str(path))
-    except (TypeError, ValueError) as error:
-        raise UnsupportedError("MDAnalysis writes no structures with this ending", path=path) from error

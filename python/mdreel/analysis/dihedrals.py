@@ -69,9 +69,15 @@ class QuadrupleAngles(Analysis):
         self.results.angles = tally.values if len(self._quadruples) else np.empty((tally.n_frames, 0))
 
     @property
+    def n_torsions(self) -> int:
+        """Number of torsions."""
+        return len(self._quadruples)
+
+    @property
     def names(self) -> list[str]:
         """Names of the angles, in the order of the results."""
-        return [f"angle {number}" for number in range(1, len(self._quadruples) + 1)]
+        atoms = self.atoms[self._quadruples]
+        return [f"dihedral {' '.join(map(str, quadruple))}" for quadruple in atoms.tolist()]
 
     def columns(self) -> Sequence[Column]:
         """Return columns of frame, time and each angle, or its cosine and sine."""

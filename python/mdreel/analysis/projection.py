@@ -1,5 +1,6 @@
 """Projection of frames on principal components."""
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -8,9 +9,11 @@ from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, projection
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
 
@@ -88,6 +91,12 @@ class Projection(Analysis):
     def conclude(self, tally: Tally) -> None:
         """Store the projections."""
         self.results.projection = tally.values + self._offsets
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time and the displacement along each component, as ``pc1``."""
+        projections = self.results.projection
+        names = [f"pc{number}" for number in range(1, projections.shape[1] + 1)]
+        return wide_columns(self.frames, self.times, projections, names, "Å")
 
     def _result_coordinates(self) -> list[LabelledArray]:
         components = np.arange(1, self.results.projection.shape[1] + 1)

@@ -25,12 +25,22 @@ if TYPE_CHECKING:
 _CHI = ("chi1", "chi2")
 
 
+_MOST_VECTORS = 5000
+"""Points that a vector graphic draws one by one."""
+
+
 class _TorsionPairs(QuadrupleAngles):
     """Two torsions of each of several residues, whose five different atoms are consecutive."""
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"angles": "angles"}
 
     _result_dimensions = MappingProxyType({"angles": ("frame", "residue", "torsion")})
+
+    _reference_name: ClassVar[str]
+    """Name of the file of MDAnalysis with the angles of reference structures."""
+    _axis_labels: ClassVar[tuple[str, str]]
+    _lowest: ClassVar[float]
+    """Where the axes begin, degrees."""
 
     def __init__(
         self, atomgroup: "AtomGroup", found: Torsions, trajectory: Trajectory | None, *, verbose: bool = False
@@ -66,6 +76,43 @@ class _TorsionPairs(QuadrupleAngles):
 
     def _result_coordinates(self) -> list[LabelledArray]:
         return [*super()._result_coordinates(), *self._labels.coordinates()]
+
+    def plot(  # type: ignore[override]  # MDAnalysis returns axes here
+        self, ax: "Axes | None" = None, ref: bool = False, **kwargs: Any
+    ) -> "Axes":
+        """Draw the two angles of all residues and frames as points.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw into; by default the current axes of pyplot.
+        ref : bool
+            Whether to show the regions that hold 90 and 99 % of the residues of MDAnalysis's reference structures.
+        **kwargs
+            Options of `matplotlib.axes.Axes.scatter`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from mdreel.results.torsion_plot import torsion_plot
+
+        self._done()
+        regions = _reference(self._reference_name) if ref else None
+        labels = self._axis_labels
+        return torsion_plot(self.results.angles.reshape(-1, 2), labels, self._lowest, regions, ax, kwargs)
+
+    def draw_points(self, title: str, ax: "Axes | None" = None, *, regions: bool = False) -> "Figure":
+        """Draw the two angles of all residues and frames as points, with `regions` over those of MDAnalysis."""
+        from mdreel.results.canvas import canvas, figure_of
+        from mdreel.results.style import RAW_ALONE
+
+        n_points = self.results.angles.size // 2
+        with canvas(ax, title, (6.9, 6.6), grid=None) as axes:
+            axes.set_box_aspect(1)
+            self.plot(axes, regions, s=6, color=RAW_ALONE, linewidths=0, rasterized=n_points > _MOST_VECTORS)
+        return figure_of(axes)
 
     @property
     def ag1(self) -> "AtomGroup":
@@ -153,6 +200,10 @@ class Ramachandran(_TorsionPairs):
     (98, 212, 2)
     """
 
+    _reference_name = "Rama_ref"
+    _axis_labels = "φ (degrees)", "ψ (degrees)"
+    _lowest = -180
+
     def __init__(
         self,
         atomgroup: Atoms,
@@ -181,36 +232,9 @@ class Ramachandran(_TorsionPairs):
         super().__init__(atomgroup, found, trajectory, verbose=verbose)
         _warn_of_others(residues, self.residues, "at an end of the protein or without one phi and psi")
 
-    def plot(  # type: ignore[override]  # MDAnalysis returns axes here
-        self, ax: "Axes | None" = None, ref: bool = False, **kwargs: Any
-    ) -> "Axes":
-        """Draw phi and psi of all residues and frames as points.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default the current axes of pyplot.
-        ref : bool
-            Whether to show the regions that hold 90 and 99 % of the residues of MDAnalysis's reference structures.
-        **kwargs
-            Options of `matplotlib.axes.Axes.scatter`.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes. `plot_distribution` draws a map instead, which suits many points.
-        """
-        from mdreel.results.torsion_plot import torsion_plot
-
-        self._done()
-        regions = _reference("Rama_ref") if ref else None
-        return torsion_plot(
-            self.results.angles.reshape(-1, 2), ("φ (degrees)", "ψ (degrees)"), -180, regions, ax, kwargs
-        )
-
     def plot_distribution(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
         """Draw the joint distribution of phi and psi over all residues and frames; see `Analysis.plot`."""
-        return super().plot(ax, title)
+        return QuadrupleAngles.plot(self, ax, title)
 
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw the joint distribution of phi and psi over all residues and frames."""
@@ -272,6 +296,10 @@ class Janin(_TorsionPairs):
     (98, 18, 2)
     """
 
+    _reference_name = "Janin_ref"
+    _axis_labels = "χ₁ (degrees)", "χ₂ (degrees)"
+    _lowest = 0
+
     def __init__(
         self,
         atomgroup: Atoms,
@@ -302,26 +330,9 @@ class Janin(_TorsionPairs):
         angles = self.results.angles
         self.results.angles = np.where(angles < 0, angles + 360, angles)
 
-    def plot(  # type: ignore[override]  # MDAnalysis returns axes here
-        self, ax: "Axes | None" = None, ref: bool = False, **kwargs: Any
-    ) -> "Axes":
-        """Draw chi1 and chi2 of all residues and frames as points; see `Ramachandran.plot` for the parameters."""
-        from mdreel.results.torsion_plot import torsion_plot
-
-        self._done()
-        regions = _reference("Janin_ref") if ref else None
-        return torsion_plot(
-            self.results.angles.reshape(-1, 2), ("χ₁ (degrees)", "χ₂ (degrees)"), 0, regions, ax, kwargs
-        )
-
     def draw(self, title: str, ax: "Axes | None") -> "Figure":
         """Draw chi1 and chi2 of all residues and frames as points."""
-        from mdreel.results.canvas import canvas, figure_of
-
-        with canvas(ax, title, (7.6, 6.2), grid=None) as axes:
-            self.plot(axes, s=4, linewidths=0, rasterized=True)
-            axes.set_box_aspect(1)
-        return figure_of(axes)
+        return self.draw_points(title, ax)
 
 
 def _inner_residues(residues: "ResidueGroup") -> "ResidueGroup":

@@ -124,7 +124,7 @@ class RecipeFormat:
                 "run": _object(self.run or {}),
                 "analysis": {"type": "array", "minItems": 1, "items": {"oneOf": each}},
             },
-            "required": [*self.inputs, "analysis"],
+            "required": [*(name for name, one in self.inputs.items() if one.is_required), "analysis"],
             "additionalProperties": False,
         }
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 def site_columns(pairs: "Sequence[Sequence[AtomGroup]]", results: Results, unit: str) -> list[Column]:
     """Return columns of the centre of each bin (Å), and the function and the counts of each pair of atoms.
 
+    After `InterRDF_s.get_cdf`, each pair also has a column of the cumulated fraction.
+
     Parameters
     ----------
     pairs : sequence of pairs of MDAnalysis.AtomGroup
@@ -25,14 +27,16 @@ def site_columns(pairs: "Sequence[Sequence[AtomGroup]]", results: Results, unit:
     unit : str
         Unit of the functions.
     """
+    kinds = {"rdf": unit, "count": "", "cdf": ""}
     names, values = [], []
-    for (first, second), rdf, count in zip(pairs, results.rdf, results.count, strict=True):
+    for number, (first, second) in enumerate(pairs):
+        found = {kind: results[kind][number] for kind in kinds if kind in results}
         for i, j in np.ndindex(len(first), len(second)):
             names.append(f"{first.ix[i]}_{second.ix[j]}")
-            values.append((rdf[i, j], count[i, j]))
+            values.append({kind: of_pairs[i, j] for kind, of_pairs in found.items()})
     columns = [Column("r", "Å", results.bins)]
-    for name, (rdf, count) in zip(unique_names(names), values, strict=True):
-        columns += [Column(f"rdf_{name}", unit, rdf), Column(f"count_{name}", "", count)]
+    for name, of_pair in zip(unique_names(names), values, strict=True):
+        columns += [Column(f"{kind}_{name}", kinds[kind], one) for kind, one in of_pair.items()]
     return columns
 
 

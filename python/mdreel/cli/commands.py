@@ -38,14 +38,19 @@ ANALYSES = (
     Entry("rmsd2d", "mdreel.cli.analyses.rmsd2d", "RMSD between all pairs of frames."),
     Entry("average", "mdreel.cli.analyses.average", "Average structure after superposition."),
     Entry("pca", "mdreel.cli.analyses.pca", "Principal components of the motion of a selection."),
+    Entry("projection", "mdreel.cli.analyses.projection", "Frames along the first principal components."),
     Entry("rg", "mdreel.cli.analyses.rg", "Radius of gyration."),
     Entry("dihedrals", "mdreel.cli.analyses.dihedrals", "Torsions of a protein: phi, psi, omega, chi1 to chi4."),
-    Entry("distances", "mdreel.cli.analyses.distances", "Mean distances and contact frequencies of pairs of atoms."),
+    Entry("dihedral", "mdreel.cli.analyses.dihedral", "Dihedral angles of any four atoms."),
+    Entry("ramachandran", "mdreel.cli.analyses.ramachandran", "Backbone torsions phi and psi of residues."),
+    Entry("janin", "mdreel.cli.analyses.janin", "Side chain torsions chi1 and chi2 of residues."),
+    Entry("distances", "mdreel.cli.analyses.distances", "Distances of pairs of atoms over time, or their means."),
     Entry("end-to-end", "mdreel.cli.analyses.end_to_end", "End-to-end distances of chains."),
     Entry("helices", "mdreel.cli.analyses.helices", "Largest eigenvalues of the distance matrices of helices."),
     Entry("dssp", "mdreel.cli.analyses.dssp", "Secondary structure of a protein (DSSP)."),
     Entry("sasa", "mdreel.cli.analyses.sasa", "Solvent accessible surface area."),
     Entry("rdf", "mdreel.cli.analyses.rdf", "Radial distribution function of two selections."),
+    Entry("site-rdf", "mdreel.cli.analyses.site_rdf", "Radial distribution function of each pair of atoms."),
     Entry("contacts", "mdreel.cli.analyses.contacts", "Native contacts, or the number of contacts."),
     Entry("hbonds", "mdreel.cli.analyses.hbonds", "Hydrogen bonds and their lifetimes."),
     Entry("density", "mdreel.cli.analyses.density", "Density of atoms on a grid."),
@@ -73,6 +78,7 @@ SIMULATIONS = (
     Entry("hub", "mdreel.cli.live.hub", "Serve many IMD clients from one engine or channel."),
     Entry("managed", "mdreel.cli.live.managed", "Publish and wait for whole files of programs that only use files."),
 )
+TABLES = (Entry("correlation", "mdreel.cli.tables.correlation", "Autocorrelation and errors of means of a table."),)
 RUNS = (
     Entry("run", "mdreel.cli.run.run", "Run several analyses from a recipe, reading each frame once."),
     Entry("advise", "mdreel.cli.run.advise", "Advise on file format, executor and workers for an analysis."),
@@ -81,6 +87,7 @@ RUNS = (
 )
 GROUPS = {
     "Analyses": ANALYSES,
+    "Tables of results": TABLES,
     "Trajectories": TRAJECTORIES,
     "Running simulations": SIMULATIONS,
     "Recipes, clusters and timing": RUNS,

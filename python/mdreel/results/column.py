@@ -6,14 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_SPELLED_OUT = {
+SPELLED_OUT = {
     "Å": "angstrom",
     "Å^2": "angstrom2",
     "Å^-3": "per_angstrom3",
+    "nm^2": "nm2",
+    "nm^-3": "per_nm3",
     "g/cm^3": "g_per_cm3",
     "e mol/cm^3": "e_mol_per_cm3",
     "°": "degree",
 }
+"""Units in ASCII."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Column:
     @property
     def ascii_unit(self) -> str:
         """Unit in ASCII, for file formats without Unicode."""
-        return _SPELLED_OUT.get(self.unit, self.unit)
+        return SPELLED_OUT.get(self.unit, self.unit)
 
     @property
     def heading(self) -> str:

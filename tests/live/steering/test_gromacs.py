@@ -21,7 +21,7 @@ checkpoint = "md.cpt"
 [[analysis]]
 type = "rmsd"
 select = "name OW"
-no-superposition = true
+superposition = false
 output = "rmsd.csv"
 
 [[rule]]

@@ -25,7 +25,7 @@ RULES = """
 type = "rmsd"
 name = "moved"
 select = "all"
-no-superposition = true
+superposition = false
 
 [[rule]]
 name = "early"

@@ -159,6 +159,14 @@ def test_what_is_wrong_with_the_command_is_said_in_one_line(
     assert expected in done.stderr
 
 
+@pytest.mark.parametrize("setting", ['units = "nm"', 'time-unit = "ns"'])
+def test_rules_refuse_other_units_than_those_of_their_limits(tmp_path: Path, setting: str) -> None:
+    (tmp_path / "rules.toml").write_text(RULES.replace("[run]", f"[run]\n{setting}"))
+    done = run_steer(tmp_path, "rules.toml", "-s", "none.psf", "--channel", "none")
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+    assert "[run]: rules compare values in Å and ps: leave out units and time-unit" in done.stderr
+
+
 def test_python_reads_the_rules_of_a_file_only(tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(RULES.replace("around = 40", "around = 40\nabove = 1"))

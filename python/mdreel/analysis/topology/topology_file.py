@@ -4,27 +4,34 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mdreel.analysis.topology.index_file import read_index
 from mdreel.errors import FormatError, SelectionError
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 
-def open_topology(path: str | PathLike[str]) -> "Universe":
+def open_topology(path: str | PathLike[str], index: str | PathLike[str] | None = None) -> "Universe":
     """Open a topology or structure file, without a trajectory.
 
     Parameters
     ----------
     path : path
         The file.
+    index : path, optional
+        A GROMACS index file. In selections of the Universe, ``group Protein`` then stands for its group ``Protein``.
 
     Raises
     ------
     FormatError
         If MDAnalysis cannot read the file. Its parsers raise many kinds of exceptions; all of them become this one.
+        If the index file is not valid.
+    MismatchError
+        If the index file has an atom that the topology does not have.
     OSError
-        If it is not there, or not a file.
+        If a file is not there, or not a file.
     """
+    groups = None if index is None else read_index(index)
     import MDAnalysis
 
     path = Path(path)
@@ -33,9 +40,14 @@ def open_topology(path: str | PathLike[str]) -> "Universe":
             raise IsADirectoryError(f"{path}: not a file")
         raise FileNotFoundError(f"{path}: no such file")
     try:
-        return MDAnalysis.Universe(str(path))
+        if groups is None:
+            return MDAnalysis.Universe(str(path))
+        from mdreel.analysis.topology.indexed_universe import IndexedUniverse
+
+        universe = IndexedUniverse(str(path))
     except Exception as error:
         raise FormatError(f"cannot be read as a topology: {_first_words(error)}", path=path) from error
+    return universe.use_groups(groups)
 
 
 def select_atoms(universe: "Universe", selection: str, path: str | PathLike[str]) -> "AtomGroup":
@@ -53,12 +65,15 @@ def select_atoms(universe: "Universe", selection: str, path: str | PathLike[str]
     Raises
     ------
     SelectionError
-        If MDAnalysis cannot parse the selection, or it matches no atom.
+        If MDAnalysis cannot parse the selection, a group of it is not in the index file, or it matches no atom.
     """
     try:
         atoms = universe.select_atoms(selection)
     except Exception as error:
-        raise SelectionError(f"selection '{selection}': {_first_words(error)}") from error
+        message = f"selection '{selection}': {_first_words(error)}"
+        if "Failed to find group" in message:
+            message += ": give the index file that has the group (-n)"
+        raise SelectionError(message) from error
     if len(atoms) == 0:
         message = f"matches none of the {len(universe.atoms):,} atoms of {path}"
         raise SelectionError(f"selection '{selection}' {message}")

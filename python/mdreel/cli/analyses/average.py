@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command, check_reference
 from mdreel.cli.errors import ExitCode, checking_output, failing_with
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
@@ -18,22 +18,22 @@ EXAMPLES = """\
 Examples:
   mdreel average -s adk.psf -f adk.xtc --select backbone -o average.csv
   mdreel average -s adk.psf -f adk.xtc --ref-frame 10 --weights mass -o average.parquet --plot rmsd.png
-  mdreel average -s adk.psf -f adk.xtc --select protein --structure average.pdb
+  mdreel average -s adk.psf -f adk.xtc --select protein -c average.pdb
 """
 
 
 @analysis_command("protein and name CA", EXAMPLES)
 def average(
     request: Request,
-    reference_frame: Annotated[
-        int,
-        Option("--ref-frame", metavar="N", group=shared.ANALYSIS, help="Reference frame of the superposition."),
-    ] = 0,
+    reference: shared.Reference = None,
+    reference_frame: shared.ReferenceFrame = None,
     weights: shared.Weights = "none",
+    match_atoms: shared.MatchAtoms = True,
+    tol_mass: shared.MassTolerance = 0.1,
     structure: Annotated[
         Path | None,
         Option(
-            "--structure",
+            *("-c", "--structure"),
             metavar="FILE",
             group=shared.OUTPUT,
             help="Structure file with the mean positions, in a format that MDAnalysis writes: .pdb .gro .crd ...",
@@ -41,17 +41,30 @@ def average(
     ] = None,
 ) -> AnalysisSpec:
     """Mean position of each atom after superposition on one frame, and its fluctuation about the mean."""
+    check_reference(reference, reference_frame)
     if structure is not None:
-        from mdreel.analysis.average import check_structure
+        from mdreel.analysis.topology.structure_file import check_structure
 
         with checking_output(structure):
             check_structure(structure, request.force)
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "AverageStructure":
         from mdreel.analysis.average import AverageStructure
+        from mdreel.analysis.topology.topology_file import open_topology, select_atoms
 
+        theirs = None
+        if reference is not None:
+            theirs = select_atoms(open_topology(reference, request.index), request.selection, reference)
         mass = "mass" if weights == "mass" else None
-        return AverageStructure(atoms, weights=mass, ref_frame=reference_frame, trajectory=source)
+        return AverageStructure(
+            atoms,
+            theirs,
+            weights=mass,
+            tol_mass=tol_mass,
+            match_atoms=match_atoms,
+            ref_frame=reference_frame or 0,
+            trajectory=source,
+        )
 
     def tabulate(analysis: "AverageStructure") -> Table:
         if structure is not None:
@@ -59,7 +72,8 @@ def average(
                 analysis.save_structure(structure, request.force)
         return _table(analysis)
 
-    facts = {"weights": weights, "reference": f"frame {reference_frame}"}
+    by = str(reference) if reference is not None else f"frame {reference_frame or 0}"
+    facts = {"weights": weights, "reference": by}
     return AnalysisSpec("Average structure", prepare, tabulate, facts)
 
 

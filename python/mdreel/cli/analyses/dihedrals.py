@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Annotated
 
 from mdreel.analysis.choices import Features, TorsionKind
-from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.analyses.request import AnalysisSpec, Request, analysis_command
+from mdreel.cli.analyses.torsion_table import torsion_table
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
@@ -45,18 +46,4 @@ def dihedrals(
         return Dihedrals(atoms, wanted, features, trajectory=source)
 
     facts = {"torsions": " ".join(wanted), "features": features}
-    return AnalysisSpec("Dihedral angles", prepare, _table, facts)
-
-
-def _table(analysis: "Dihedrals") -> Table:
-    time, names = analysis.times, analysis.names
-    return Table(
-        analysis.columns(),
-        "\n".join(
-            (
-                f"frames      {len(time):>10,}   {time[0]:,.6g} to {time[-1]:,.6g} ps",
-                f"torsions    {len(analysis.quadruples):>10,}   {names[0]} to {names[-1]}",
-            )
-        ),
-        lambda title: analysis.plot(title=title),
-    )
+    return AnalysisSpec("Dihedral angles", prepare, torsion_table, facts)

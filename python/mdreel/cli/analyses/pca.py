@@ -14,18 +14,15 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 Examples:
-  mdreel pca -s adk.psf -f adk.xtc --align -o variance.csv --plot variance.png
-  mdreel pca -s adk.psf -f adk.xtc --align --components 3 -o components.npz
+  mdreel pca -s adk.psf -f adk.xtc --superposition -o variance.csv --plot variance.png
+  mdreel pca -s adk.psf -f adk.xtc --superposition --components 3 -o components.npz
 """
 
 
 @analysis_command("protein and name CA", EXAMPLES)
 def pca(
     request: Request,
-    align: Annotated[
-        bool,
-        Option("--align", group=shared.ANALYSIS, help="Superpose each frame on the first analysed one beforehand."),
-    ] = False,
+    superposition: shared.Superposition = False,
     components: Annotated[
         int | None,
         Option(
@@ -37,14 +34,17 @@ def pca(
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Principal components of the positions of a selection, and their variances."""
+    """Principal components of the positions of a selection, and their variances.
+
+    With --superposition, frames are superposed on the first analysed one. `mdreel projection` projects the frames.
+    """
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "PCA":
         from mdreel.analysis.pca import PCA
 
-        return PCA(atoms, align=align, trajectory=source)
+        return PCA(atoms, align=superposition, trajectory=source)
 
-    return AnalysisSpec("PCA", prepare, lambda analysis: _table(analysis, components), {"align": align})
+    return AnalysisSpec("PCA", prepare, lambda analysis: _table(analysis, components), {"superposition": superposition})
 
 
 def _table(analysis: "PCA", n_components: int | None) -> Table:

@@ -19,15 +19,20 @@ Examples:
   mdreel rdf -s system.tpr -f run.xtc --select "name NA" --other "name OW" --bins 200 --to 10
 """
 
+Bins = Annotated[int, Option("--bins", minimum=1, group=shared.ANALYSIS, help="Number of bins.")]
+Lowest = Annotated[float, Option("--from", metavar="Å", group=shared.ANALYSIS, help="Lowest distance.")]
+Highest = Annotated[float, Option("--to", metavar="Å", group=shared.ANALYSIS, help="Highest distance.")]
+Normalisation = Annotated[Norm, Option("--norm", group=shared.ANALYSIS, help="Normalisation of the counts per frame.")]
+
 
 @analysis_command("water and name O*", EXAMPLES)
 def rdf(
     request: Request,
     other: shared.Other = None,
-    bins: Annotated[int, Option("--bins", minimum=1, group=shared.ANALYSIS, help="Number of bins.")] = 75,
-    low: Annotated[float, Option("--from", metavar="Å", group=shared.ANALYSIS, help="Lowest distance.")] = 0.0,
-    high: Annotated[float, Option("--to", metavar="Å", group=shared.ANALYSIS, help="Highest distance.")] = 15.0,
-    norm: Annotated[Norm, Option(group=shared.ANALYSIS, help="Normalisation of the counts per frame.")] = "rdf",
+    bins: Bins = 75,
+    low: Lowest = 0.0,
+    high: Highest = 15.0,
+    norm: Normalisation = "rdf",
     exclude_same: Annotated[
         Literal[SharedGroup, "none"],
         Option(group=shared.ANALYSIS, help="Exclude pairs of atoms of the same residue, segment or chain."),

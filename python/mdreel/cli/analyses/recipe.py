@@ -12,7 +12,7 @@ from mdreel.cli.commands import ANALYSES, load
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.options.declare import long_name
 
-_INPUTS = ("topology", "trajectories")
+_INPUTS = ("topology", "trajectories", "index")
 _OF_EACH = ("selection", "output", "plot")
 _OF_COMMAND = ("force", "quiet", "verbose")
 _OF_CHANNEL = ("channel", "channel_begin", "channel_wait", "channel_timeout", "channel_restart")

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -54,12 +54,15 @@ class AnalysisSpec:
         Makes a table of the finished analysis.
     facts : dict
         Metadata of the output file that only this analysis has.
+    reads_twice : bool
+        Whether `prepare` reads all frames, which needs a complete trajectory.
     """
 
     title: str
     prepare: "Callable[[AtomGroup, Source], Analysis]"
     tabulate: "Callable[[Any], Table]"
     facts: "dict[str, Any]"
+    reads_twice: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class Request:
     topology: shared.Topology
     trajectories: shared.Trajectories
     selection: shared.Selection
+    index: shared.Index = None
     begin: shared.Begin = None
     end: shared.End = None
     interval: shared.Interval = None
@@ -79,6 +83,8 @@ class Request:
     center_on: shared.CenterOn = "protein"
     output: shared.Output = None
     plot: shared.Plot = None
+    units: shared.Units = "A"
+    time_unit: shared.TimeUnit = None
     timing: shared.TimingFile = None
     report: shared.ReportFile = None
     force: shared.Force = False
@@ -224,23 +230,23 @@ class AnalysisRequest:
         The analysis.
     selection : str
         Its atoms.
-    output, plot : Path or None
-        Table and plot.
+    tables, plots : tuple of Path
+        The files of its results.
     read, written : tuple of Path
         Further files that it reads and writes.
     """
 
     spec: AnalysisSpec
     selection: str
-    output: Path | None
-    plot: Path | None
+    tables: tuple[Path, ...] = ()
+    plots: tuple[Path, ...] = ()
     read: tuple[Path, ...] = ()
     written: tuple[Path, ...] = ()
 
     @property
     def outputs(self) -> tuple[Path, ...]:
         """All files that it writes."""
-        return tuple(path for path in (self.output, self.plot, *self.written) if path is not None)
+        return (*self.tables, *self.plots, *self.written)
 
 
 Runner = Callable[[Request, Sequence[AnalysisRequest]], None]
@@ -303,12 +309,41 @@ class AnalysisCommand(SectionedCommand):
             if isinstance(path, Path):
                 is_output = get_args(parameter.annotation)[1].group == shared.OUTPUT
                 (written if is_output else read).append(path)
-        spec = self.specify(request, **own)
-        return AnalysisRequest(spec, request.selection, request.output, request.plot, tuple(read), tuple(written))
+        spec = _in_shown_units(self.specify(request, **own), request)
+        tables, plots = by_ending(request.output, request.plot)
+        if request.index is not None:
+            read.append(request.index)
+        return AnalysisRequest(spec, request.selection, tables, plots, tuple(read), tuple(written))
 
     def _run(self, context: click.Context, /, **values: Any) -> None:
         run: Runner = context.obj
         run(*self.parse(**values))
+
+
+def by_ending(output: list[Path] | None, plot: Path | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the files of ``-o`` and ``--plot`` that get a table, and those that get a plot."""
+    from mdreel.results.figure import EXTENSIONS
+
+    tables = tuple(path for path in output or () if path.suffix.lower() not in EXTENSIONS)
+    plots = tuple(path for path in output or () if path.suffix.lower() in EXTENSIONS)
+    return tables, plots if plot is None else (*plots, plot)
+
+
+def _in_shown_units(spec: AnalysisSpec, request: Request) -> AnalysisSpec:
+    """Return an analysis whose table, summary and figure have the units of ``--units`` and ``-tu``."""
+    from mdreel.results.shown_units import ShownUnits
+
+    shown = ShownUnits(request.units, request.time_unit)
+    if shown.is_default:
+        return spec
+
+    def tabulate(analysis: Any) -> Table:
+        table = spec.tabulate(analysis)
+        return Table(
+            shown.columns(table.columns), shown.text(table.summary), lambda title: shown.figure(table.figure(title))
+        )
+
+    return replace(spec, tabulate=tabulate, facts={**spec.facts, "units_of_settings": "Å, ps"})
 
 
 def analysis_command(selection: str, examples: str) -> Callable[[Callable[..., AnalysisSpec]], AnalysisCommand]:

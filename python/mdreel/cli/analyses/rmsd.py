@@ -29,7 +29,7 @@ def rmsd(
     reference: shared.Reference = None,
     reference_frame: shared.ReferenceFrame = None,
     weights: shared.Weights = "none",
-    no_superposition: shared.NoSuperposition = False,
+    superposition: shared.Superposition = True,
     group: Annotated[
         list[str] | None,
         Option(
@@ -51,10 +51,12 @@ def rmsd(
 
         return RMSD(
             atoms,
-            None if reference is None else select_atoms(open_topology(reference), request.selection, reference),
+            None
+            if reference is None
+            else select_atoms(open_topology(reference, request.index), request.selection, reference),
             ref_frame=reference_frame or 0,
             weights="mass" if weights == "mass" else None,
-            superposition=not no_superposition,
+            superposition=superposition,
             groupselections=group,
             tol_mass=tol_mass,
             match_atoms=match_atoms,
@@ -63,7 +65,7 @@ def rmsd(
 
     facts = {
         "weights": weights,
-        "superposition": not no_superposition,
+        "superposition": superposition,
         "reference": str(reference) if reference is not None else f"frame {reference_frame or 0}",
     }
     if group:

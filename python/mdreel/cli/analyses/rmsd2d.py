@@ -21,7 +21,7 @@ Examples:
 def rmsd2d(
     request: Request,
     weights: shared.Weights = "none",
-    no_superposition: shared.NoSuperposition = False,
+    superposition: shared.Superposition = True,
 ) -> AnalysisSpec:
     """Minimum RMSD of a selection between all pairs of frames; a row for each pair."""
 
@@ -29,9 +29,9 @@ def rmsd2d(
         from mdreel.analysis.distance_matrix import DistanceMatrix
 
         mass = "mass" if weights == "mass" else None
-        return DistanceMatrix(atoms, weights=mass, superposition=not no_superposition, trajectory=source)
+        return DistanceMatrix(atoms, weights=mass, superposition=superposition, trajectory=source)
 
-    facts = {"weights": weights, "superposition": not no_superposition}
+    facts = {"weights": weights, "superposition": superposition}
     return AnalysisSpec("RMSD of pairs of frames", prepare, _table, facts)
 
 

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command, check_reference
+from mdreel.cli.errors import CommandError, ExitCode
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
@@ -23,31 +24,58 @@ Examples:
 @analysis_command("protein and name CA", EXAMPLES)
 def rmsf(
     request: Request,
-    superposition: Annotated[
-        bool,
-        Option("--superposition", group=shared.ANALYSIS, help="Superpose each frame on the first one beforehand."),
-    ] = False,
+    superposition: shared.OptionalSuperposition = None,
     fit: Annotated[
         str | None,
         Option(
             "--fit",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Superpose these atoms.  [default with --superposition: the selection]",
+            help="Superpose these atoms; implies --superposition.  [default: the selection]",
         ),
     ] = None,
+    reference: shared.Reference = None,
+    reference_frame: shared.ReferenceFrame = None,
+    weights: shared.Weights = "none",
+    match_atoms: shared.MatchAtoms = True,
+    tol_mass: shared.MassTolerance = 0.1,
 ) -> AnalysisSpec:
     """Root mean square fluctuation of each atom about its mean position."""
+    check_reference(reference, reference_frame)
+    if fit is not None and superposition is False:
+        raise CommandError("--fit superposes frames: leave out --no-superposition", ExitCode.USAGE)
+    is_superposed = superposition is True or fit is not None
+    if not is_superposed and (reference is not None or reference_frame is not None or weights != "none"):
+        message = "--reference, --ref-frame and --weights are those of a superposition: add --superposition or --fit"
+        raise CommandError(message, ExitCode.USAGE)
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "RMSF":
         from mdreel.analysis.rmsf import RMSF
-        from mdreel.analysis.topology.topology_file import select_atoms
+        from mdreel.analysis.topology.topology_file import open_topology, select_atoms
 
-        by = superposition if fit is None else select_atoms(atoms.universe, fit, request.topology)
-        return RMSF(atoms, superposition=by, trajectory=source)
+        by = atoms if fit is None else select_atoms(atoms.universe, fit, request.topology)
+        theirs = None
+        if reference is not None:
+            theirs = select_atoms(open_topology(reference, request.index), fit or request.selection, reference)
+        return RMSF(
+            atoms,
+            superposition=by if is_superposed else False,
+            reference=theirs,
+            ref_frame=reference_frame or 0,
+            weights="mass" if weights == "mass" else None,
+            tol_mass=tol_mass,
+            match_atoms=match_atoms,
+            trajectory=source,
+        )
 
-    by = request.selection if superposition and fit is None else fit
-    return AnalysisSpec("RMSF", prepare, _table, {"superposition": by or "none"})
+    if not is_superposed:
+        return AnalysisSpec("RMSF", prepare, _table, {"superposition": "none"})
+    facts = {
+        "superposition": fit or request.selection,
+        "reference": str(reference) if reference is not None else f"frame {reference_frame or 0}",
+        "weights": weights,
+    }
+    return AnalysisSpec("RMSF", prepare, _table, facts)
 
 
 def _table(analysis: "RMSF") -> Table:

@@ -78,8 +78,10 @@ def check(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
 
     request.check()
     for one in analyses:
-        _check_file(one.output, request.force, check_output)
-        _check_file(one.plot, request.force, check_figure)
+        for path in one.tables:
+            _check_file(path, request.force, check_output)
+        for path in one.plots:
+            _check_file(path, request.force, check_figure)
     if request.timing is not None:
         from mdreel.timing.files import check_record_file
 
@@ -88,10 +90,12 @@ def check(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
         from mdreel.timing.report.page import check_report
 
         _check_file(request.report, request.force, check_report)
-    written = {path.resolve() for one in analyses for path in one.outputs}
-    for path in (request.timing, request.report):
-        if path is not None and path.resolve() in written:
+    records = [path for path in (request.timing, request.report) if path is not None]
+    written: set[Path] = set()
+    for path in (*(path for one in analyses for path in one.outputs), *records):
+        if path.resolve() in written:
             raise CommandError(f"{path}: two outputs have the same name", ExitCode.USAGE)
+        written.add(path.resolve())
 
 
 def open_files(request: Request) -> "Source":
@@ -115,7 +119,7 @@ def prepare(
     from mdreel.analysis.topology.topology_file import open_topology, select_atoms
 
     with failing_with(ExitCode.INPUT):
-        universe = open_topology(request.topology)
+        universe = open_topology(request.topology, request.index)
         groups = [select_atoms(universe, one.selection, request.topology) for one in analyses]
         source = transformed_by_name(source, universe, request.transforms or (), request.center_on, request.topology)
         made = [one.spec.prepare(atoms, source) for one, atoms in zip(analyses, groups, strict=True)]
@@ -134,7 +138,7 @@ def environment_of_run(request: Request) -> dict[str, Any]:
 def write_outputs(request: Request, prepared: PreparedAnalyses) -> None:
     """Write the results of the analyses that have output files."""
     for one, atoms, analysis in zip(prepared.requests, prepared.groups, prepared.analyses, strict=True):
-        if one.output is not None or one.plot is not None:
+        if one.tables or one.plots:
             _write(request, one, analysis, len(atoms))
 
 
@@ -143,7 +147,7 @@ def finish(request: Request, prepared: PreparedAnalyses, environment: dict[str, 
     from mdreel.execution.checkpoint.file import remove_checkpoint
 
     for one, analysis in zip(prepared.requests, prepared.analyses, strict=True):
-        if one.output is None:
+        if not one.tables:
             echo(one.spec.tabulate(analysis).summary)
     timing = prepared.analyses[0].timing.preceded_by("topology", prepared.topology_seconds)
     _write_timing(request, timing, environment, _title(request, prepared.requests))
@@ -162,25 +166,29 @@ def _check_file(path: Path | None, force: bool, check_path: Callable[[Path, bool
             check_path(path, force)
 
 
-def _run(request: Request, prepared: PreparedAnalyses) -> None:
-    from mdreel.analysis.base.one_pass import run
+def run_settings(request: Request, source: "Source") -> dict[str, Any]:
+    """Return the arguments of `mdreel.run` that the options set, except for the checkpoint."""
     from mdreel.trajectory.window import TimeWindow, frames_in_window
 
-    source = prepared.source.with_on_error(request.on_error)
-    run(
-        prepared.analyses,
-        request.start,
-        request.stop,
-        request.step,
-        frames_in_window(source, TimeWindow(request.begin, request.end, request.interval)),
-        backend=_executor(request),
-        access=request.access,
-        n_parts=request.n_parts,
-        memory=request.memory,
-        checkpoint=request.checkpoint,
-        verbose=not request.quiet,
-        on_error=request.on_error,
-    )
+    window = TimeWindow(request.begin, request.end, request.interval)
+    return {
+        "start": request.start,
+        "stop": request.stop,
+        "step": request.step,
+        "frames": frames_in_window(source.with_on_error(request.on_error), window),
+        "backend": _executor(request),
+        "access": request.access,
+        "n_parts": request.n_parts,
+        "memory": request.memory,
+        "verbose": not request.quiet,
+        "on_error": request.on_error,
+    }
+
+
+def _run(request: Request, prepared: PreparedAnalyses) -> None:
+    from mdreel.analysis.base.one_pass import run
+
+    run(prepared.analyses, checkpoint=request.checkpoint, **run_settings(request, prepared.source))
 
 
 def _executor(request: Request) -> "Executor":
@@ -220,11 +228,13 @@ def _write(request: Request, one: AnalysisRequest, analysis: "Analysis", n_atoms
         **damage_metadata(analysis.damage, request.on_error),
     }
     with failing_with(ExitCode.OUTPUT):
-        if one.output is not None:
-            write(one.output, table.columns, metadata, request.force)
-        if one.plot is not None:
+        for path in one.tables:
+            write(path, table.columns, metadata, request.force)
+        if one.plots:
             atoms = f"{one.selection} ({n_atoms:,} atoms)"
-            save(table.figure(textwrap.shorten(atoms, 48, placeholder=" ...")), one.plot, request.force)
+            figure = table.figure(textwrap.shorten(atoms, 48, placeholder=" ..."))
+            for path in one.plots:
+                save(figure, path, request.force)
 
 
 def _write_timing(request: Request, timing: "Timing", environment: dict[str, Any], title: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mdreel.live.ensemble.configuration import EnsembleTable
     from mdreel.live.ensemble.replica_analyses import ReplicaAnalyses
 
-_OF_ANALYSES = ("topology", "run", "analysis")
+_OF_ANALYSES = ("topology", "index", "run", "analysis")
 _OF_RUN = ("start", "stop", "step", "n-workers", "transform", "center-on")
 
 
@@ -87,7 +87,11 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
         if one.written:
             message = "it writes a file at its end, which needs a finished simulation"
             raise CommandError(f"{path}: analysis {name!r}: {message}", ExitCode.INPUT)
-    identity = {name: of_analyses.get(name) for name in ("topology", "analysis")}
+    identity = {
+        name: of_analyses.get(name)
+        for name in ("topology", "index", "analysis")
+        if name in of_analyses or name != "index"
+    }
     identity["run"] = {name: value for name, value in run.items() if name != "n-workers"}
     return EnsembleFile(path, table, request, dict(zip(names, analyses, strict=True)), identity)
 
@@ -109,7 +113,7 @@ def make_analyses(task: EnsembleFile) -> "ReplicaAnalyses":
 
     request, analyses = task.request, list(task.analyses.values())
     with failing_with(ExitCode.INPUT):
-        universe = open_topology(request.topology)
+        universe = open_topology(request.topology, request.index)
         groups = [select_atoms(universe, one.selection, request.topology) for one in analyses]
 
     def prepare(source: "Source") -> "Sequence[Analysis]":

@@ -1,13 +1,13 @@
 """Command ``mdreel produce``, which publishes a trajectory as a simulation would."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.live import channel_options
 from mdreel.cli.options import shared
-from mdreel.cli.options.declare import Argument, Option, command
+from mdreel.cli.options.declare import Option, command
 from mdreel.cli.output import echo
+from mdreel.cli.trajectory.input_files import Files, input_files
 
 if TYPE_CHECKING:
     from mdreel.live.producers.replay import Pace
@@ -24,7 +24,9 @@ PUBLISHING = "Publishing"
 
 @command(examples=EXAMPLES)
 def produce(
-    trajectories: Annotated[list[Path], Argument(metavar="TRAJECTORY...", help="Trajectory files to publish.")],
+    *,
+    files: Files = None,
+    trajectories: shared.OptionalTrajectories = None,
     channel: channel_options.Name,
     rate: Annotated[
         str | None,
@@ -63,6 +65,7 @@ def produce(
     quiet: shared.Quiet = False,
 ) -> None:
     """Publish the frames of a trajectory on a channel, as a simulation would, and end the channel."""
+    trajectories = input_files(files, trajectories)
     if fsync and staging is None:
         raise CommandError("--fsync requires --staging", ExitCode.USAGE)
     if min(start or 0, stop or 0) < 0:

@@ -70,6 +70,9 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Rul
     request, analyses = requests_in(path, rest, **of_command)
     if request.follow and request.every is None:
         request = replace(request, every=EVERY_SECONDS)
+    if request.units != "A" or request.time_unit is not None:
+        message = "rules compare values in Å and ps: leave out units and time-unit"
+        raise CommandError(f"{path}: [run]: {message}", ExitCode.INPUT)
     if request.channel is None and not request.follow:
         raise CommandError("name the running simulation: --channel, or -f with --follow", ExitCode.USAGE)
     task = RulesFile(path, request, dict(zip(names, analyses, strict=True)), plan)
@@ -86,6 +89,8 @@ def steering_schema() -> dict[str, Any]:
     from mdreel.live.steering.rules_file import SERIES, plan_schema
 
     recipe, plan = recipe_format(analysis_commands()).schema(), plan_schema()
+    for name in ("units", "time-unit"):  # rules compare values in Å and ps
+        del recipe["properties"]["run"]["properties"][name]
     each = recipe["properties"]["analysis"]["items"]["oneOf"]
     about = {"type": "string", "description": "Name by which rules refer to the analysis.  [default: its type]"}
     known = [one for one in each if one["properties"]["type"]["const"] in SERIES]

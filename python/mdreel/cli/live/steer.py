@@ -58,7 +58,7 @@ def steer(
         bool, Option("--schema", group=shared.INPUT, help="Print the JSON schema of rules files.")
     ] = False,
     topology: shared.OptionalTopology = None,
-    trajectories: shared.OptionalTrajectories = None,
+    trajectories: shared.RepeatedTrajectories = None,
     log: Annotated[
         Path | None,
         Option(

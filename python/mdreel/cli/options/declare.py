@@ -1,7 +1,7 @@
 """Declaration of commands: annotated parameters of functions become options and arguments of Click commands."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import UnionType
@@ -32,6 +32,8 @@ class Option:
         The values; a parameter whose type is a ``Literal`` or a ``StrEnum`` has those of its type.
     is_advanced : bool
         Whether the option is shown by ``--help-all`` only.
+    takes_several : bool
+        Whether all words up to the next option are values: ``-f a.xtc b.xtc`` is ``-f a.xtc -f b.xtc``.
     callback : callable, optional
         Receives the value before the command runs.
     """
@@ -46,11 +48,12 @@ class Option:
         maximum: float | None = None,
         choices: Sequence[str] | None = None,
         is_advanced: bool = False,
+        takes_several: bool = False,
         callback: Callable[[Any], object] | None = None,
     ) -> None:
         self.names, self.help, self.metavar, self.group = names, help, metavar, group
         self.minimum, self.maximum, self.choices = minimum, maximum, choices
-        self.is_advanced, self.callback = is_advanced, callback
+        self.is_advanced, self.takes_several, self.callback = is_advanced, takes_several, callback
 
 
 class Argument:
@@ -104,6 +107,16 @@ class SectionedCommand(click.Command):
             text = f"Show all options, also: {', '.join(heading.lower() for heading in hidden)}."
             show: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
             self.params.append(click.Option(["--help-all"], help=text, **show))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of a command, in which some options take several values."""
+        names = {
+            name
+            for one in self.params
+            if isinstance(one, click.Option) and _declared(one, "takes_several", False)
+            for name in one.opts
+        }
+        return super().parse_args(ctx, _repeated(args, names) if names else args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the usage behind the name of the command."""
@@ -203,7 +216,7 @@ def click_parameter(parameter: inspect.Parameter) -> click.Parameter:
         else:
             settings |= {"type": _type(kind, declared), "multiple": is_many}
         found = click.Option([*names, parameter.name], help=declared.help, show_default=True, **settings)
-    for attribute in ("group", "is_advanced", "is_hidden"):
+    for attribute in ("group", "is_advanced", "is_hidden", "takes_several"):
         if hasattr(declared, attribute):
             setattr(found, attribute, getattr(declared, attribute))
     return found
@@ -247,6 +260,21 @@ def _type(kind: Any, declared: Any) -> Any:
     if declared.minimum is not None or declared.maximum is not None:
         return (click.IntRange if kind is int else click.FloatRange)(declared.minimum, declared.maximum)
     return kind
+
+
+def _repeated(words: Sequence[str], names: Collection[str]) -> list[str]:
+    """Repeat the names of options before each of their values: ``-f a b`` becomes ``-f a -f b``."""
+    found: list[str] = []
+    name = None  # of the option whose values follow
+    for number, word in enumerate(words):
+        if word == "--":
+            return [*found, *words[number:]]
+        if word.startswith("-") and word != "-":
+            name = word if word in names else None
+        elif name is not None and found[-1] != name:
+            found.append(name)
+        found.append(word)
+    return found
 
 
 def _show_all(context: click.Context, parameter: click.Parameter, is_given: bool) -> None:

@@ -18,12 +18,14 @@ EXECUTION = "Execution"
 FOLLOWING = "Following a growing file"
 CHANNEL = "Reading a channel"
 
-_TRAJECTORY = Option(
-    *("-f", "--trajectory"),
-    metavar="FILE",
-    group=INPUT,
-    help="Trajectory (XTC, TRR, DCD, AMBER NetCDF, H5MD). Repeat it to read several files one after the other.",
-)
+
+def _trajectory(takes_several: bool, several: str) -> Option:
+    formats = "Trajectory (XTC, TRR, DCD, AMBER NetCDF, H5MD)."
+    text = f"{formats} {several} several files one after the other."
+    return Option(*("-f", "--trajectory"), metavar="FILE", group=INPUT, help=text, takes_several=takes_several)
+
+
+_TRAJECTORY = _trajectory(True, "Name several to read")
 _TOPOLOGY = Option(
     *("-s", "--topology"),
     metavar="FILE",
@@ -46,8 +48,19 @@ _SCHEDULE = Option(
 
 Trajectories = Annotated[list[Path], _TRAJECTORY]
 OptionalTrajectories = Annotated[list[Path] | None, _TRAJECTORY]
+RepeatedTrajectories = Annotated[list[Path] | None, _trajectory(False, "Repeat it to read")]
+"""For commands with other arguments, which `-f` must not take as trajectories."""
 Topology = Annotated[Path, _TOPOLOGY]
 OptionalTopology = Annotated[Path | None, _TOPOLOGY]
+Index = Annotated[
+    Path | None,
+    Option(
+        *("-n", "--index"),
+        metavar="FILE",
+        group=INPUT,
+        help="GROMACS index file: selections can name its groups, as in 'group Protein' or 'group \"Two words\"'.",
+    ),
+]
 Selection = Annotated[
     str,
     Option("--select", metavar="SELECTION", group=ANALYSIS, help="Atoms, in MDAnalysis's selection language."),
@@ -57,10 +70,13 @@ Other = Annotated[
     Option("--other", metavar="SELECTION", group=ANALYSIS, help="The second group of atoms.  [default: the same]"),
 ]
 Weights = Annotated[Literal["none", "mass"], Option("--weights", group=ANALYSIS, help="Weights of the atoms.")]
-NoSuperposition = Annotated[
-    bool,
-    Option("--no-superposition", group=ANALYSIS, help="Compare positions without superposing the frames first."),
-]
+_SUPERPOSITION = Option(
+    "--superposition/--no-superposition",
+    group=ANALYSIS,
+    help="Superpose each frame on the reference first, or take frames as they are.",
+)
+Superposition = Annotated[bool, _SUPERPOSITION]
+OptionalSuperposition = Annotated[bool | None, _SUPERPOSITION]
 Reference = Annotated[
     Path | None,
     Option(
@@ -129,12 +145,13 @@ CenterOn = Annotated[
 ]
 
 Output = Annotated[
-    Path | None,
+    list[Path] | None,
     Option(
         *("-o", "--output"),
         metavar="FILE",
         group=OUTPUT,
-        help="Table of the results: .csv .xvg .npz .parquet .json .nc .xlsx; without it, print a summary.",
+        help="Table of the results: .csv .xvg .npz .parquet .json .nc .xlsx; or plot: .png .pdf .svg. Repeat it for "
+        "several files. Without a table, print a summary.",
     ),
 ]
 Plot = Annotated[Path | None, Option("--plot", metavar="FILE", group=OUTPUT, help="Plot: .png .pdf .svg")]
@@ -154,6 +171,18 @@ ReportFile = Annotated[
     Option("--report", metavar="FILE", group=OUTPUT, help="Page that shows where the time of the run was spent: .html"),
 ]
 AsJson = Annotated[bool, Option("--json", group=OUTPUT, help="Print all values as JSON, for programs.")]
+Units = Annotated[
+    Literal["A", "Å", "angstrom", "nm"],
+    Option("--units", group=OUTPUT, help="Unit of lengths in outputs. Options, structures and grids stay in Å."),
+]
+TimeUnit = Annotated[
+    Literal["ps", "ns", "us"] | None,
+    Option(
+        *("-tu", "--time-unit"),
+        group=OUTPUT,
+        help="Unit of times in outputs. Options, such as -b, stay in ps.  [default: ps; plots choose their own]",
+    ),
+]
 Force = Annotated[bool, Option("--force", group=OUTPUT, help="Replace files that exist.")]
 
 
@@ -178,11 +207,7 @@ Verbose = Annotated[bool, Option("-v", "--verbose", group=OUTPUT, help="Print th
 
 Backend = Annotated[
     run_choices.Backend | None,
-    Option(
-        "--backend",
-        group=EXECUTION,
-        help="Executor of the run.  [default: mpi under mpirun, else threads]",
-    ),
+    Option("--backend", group=EXECUTION, help="Executor of the run.  [default: mpi under mpirun, else threads]"),
 ]
 Workers = Annotated[int, _WORKERS]
 OptionalWorkers = Annotated[int | None, _WORKERS]
@@ -250,11 +275,7 @@ Checkpoint = Annotated[
 ]
 OnError = Annotated[
     run_choices.OnError,
-    Option(
-        "--on-error",
-        group=EXECUTION,
-        help="At a damaged frame: fail, end before it, or leave it out.",
-    ),
+    Option("--on-error", group=EXECUTION, help="At a damaged frame: fail, end before it, or leave it out."),
 ]
 
 Follow = Annotated[

@@ -96,6 +96,11 @@ def _check(nested: NestedCommand) -> None:
     if given:
         message = f"leave out {', '.join(given)}: mdreel advise makes this choice"
         raise CommandError(message, ExitCode.USAGE)
+    if any(one.spec.reads_twice for one in nested.analyses):
+        message = (
+            "the analysis reads the trajectory twice: ask about an analysis that reads it once, such as mdreel pca"
+        )
+        raise CommandError(message, ExitCode.USAGE)
     if request.follow or request.channel is not None:
         name = "--follow" if request.follow else "--channel"
         raise CommandError(f"{name}: mdreel advise needs to know the number of frames", ExitCode.USAGE)

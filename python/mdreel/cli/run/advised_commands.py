@@ -3,6 +3,7 @@
 import os
 import shlex
 from itertools import count
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ def commands_of(advice: "Advice", nested: "NestedCommand") -> list[str]:
         target = folder / f"{trajectories[0].stem}{_ending(advice, trajectories[0])}"
         inputs = " ".join(f"-f {_quoted(path)}" for path in trajectories)
         lines += [f"mkdir {_quoted(folder)}"]
-        lines += [f"{_program(nested)} split {inputs} -n {plan.n_files} -o {_quoted(target)}"]
+        lines += [f"{_program(nested)} split {inputs} --n-parts {plan.n_files} -o {_quoted(target)}"]
         files = _segments(target, plan.n_files)
     return [*lines, _run_command(advice, nested, files), *_comments(advice, nested, files)]
 
@@ -83,11 +84,18 @@ def _comments(advice: "Advice", nested: "NestedCommand", files: str) -> "Iterato
 
 def _without(arguments: "Sequence[str]", left_out: tuple[str, ...]) -> "Iterator[str]":
     """Leave out options with their values."""
-    remaining = iter(arguments)
-    for word in remaining:
-        if word in left_out:
-            next(remaining, None)
-        elif not any(word.startswith(f"{name}=") for name in left_out if name.startswith("--")):
+    takes_several = arguments[0] != "run"  # which has an argument of its own
+    n_values = 0.0  # of the option so far, that are left out
+    for word in arguments:
+        if word.startswith("-") and word != "-":
+            n_values = 0.0
+            if word in left_out:
+                n_values = inf if word in _INPUTS and takes_several else 1.0
+            elif not any(word.startswith(f"{name}=") for name in left_out if name.startswith("--")):
+                yield word
+        elif n_values > 0:
+            n_values -= 1
+        else:
             yield word
 
 

@@ -67,7 +67,7 @@ def parse_batch_command(context: click.Context, words: list[str], n_ranks: int) 
         *(path for path in (request.timing, request.report) if path),
     ]
     if checkpoint is None:
-        table = next((one.output for one in analyses if one.output is not None), f"mdreel-{arguments[0]}")
+        table = next((path for one in analyses for path in one.tables), f"mdreel-{arguments[0]}")
         checkpoint = Path(f"{table}.checkpoint")
         arguments = (*arguments, "--checkpoint", str(checkpoint))
     files = [] if nested.recipe is None else [nested.recipe]

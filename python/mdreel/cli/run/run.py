@@ -42,7 +42,7 @@ def run(
     schema: Annotated[
         bool, Option("--schema", group=shared.INPUT, help="Print the schema of recipes (JSON Schema).")
     ] = False,
-    trajectories: shared.OptionalTrajectories = None,
+    trajectories: shared.RepeatedTrajectories = None,
     backend: shared.Backend = None,
     n_workers: shared.OptionalWorkers = None,
     access: shared.Access = None,

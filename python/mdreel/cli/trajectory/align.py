@@ -19,6 +19,7 @@ def align(
     trajectories: shared.Trajectories,
     output: written_files.Output,
     selection: shared.Selection = "protein and name CA",
+    index: shared.Index = None,
     reference: shared.Reference = None,
     reference_frame: shared.ReferenceFrame = None,
     weights: shared.Weights = "none",
@@ -41,7 +42,7 @@ def align(
     """Superpose each frame of a trajectory on a reference, and write all atoms."""
     check_window((begin, end, interval), (start, stop, step))
     check_reference(reference, reference_frame)
-    check_usage(output, None, topology, None)
+    check_usage(output, None)
 
     from mdreel.analysis.align import AlignTraj
     from mdreel.analysis.named_transformations import transformed_by_name
@@ -51,13 +52,13 @@ def align(
 
     with failing_by_file(trajectories):
         source = open_trajectory(trajectories)
-        universe = open_topology(topology)
+        universe = open_topology(topology, index)
         select_atoms(universe, selection, topology)
         source = transformed_by_name(source, universe, transforms or (), center_on, topology)
         frames = frames_in_window(source.with_on_error(on_error), TimeWindow(begin, end, interval))
         aligned = AlignTraj(
             universe,
-            None if reference is None else open_topology(reference),
+            None if reference is None else open_topology(reference, index),
             selection,
             output,
             weights="mass" if weights == "mass" else None,

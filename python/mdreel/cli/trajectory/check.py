@@ -11,14 +11,15 @@ from mdreel.cli.errors import ExitCode, failing_with
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option, command
 from mdreel.cli.output import echo, echo_json
+from mdreel.cli.trajectory.input_files import Files, input_files
 
 if TYPE_CHECKING:
     from mdreel.trajectory.check import Defect, Report
 
 EXAMPLES = """\
 Examples:
-  mdreel check -f adk.xtc
-  mdreel check -s adk.psf -f part-1.xtc -f part-2.xtc --json
+  mdreel check adk.xtc
+  mdreel check -s adk.psf part-1.xtc part-2.xtc --json
 """
 
 _SHOWN_NOTES = 5
@@ -26,7 +27,8 @@ _SHOWN_NOTES = 5
 
 @command(examples=EXAMPLES)
 def check(
-    trajectories: shared.Trajectories,
+    files: Files = None,
+    trajectories: shared.OptionalTrajectories = None,
     topology: Annotated[
         Path | None,
         Option(
@@ -42,6 +44,8 @@ def check(
     n_workers: shared.Workers = 0,
 ) -> None:
     """Read every frame and report every defect; the exit status is 1 if there is one."""
+    trajectories = input_files(files, trajectories)
+
     from mdreel.trajectory.check import check as check_trajectory
 
     n_atoms = None

@@ -8,10 +8,11 @@ from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option, command
 from mdreel.cli.output import echo, echo_json
+from mdreel.cli.trajectory.input_files import Files, input_files
 
 EXAMPLES = """\
 Examples:
-  mdreel info -f adk.xtc
+  mdreel info adk.xtc
   mdreel info -s adk.psf -f adk.dcd --json
 """
 
@@ -25,7 +26,8 @@ FRAMES_SHOWN = 5
 
 @command(examples=EXAMPLES)
 def info(
-    trajectories: shared.Trajectories,
+    files: Files = None,
+    trajectories: shared.OptionalTrajectories = None,
     topology: Annotated[
         Path | None,
         Option(
@@ -36,9 +38,15 @@ def info(
             help="Topology or structure; the trajectory must have as many atoms.",
         ),
     ] = None,
+    units: shared.Units = "A",
+    time_unit: shared.TimeUnit = None,
     as_json: shared.AsJson = False,
 ) -> None:
     """Show atoms, frames, times, box, size and format of a trajectory."""
+    if as_json and (units != "A" or time_unit is not None):
+        raise CommandError("--json prints Å and ps: leave out --units and -tu", ExitCode.USAGE)
+    trajectories = input_files(files, trajectories)
+
     from mdreel.trajectory.info import info as info_of
 
     with failing_with(ExitCode.INPUT):
@@ -50,7 +58,11 @@ def info(
     if as_json:
         echo_json(facts, indent=2, ensure_ascii=True, default=str)
     else:
-        echo("\n".join(_page(facts)))
+        from mdreel.results.shown_units import ShownUnits
+
+        shown = ShownUnits(units, time_unit)
+        # Lines that are not indented are names of files.
+        echo("\n".join(shown.text(line) if line.startswith(" ") else line for line in _page(facts)))
 
 
 def _topology(path: Path, n_atoms: int) -> Facts:

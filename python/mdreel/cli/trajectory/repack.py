@@ -8,7 +8,8 @@ from mdreel.cli.errors import CommandError, ExitCode
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option, command
 from mdreel.cli.trajectory import written_files
-from mdreel.cli.trajectory.written_files import check_usage, failing_by_file, report, selected
+from mdreel.cli.trajectory.input_files import Files, input_files
+from mdreel.cli.trajectory.written_files import WrittenAtoms, check_usage, failing_by_file, report
 from mdreel.trajectory.chunking import ACCESSES, COMPRESSIONS
 
 EXAMPLES = """\
@@ -22,7 +23,9 @@ STORAGE = "Storage"
 
 @command(examples=EXAMPLES)
 def repack(
-    trajectories: shared.Trajectories,
+    *,
+    files: Files = None,
+    trajectories: shared.OptionalTrajectories = None,
     output: Annotated[
         Path,
         Option("-o", "--output", metavar="FILE", group=shared.OUTPUT, help="File to write: .h5md .h5"),
@@ -52,7 +55,9 @@ def repack(
     ] = None,
     group: Annotated[str, Option(metavar="NAME", group=STORAGE, help="Name of the group of particles.")] = "trajectory",
     topology: written_files.Topology = None,
+    index: shared.Index = None,
     selection: written_files.Selection = None,
+    structure: written_files.Structure = None,
     begin: shared.Begin = None,
     end: shared.End = None,
     interval: shared.Interval = None,
@@ -65,8 +70,11 @@ def repack(
     n_workers: shared.Workers = 0,
 ) -> None:
     """Write a trajectory to H5MD, with chunks that suit the way you will read it."""
+    trajectories = input_files(files, trajectories)
     check_window((begin, end, interval), (start, stop, step))
-    check_usage(output, None, topology, selection)
+    check_usage(output, None)
+    written_atoms = WrittenAtoms(topology, index, selection, structure)
+    written_atoms.check(output, force)
     sizes = _check_storage(output, access, chunk, compression, level, group)
 
     from mdreel.trajectory.open import open as open_trajectory
@@ -74,6 +82,8 @@ def repack(
     from mdreel.trajectory.window import TimeWindow, frames_in_window
 
     with failing_by_file(trajectories):
+        universe = written_atoms.universe(trajectories[0])
+        atoms = written_atoms.selected(universe)
         source = open_trajectory(trajectories)
         frames = frames_in_window(source, TimeWindow(begin, end, interval))
         written = repack_trajectory(
@@ -84,7 +94,7 @@ def repack(
             compression=compression,
             level=level,
             group=group,
-            atoms=selected(topology, selection),
+            atoms=atoms,
             start=start,
             stop=stop,
             step=step,
@@ -93,6 +103,7 @@ def repack(
             progress=not quiet,
             force=force,
         )
+    written_atoms.write_structure(universe, atoms, written.paths[0], force)
     report(written, quiet, verbose)
 
 

@@ -7,18 +7,21 @@ from mdreel.cli.errors import CommandError, ExitCode
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option, command
 from mdreel.cli.trajectory import written_files
-from mdreel.cli.trajectory.written_files import check_usage, failing_by_file, report, selected
+from mdreel.cli.trajectory.input_files import Files, input_files
+from mdreel.cli.trajectory.written_files import WrittenAtoms, check_usage, failing_by_file, report
 
 EXAMPLES = """\
 Examples:
-  mdreel split -f adk.xtc -n 16 -o part.xtc
+  mdreel split -f adk.xtc --n-parts 16 -o part.xtc
   mdreel split -f adk.xtc --frames 1000 -o part.dcd
 """
 
 
 @command(examples=EXAMPLES)
 def split(
-    trajectories: shared.Trajectories,
+    *,
+    files: Files = None,
+    trajectories: shared.OptionalTrajectories = None,
     output: Annotated[
         Path,
         Option(
@@ -35,7 +38,6 @@ def split(
     n_parts: Annotated[
         int | None,
         Option(
-            "-n",
             "--n-parts",
             metavar="N",
             minimum=1,
@@ -48,7 +50,9 @@ def split(
         Option("--frames", metavar="N", minimum=1, group=shared.OUTPUT, help="Frames in each file except the last."),
     ] = None,
     topology: written_files.Topology = None,
+    index: shared.Index = None,
     selection: written_files.Selection = None,
+    structure: written_files.Structure = None,
     start: shared.Start = None,
     stop: shared.Stop = None,
     precision: written_files.Precision = None,
@@ -58,20 +62,25 @@ def split(
     n_workers: shared.Workers = 0,
 ) -> None:
     """Write a trajectory to several files of consecutive frames."""
+    trajectories = input_files(files, trajectories)
     if (n_parts is None) == (frames_per_part is None):
-        raise CommandError("give either -n (number of files) or --frames (frames in each)", ExitCode.USAGE)
-    check_usage(output, precision, topology, selection)
+        raise CommandError("give either --n-parts (number of files) or --frames (frames in each)", ExitCode.USAGE)
+    check_usage(output, precision)
+    written_atoms = WrittenAtoms(topology, index, selection, structure)
+    written_atoms.check(output, force)
 
     from mdreel.trajectory.open import open as open_trajectory
     from mdreel.trajectory.split import split as split_trajectory
 
     with failing_by_file(trajectories):
+        universe = written_atoms.universe(trajectories[0])
+        atoms = written_atoms.selected(universe)
         written = split_trajectory(
             open_trajectory(trajectories),
             output,
             n_parts=n_parts,
             frames_per_part=frames_per_part,
-            atoms=selected(topology, selection),
+            atoms=atoms,
             start=start,
             stop=stop,
             precision=precision,
@@ -79,4 +88,5 @@ def split(
             progress=not quiet,
             force=force,
         )
+    written_atoms.write_structure(universe, atoms, written.paths[0], force)
     report(written, quiet, verbose)

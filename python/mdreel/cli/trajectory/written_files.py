@@ -2,21 +2,23 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdreel.cli.errors import CommandError, ExitCode, checking_output, one_line
+from mdreel.cli.errors import CommandError, ExitCode, checking_output, failing_with, one_line
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 from mdreel.cli.output import echo
 
 if TYPE_CHECKING:
-    from MDAnalysis import AtomGroup
+    from MDAnalysis import AtomGroup, Universe
 
     from mdreel.trajectory.write_report import Written
 
 # Extensions of the output formats, as in the core, which `--help` does not load; a test compares both.
 EXTENSIONS = (".xtc", ".dcd", ".trr", ".nc", ".h5md", ".h5")
+_STRUCTURES = (".pdb", ".gro")
 
 Output = Annotated[
     Path,
@@ -39,7 +41,17 @@ Topology = Annotated[
         *("-s", "--topology"),
         metavar="FILE",
         group=shared.INPUT,
-        help="Topology or structure that MDAnalysis reads, for --select.",
+        help="Topology or structure that MDAnalysis reads, for --select and -c.",
+    ),
+]
+Structure = Annotated[
+    Path | None,
+    Option(
+        *("-c", "--structure"),
+        metavar="FILE",
+        group=shared.OUTPUT,
+        help="Structure of the written atoms in the first written frame, with which the trajectory can be opened: "
+        f"{' '.join(_STRUCTURES)}",
     ),
 ]
 Selection = Annotated[
@@ -53,13 +65,83 @@ Selection = Annotated[
 ]
 
 
-def check_usage(output: Path, precision: float | None, topology: Path | None, selection: str | None) -> None:
-    """Check the options before a file is opened."""
+@dataclass(frozen=True)
+class WrittenAtoms:
+    """The atoms that a command writes, as its options name them.
+
+    Attributes
+    ----------
+    topology, index, structure : Path or None
+        The topology, the index file, and the structure file to write.
+    selection : str or None
+        The selection; None for all atoms.
+    """
+
+    topology: Path | None = None
+    index: Path | None = None
+    selection: str | None = None
+    structure: Path | None = None
+
+    def check(self, output: Path, force: bool) -> None:
+        """Check the options before a file is opened."""
+        for name, value in (("--select", self.selection), ("-n", self.index), ("-c", self.structure)):
+            if value is not None and self.topology is None:
+                raise CommandError(f"{name} needs a topology: give one with -s", ExitCode.USAGE)
+        if self.structure is None:
+            return
+        from mdreel.analysis.topology.structure_file import check_structure
+
+        if self.structure.suffix.lower() not in _STRUCTURES:
+            message = f"{self.structure}: the name of a structure ends in {' or '.join(_STRUCTURES)}"
+            raise CommandError(message, ExitCode.USAGE)
+        with checking_output(self.structure):
+            check_structure(self.structure, force, multiframe=False)
+        if self.structure.resolve() == output.resolve():
+            raise CommandError(f"{output}: two outputs have the same name", ExitCode.USAGE)
+
+    def universe(self, trajectory: Path) -> "Universe | None":
+        """Return the topology, in which selections know the groups of the index file.
+
+        Raises
+        ------
+        MismatchError
+            If a structure is to be written, and `trajectory` has another number of atoms than the topology.
+        """
+        if self.topology is None:
+            return None
+        from mdreel.analysis.topology.topology_file import open_topology
+        from mdreel.errors import MismatchError
+        from mdreel.trajectory.open import open as open_trajectory
+
+        universe = open_topology(self.topology, self.index)
+        if self.structure is not None and len(universe.atoms) != (n_atoms := open_trajectory(trajectory).n_atoms):
+            message = f"{self.topology} has {len(universe.atoms)} atoms, but the trajectory has {n_atoms}"
+            raise MismatchError(message, path=trajectory)
+        return universe
+
+    def selected(self, universe: "Universe | None") -> "AtomGroup | None":
+        """Return the atoms to write; None for all."""
+        from mdreel.analysis.topology.topology_file import select_atoms
+
+        if universe is None or self.topology is None or self.selection is None:
+            return None
+        return select_atoms(universe, self.selection, self.topology)
+
+    def write_structure(self, universe: "Universe | None", atoms: "AtomGroup | None", first: Path, force: bool) -> None:
+        """Write the structure of the first frame of a written trajectory, if a file is named."""
+        if self.structure is None or universe is None:
+            return
+        from mdreel.analysis.topology.structure_file import write_first_frame
+
+        with failing_with(ExitCode.OUTPUT):
+            write_first_frame(universe.atoms if atoms is None else atoms, first, self.structure, force)
+
+
+def check_usage(output: Path, precision: float | None) -> None:
+    """Check the output before a file is opened."""
     from mdreel.errors import MismatchError
     from mdreel.trajectory.output_file import check_settings
 
-    if selection is not None and topology is None:
-        raise CommandError("--select needs a topology: give one with -s", ExitCode.USAGE)
     try:
         with checking_output(output):
             check_settings(output, precision)
@@ -67,15 +149,6 @@ def check_usage(output: Path, precision: float | None, topology: Path | None, se
         if isinstance(error.__cause__, MismatchError):
             raise CommandError(str(error), ExitCode.USAGE) from error
         raise
-
-
-def selected(topology: Path | None, selection: str | None) -> "AtomGroup | None":
-    """Return the atoms to write; None for all."""
-    if topology is None or selection is None:
-        return None
-    from mdreel.analysis.topology.topology_file import open_topology, select_atoms
-
-    return select_atoms(open_topology(topology), selection, topology)
 
 
 @contextmanager

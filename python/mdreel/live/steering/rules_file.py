@@ -14,7 +14,7 @@ from mdreel.live.steering.rules import Rule
 
 REQUESTS, SIGNALS = "requests", "signals"
 
-SERIES = ("rmsd", "rg", "dihedrals", "contacts", "helices", "sasa", "end-to-end")
+SERIES = ("rmsd", "rg", "dihedrals", "dihedral", "ramachandran", "janin", "contacts", "helices", "sasa", "end-to-end")
 """Types of analyses that rules can check, because their tables have a row for each frame."""
 
 _SIGNALS = ("TERM", "INT", "HUP", "USR1", "USR2", "QUIT")

@@ -1,0 +1,126 @@
+"""Structure files, which the writers of MDAnalysis write."""
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mdreel.errors import UnsupportedError
+from mdreel.foundation.atomic_files import check_target, replacing_by_ending
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+
+def check_structure(path: Path, force: bool = False, multiframe: bool | None = None) -> Path:
+    """Check that a structure can be written, without writing it.
+
+    Parameters
+    ----------
+    path : Path
+        The file. The file extension selects the format.
+    force : bool
+        Whether an existing file may be replaced.
+    multiframe : bool, optional
+        Whether the format must store several frames (True) or one structure (False); by default either.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    UnsupportedError
+        If MDAnalysis cannot write a format with this file extension.
+    OSError
+        If the file exists and `force` is false, or it cannot be created.
+    """
+    check_ending(path, multiframe)
+    check_target(path, force)
+    return path
+
+
+def check_ending(path: Path, multiframe: bool | None = None) -> None:
+    """Check that MDAnalysis writes structures with the ending of a name; see `check_structure`."""
+    from MDAnalysis.coordinates.core import get_writer_for
+
+    try:
+        get_writer_for(str(path), multiframe=multiframe)
+    except (TypeError, ValueError) as error:
+        raise UnsupportedError("MDAnalysis writes no structures with this ending", path=path) from error
+
+
+def write_structure(
+    atoms: "AtomGroup", path: str | PathLike[str], force: bool = False, multiframe: bool | None = None
+) -> Path:
+    """Write the current positions of atoms to a structure file, which appears when it is complete.
+
+    Parameters
+    ----------
+    atoms : MDAnalysis.AtomGroup
+        The atoms.
+    path : path
+        The file. The file extension selects the format.
+    force : bool
+        Whether an existing file may be replaced.
+    multiframe : bool, optional
+        See `check_structure`.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    UnsupportedError
+        If MDAnalysis cannot write a format with this file extension.
+    OSError
+        If the file exists and `force` is false, or it cannot be written.
+    """
+    import MDAnalysis
+
+    path = check_structure(Path(path), force, multiframe)
+    with (
+        replacing_by_ending(path, force) as named,
+        MDAnalysis.Writer(str(named), len(atoms), multiframe=multiframe) as writer,
+    ):
+        writer.write(atoms)
+    return path
+
+
+def write_first_frame(
+    atoms: "AtomGroup", trajectory: str | PathLike[str], path: str | PathLike[str], force: bool = False
+) -> None:
+    """Write a structure file that MDAnalysis opens together with a trajectory of these atoms.
+
+    Parameters
+    ----------
+    atoms : MDAnalysis.AtomGroup
+        The atoms of the trajectory, in its order. Only their topology is used.
+    trajectory : path
+        The trajectory, whose first frame has the positions and the cell.
+    path : path
+        The structure file. The file extension selects the format, such as ``.pdb`` or ``.gro``.
+    force : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    MdreelError
+        If the trajectory cannot be read, or the format cannot be written.
+    OSError
+        If the file exists and `force` is false, or it cannot be written.
+    """
+    import MDAnalysis
+
+    from mdreel.trajectory.read import read
+
+    frame = read(trajectory, stop=1)
+    written = MDAnalysis.Merge(atoms)
+    written.load_new(frame.positions)
+    cell = frame.cells[0]
+    written.dimensions = None if np.isnan(cell).any() else cell
+    write_structure(written.atoms, path, force, multiframe=False)

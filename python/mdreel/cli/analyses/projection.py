@@ -1,0 +1,58 @@
+"""``mdreel projection``: frames in the space of the first principal components."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.errors import CommandError, ExitCode
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.projection import Projection
+
+EXAMPLES = """\
+Examples:
+  mdreel projection -s adk.psf -f adk.xtc --superposition -o projection.csv --plot plane.png
+  mdreel projection -s adk.psf -f adk.xtc --superposition --components 10 --step 10 -o projection.parquet
+"""
+
+
+@analysis_command("protein and name CA", EXAMPLES)
+def projection(
+    request: Request,
+    components: Annotated[
+        int, Option("--components", metavar="N", minimum=1, group=shared.ANALYSIS, help="Number of components.")
+    ] = 2,
+    superposition: shared.Superposition = False,
+) -> AnalysisSpec:
+    """Displacement of each frame along the first principal components of the same frames.
+
+    The command reads the frames twice: once for the components, as `mdreel pca` does, and once for the projections.
+    """
+    if request.channel is not None or request.follow:
+        name = "--follow" if request.follow else "--channel"
+        message = f"{name}: the projection reads the trajectory twice, which needs a complete trajectory"
+        raise CommandError(message, ExitCode.USAGE)
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "Projection":
+        from mdreel.analysis.base.one_pass import run
+        from mdreel.analysis.pca import PCA
+        from mdreel.cli.analyses.runner import run_settings
+
+        pca = PCA(atoms, align=superposition, trajectory=source)
+        run([pca], **run_settings(request, source))
+        return pca.projection(atoms, components, source)
+
+    facts = {"superposition": superposition, "components": components}
+    return AnalysisSpec("Projection on principal components", prepare, _table, facts, reads_twice=True)
+
+
+def _table(analysis: "Projection") -> Table:
+    from mdreel.results.series import series_summary
+
+    values = analysis.results.projection.T[:5]
+    summaries = [series_summary(f"pc{i}", "Å", analysis.times, one) for i, one in enumerate(values, 1)]
+    return Table(analysis.columns(), "\n".join(summaries), lambda title: analysis.plot(title=title))

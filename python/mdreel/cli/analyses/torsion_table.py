@@ -1,0 +1,26 @@
+"""Tables of torsions over time, which several commands write."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mdreel.cli.analyses.request import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mdreel.analysis.dihedrals import QuadrupleAngles
+
+
+def torsion_table(analysis: "QuadrupleAngles", figure: "Callable[[str], Figure] | None" = None) -> Table:
+    """Return the table of a finished analysis of torsions; `figure` draws the results under a title."""
+    time, names = analysis.times, analysis.names
+    return Table(
+        analysis.columns(),
+        "\n".join(
+            (
+                f"frames      {len(time):>10,}   {time[0]:,.6g} to {time[-1]:,.6g} ps",
+                f"torsions    {analysis.n_torsions:>10,}   {names[0]} to {names[-1]}",
+            )
+        ),
+        figure or (lambda title: analysis.plot(title=title)),
+    )
