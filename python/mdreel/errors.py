@@ -56,6 +56,10 @@ class MismatchError(MdreelError, ValueError):
     """Two inputs do not fit each other, for example in their number of atoms or array shape."""
 
 
+class ArgumentError(MismatchError, TypeError):
+    """An argument has a type that its parameter does not accept, or a name that no parameter has."""
+
+
 class SelectionError(MdreelError, ValueError):
     """A selection of atoms is empty, invalid, or lacks a required topology attribute."""
 

@@ -21,6 +21,7 @@ from mdreel.analysis.transformations import transformed
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.blocks import Frames
 from mdreel.execution.executors.executor import Executor
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.results import Results
 from mdreel.trajectory.convert import convert
 from mdreel.trajectory.open import Stored
@@ -132,6 +133,7 @@ class AlignTraj(MDAnalysisInterface):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}
 
+    @checked_arguments
     def __init__(
         self,
         mobile: Atoms,
@@ -216,6 +218,7 @@ class AlignTraj(MDAnalysisInterface):
         """Number of frames superposed."""
         return self._rmsd.n_frames
 
+    @checked_arguments
     def run(
         self,
         start: int | None = None,

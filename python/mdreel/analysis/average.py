@@ -17,6 +17,7 @@ from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.errors import UnsupportedError
 from mdreel.execution.job import Outcome
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.atomic_files import check_target, replacing_by_ending
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, SelectBoth, selections_of
@@ -119,6 +120,7 @@ class AverageStructure(Analysis):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"universe": "universe", "positions": "positions", "rmsd": "rmsd"}
 
+    @checked_arguments
     def __init__(
         self,
         mobile: Atoms,
@@ -205,6 +207,7 @@ class AverageStructure(Analysis):
         if self.filename is not None:
             self.save(self.filename, self._force)
 
+    @checked_arguments
     def save(self, path: str | PathLike[str], force: bool = False) -> None:
         """Write the mean structure.
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.errors import AtomOrderWarning, MismatchError
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 class ComponentAnalysis(Analysis):
     """An analysis whose results are principal components, with methods that compare them; see `mdreel.PCA`."""
 
+    @checked_arguments
     def rmsip(
         self,
         other: "ComponentAnalysis",
@@ -46,6 +48,7 @@ class ComponentAnalysis(Analysis):
         """
         return rmsip(*self._components_of_both(other, "rmsip", tol_mass, match_atoms), n_components)
 
+    @checked_arguments
     def cumulative_overlap(
         self,
         other: "ComponentAnalysis",
@@ -150,6 +153,8 @@ def cumulative_overlap(
         If the components have different lengths.
     """
     a, b = _same_length(a, b)
+    if not -len(a) <= i < len(a):
+        raise MismatchError(f"i must be the index of one of {len(a)} components, not {i}")
     return float(np.sqrt(((b[:n_components] @ a[i]) ** 2).sum()))
 
 

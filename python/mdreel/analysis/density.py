@@ -13,6 +13,8 @@ from mdreel.analysis.current_frame import current_frame, read_one_frame
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.size_check import check_size
 from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms
@@ -86,6 +88,7 @@ class DensityAnalysis(Analysis):
 
     _moved_to_results: ClassVar = {"density": "density"}
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,
@@ -137,7 +140,9 @@ class DensityAnalysis(Analysis):
             high = (positions.max(axis=0) + np.float32(self._padding)).astype(np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
             raise MismatchError(f"a grid from {low.tolist()} to {high.tolist()} Å has no volume: give a larger padding")
-        n_bins = np.ceil((high - low) / self._delta).astype(int)
+        sides = np.ceil((high - low) / self._delta)
+        check_size(f"{np.prod(sides):.3g} bins", 8 * float(np.prod(sides)), "give a larger delta, or a smaller grid")
+        n_bins = sides.astype(int)
         more = (n_bins * self._delta - (high - low)) / 2
         x, y, z = (np.linspace(*edge) for edge in zip(low - more, high + more, n_bins + 1, strict=True))
         return density(len(self.atoms), x, y, z)

@@ -15,6 +15,7 @@ from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import FunctionError, MismatchError
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.timing.spans import COORDINATOR
@@ -101,6 +102,7 @@ class DistanceMatrix(Analysis):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"dist_matrix": "dist_matrix"}
 
+    @checked_arguments
     def __init__(
         self,
         universe: "Universe | AtomGroup",

@@ -11,6 +11,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.reference import is_group, positions_at
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
 
@@ -81,6 +82,7 @@ class DistanceArray(TwoGroupAnalysis):
     (10, 10)
     """
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: "AtomGroup",

@@ -14,6 +14,7 @@ from mdreel.analysis.topology.backbone import Backbone
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
@@ -132,6 +133,7 @@ class DSSP(Analysis):
     '-EEEE-S-SSSSHHHHHHHHHHHH'
     """
 
+    @checked_arguments
     def __init__(
         self,
         atoms: "Universe | AtomGroup",

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, Source, end_to_end
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.topology.reference import is_group
+from mdreel.analysis.topology.reference import are_atoms
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection
+from mdreel.trajectory.selection import Selection, atoms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,8 +67,9 @@ class EndToEnd(Analysis):
     (98, 1)
     """
 
+    @checked_arguments
     def __init__(self, chains: "AtomGroup | Sequence[AtomGroup]", *, trajectory: Trajectory | None = None) -> None:
-        chains = [chains] if is_group(chains) else chains
+        chains = [atoms_of(chains)] if are_atoms(chains) else chains
         if len(chains) == 0:
             raise SelectionError("there is no chain: give at least one")
         for number, chain in enumerate(chains):

@@ -12,6 +12,7 @@ from mdreel.analysis.dssp import DSSP
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class HelixEigenvalues(Analysis):
     (98, 3)
     """
 
+    @checked_arguments
     def __init__(
         self,
         segments: Sequence["AtomGroup"],

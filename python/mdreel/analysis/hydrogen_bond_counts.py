@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.survival import survival
+from mdreel.foundation.arguments import checked_arguments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +57,7 @@ class BondCounts(Analysis):
         order = np.argsort(counts, kind="stable")[::-1]
         return np.concatenate([bonds, counts[:, None]], axis=1)[order]
 
+    @checked_arguments
     def lifetime(self, tau_max: int = 20, window_step: int = 1, intermittency: int = 0) -> NDArray[np.float64]:
         """Return the survival function of the hydrogen bonds.
 
@@ -108,6 +110,7 @@ class BondCounts(Analysis):
         counts = self.count_by_time().astype(np.float64)
         return time_series(self.times, counts, "Hydrogen bonds", title, ax, frames=self.frames)
 
+    @checked_arguments
     def plot_lifetime(
         self,
         tau_max: int = 20,

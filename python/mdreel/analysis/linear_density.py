@@ -14,6 +14,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.results import Results
 from mdreel.trajectory.opener import Trajectory
@@ -125,6 +126,7 @@ class LinearDensity(Analysis):
     0.9
     """
 
+    @checked_arguments
     def __init__(
         self,
         select: Atoms,

@@ -18,6 +18,7 @@ from mdreel.analysis.periodic.periodic_cell import PeriodicCell
 from mdreel.analysis.uneven_lags import UnevenLags
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.opener import Trajectory
@@ -114,6 +115,7 @@ class EinsteinMSD(Analysis):
     ((21,), (21, 214))
     """
 
+    @checked_arguments
     def __init__(
         self,
         u: Atoms,
@@ -217,6 +219,7 @@ class EinsteinMSD(Analysis):
         if each is not None:
             self.results.msds_by_particle = each[:, self._selection.places]
 
+    @checked_arguments
     def diffusion(self, begin: float | None = None, end: float | None = None) -> Diffusion:
         """Return the diffusion coefficient from a linear fit; see `diffusion_of`."""
         self._done()

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mdreel.analysis.dihedrals import QuadrupleAngles
+from mdreel.analysis.topology.required_attributes import check_attributes
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.analysis.topology.torsions import TORSIONS, Torsions, backbone_torsions, torsions_of
 from mdreel.errors import SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Atoms, atoms_of
+from mdreel.trajectory.selection import Atoms, atoms_of, selected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,6 +133,7 @@ class Ramachandran(_TorsionPairs):
     (98, 212, 2)
     """
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,
@@ -143,6 +146,7 @@ class Ramachandran(_TorsionPairs):
         verbose: bool = False,
     ) -> None:
         atomgroup = atoms_of(atomgroup)
+        check_attributes(atomgroup, "names", "resids", "resnames")
         residues = atomgroup.residues
         allowed = _inner_residues(residues) if check_protein else residues
         definitions = backbone_torsions(tuple(c_name.split()), tuple(n_name.split()), tuple(ca_name.split()))
@@ -152,6 +156,7 @@ class Ramachandran(_TorsionPairs):
         super().__init__(atomgroup, found, trajectory, verbose=verbose)
         _warn_of_others(residues, self.residues, "at an end of the protein or without one phi and psi")
 
+    @checked_arguments
     def plot(  # type: ignore[override]  # MDAnalysis returns axes here
         self, ax: "Axes | None" = None, ref: bool = False, **kwargs: Any
     ) -> "Axes":
@@ -179,6 +184,7 @@ class Ramachandran(_TorsionPairs):
             self.results.angles.reshape(-1, 2), ("φ (degrees)", "ψ (degrees)"), -180, regions, ax, kwargs
         )
 
+    @checked_arguments
     def plot_distribution(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
         """Draw the joint distribution of phi and psi over all residues and frames; see `Analysis.plot`."""
         return super().plot(ax, title)
@@ -241,6 +247,7 @@ class Janin(_TorsionPairs):
     (98, 18, 2)
     """
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,
@@ -251,9 +258,12 @@ class Janin(_TorsionPairs):
         verbose: bool = False,
     ) -> None:
         atomgroup = atoms_of(atomgroup)
+        check_attributes(atomgroup, "names", "resids", "resnames")
         residues = atomgroup.residues
-        _check_protein(residues, residues.atoms.select_atoms(select_protein).residues, "select_protein")
-        kept = residues - residues.atoms.select_atoms(select_remove).residues
+        protein = selected(residues.atoms, select_protein, "select_protein", may_be_empty=True)
+        removed = selected(residues.atoms, select_remove, "select_remove", may_be_empty=True)
+        _check_protein(residues, protein.residues, "select_protein")
+        kept = residues - removed.residues
         if len(kept) == 0:
             raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has chi1 and chi2")
         _check_side_chains(kept)
@@ -271,6 +281,7 @@ class Janin(_TorsionPairs):
         angles = self.results.angles
         self.results.angles = np.where(angles < 0, angles + 360, angles)
 
+    @checked_arguments
     def plot(  # type: ignore[override]  # MDAnalysis returns axes here
         self, ax: "Axes | None" = None, ref: bool = False, **kwargs: Any
     ) -> "Axes":

@@ -23,6 +23,7 @@ from mdreel.analysis.pair_distribution import (
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection
@@ -122,6 +123,7 @@ class InterRDF(TwoGroupAnalysis):
 
     _moved_to_results = _MOVED
 
+    @checked_arguments
     def __init__(
         self,
         g1: Atoms,
@@ -290,6 +292,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     _moved_to_results = _MOVED | {"cdf": "cdf"}
 
+    @checked_arguments
     def __init__(
         self,
         u: "Universe",
@@ -355,6 +358,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         self.results.indices = [[first.ix, second.ix] for first, second in self.ags]
         warn_of_images(tally, self._edges)
 
+    @checked_arguments
     def get_cdf(self) -> list[NDArray[np.float64]]:
         """Return the cumulative distribution of each pair, and store it in the results."""
         n_frames = self.n_frames

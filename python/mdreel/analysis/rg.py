@@ -11,6 +11,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Rg(Analysis):
 
     _units: ClassVar[Mapping[str, str]] = {"rgyr": "Å"}
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: "AtomGroup",

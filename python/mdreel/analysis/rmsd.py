@@ -15,6 +15,7 @@ from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, SelectBoth, atoms_of, select_both, selections_of
 
@@ -126,6 +127,7 @@ class RMSD(Analysis):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,

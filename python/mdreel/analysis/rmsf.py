@@ -15,6 +15,7 @@ from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms, read_frame
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, atoms_of, selected
 
@@ -88,6 +89,7 @@ class RMSF(Analysis):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsf": "rmsf"}
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,

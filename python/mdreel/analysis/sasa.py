@@ -14,6 +14,7 @@ from mdreel.analysis.topology.radii import radii_of
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.unit_check import check_radius
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Selection
@@ -107,6 +108,7 @@ class SASA(Analysis):
     ((10, 214), (10,))
     """
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: "AtomGroup",

@@ -225,7 +225,9 @@ def selections_of(select: SelectBoth, name: str = "select") -> tuple[Select, Sel
     raise SelectionTypeError(f"{name} must be a string, a tuple of two, a dict or None, got {select!r}")
 
 
-def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection") -> "AtomGroup":
+def selected(
+    of: Atoms, selection: str | Sequence[str], name: str = "selection", *, may_be_empty: bool = False
+) -> "AtomGroup":
     """Select atoms of a Universe or a group; messages call the selection `name`.
 
     Several selection strings give the atoms of each, one after the other.
@@ -233,7 +235,7 @@ def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection")
     Raises
     ------
     SelectionError
-        If the selection is invalid or empty.
+        If the selection is invalid, or empty unless `may_be_empty`.
     UnsupportedError
         If the atoms are an UpdatingAtomGroup: the selection would keep its current atoms for all frames.
     """
@@ -246,7 +248,7 @@ def selected(of: Atoms, selection: str | Sequence[str], name: str = "selection")
         atoms = of.select_atoms(*strings)
     except Exception as error:
         raise _invalid(f"{name} '{words}': {error}") from error
-    if len(atoms) == 0:
+    if len(atoms) == 0 and not may_be_empty:
         raise _invalid(f"{name} '{words}' has no atoms")
     return atoms
 

@@ -23,6 +23,7 @@ from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Outcome
 from mdreel.execution.source_name import source_name
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.results import Results
 from mdreel.timing.timing import Timing
@@ -95,6 +96,7 @@ class Analysis(MDAnalysisInterface):
         """Damaged frames that the last run left out; see `on_error` of `run`."""
         return self._done().damage
 
+    @checked_arguments
     def run(
         self,
         start: int | None = None,
@@ -282,6 +284,7 @@ class Analysis(MDAnalysisInterface):
         """Return the observer that the trajectory provides for a run over it, if there is one."""
         return self._trajectory.observer(source, views) if isinstance(self._trajectory, Observed) else None
 
+    @checked_arguments
     def plot(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
         """Plot the results.
 
