@@ -7,6 +7,10 @@ these exceptions too. Errors of the operating system keep their own type: a miss
 import os
 
 
+def __dir__() -> list[str]:
+    return [name for name, value in globals().items() if isinstance(value, type)]
+
+
 class MdreelError(Exception):
     """Base class of all mdreel exceptions.
 
