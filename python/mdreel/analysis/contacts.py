@@ -28,7 +28,7 @@ from mdreel.analysis.user.user_functions import value_or_raise
 from mdreel.errors import ArgumentError, MismatchError
 from mdreel.execution.blocks import select_frames
 from mdreel.execution.tally import Tally
-from mdreel.foundation.arguments import checked_arguments, shown
+from mdreel.foundation.arguments import checked_arguments_but, shown
 from mdreel.foundation.unit_check import check_length
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Selection, selected
@@ -162,7 +162,7 @@ class Contacts(TwoGroupAnalysis):
 
     _moved_to_results: ClassVar = {"timeseries": "timeseries"}
 
-    @checked_arguments
+    @checked_arguments_but("select")
     def __init__(
         self,
         u: "Universe",

@@ -13,7 +13,7 @@ from mdreel.analysis.current_frame import current_frame, read_one_frame
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments_but
 from mdreel.foundation.size_check import check_size
 from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
@@ -88,7 +88,7 @@ class DensityAnalysis(Analysis):
 
     _moved_to_results: ClassVar = {"density": "density"}
 
-    @checked_arguments
+    @checked_arguments_but("gridcenter", "xdim", "ydim", "zdim")
     def __init__(
         self,
         atomgroup: Atoms,

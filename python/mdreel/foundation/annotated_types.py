@@ -107,8 +107,7 @@ def _real(name: str, value: Any) -> Any:
 
 
 def _truth(name: str, value: Any) -> bool:
-    # MDAnalysis takes None for False.
-    if value is not None and not (isinstance(value, bool | np.bool_ | int) and value in (0, 1)):
+    if not (isinstance(value, bool | np.bool_ | int) and value in (0, 1)):
         raise RefusedError(name, "True or False", value)
     return bool(value)
 
@@ -283,11 +282,18 @@ def _one_of(hint: Any) -> Expected | None:
 
     def accept(name: str, value: Any) -> Any:
         inner: list[RefusedError] = []
+        converted = []
         for kind in known:
             try:
-                return kind.accept(name, value)
+                accepted = kind.accept(name, value)
             except RefusedError as error:
                 inner.append(error)
+                continue
+            if accepted is value:
+                return value
+            converted.append(accepted)
+        if converted:
+            return converted[0]
         # An item of the value is to blame if only one member of the union has refused an item.
         of_items = [error for error in inner if error.name != name]
         if len(of_items) == 1:

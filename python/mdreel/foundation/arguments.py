@@ -33,10 +33,19 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
         The function, which raises `ArgumentError` for an argument of another type and for a name that no parameter
         has, and `SelectionError` for an argument that must be atoms.
     """
+    return _checking(function, ())
 
+
+def checked_arguments_but(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Check arguments as `checked_arguments` does, but for those that the function checks, to raise its own errors."""
+    return lambda function: _checking(function, names)
+
+
+def _checking(function: Callable[P, R], left_out: tuple[str, ...]) -> Callable[P, R]:
     @cache
     def expected() -> tuple[inspect.Signature, dict[str, Expected]]:
-        return inspect.signature(function), _expected_arguments(function)
+        kinds = _expected_arguments(function)
+        return inspect.signature(function), {name: kind for name, kind in kinds.items() if name not in left_out}
 
     @wraps(function)
     def checking(*args: P.args, **kwargs: P.kwargs) -> R:
