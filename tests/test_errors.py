@@ -13,6 +13,7 @@ import mdreel
 from mdreel import errors
 
 TREE = {
+    errors.ArgumentError: (errors.MismatchError, TypeError),
     errors.FormatError: (errors.MdreelError, OSError),
     errors.FrameIndexError: (errors.MdreelError, IndexError),
     errors.MismatchError: (errors.MdreelError, ValueError),

@@ -4,7 +4,11 @@ from typing import Any
 
 import lazy_loader
 
-_get, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from mdreel.foundation.submodules import submodule
+
+_get, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
+
+__all__ = [name for name in _names if not name.endswith(("Error", "Warning"))]
 
 
 def __getattr__(name: str) -> Any:
@@ -12,4 +16,4 @@ def __getattr__(name: str) -> Any:
         from mdreel._core import version
 
         return version()
-    return _get(name)
+    return _get(name) if name in _names else submodule(__name__, name)

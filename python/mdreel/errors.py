@@ -7,6 +7,10 @@ these exceptions too. Errors of the operating system keep their own type: a miss
 import os
 
 
+def __dir__() -> list[str]:
+    return [name for name, value in globals().items() if isinstance(value, type)]
+
+
 class MdreelError(Exception):
     """Base class of all mdreel exceptions.
 
@@ -54,6 +58,10 @@ class FrameIndexError(MdreelError, IndexError):
 
 class MismatchError(MdreelError, ValueError):
     """Two inputs do not fit each other, for example in their number of atoms or array shape."""
+
+
+class ArgumentError(MismatchError, TypeError):
+    """An argument has a type that its parameter does not accept, or a name that no parameter has."""
 
 
 class SelectionError(MdreelError, ValueError):

@@ -141,7 +141,7 @@ def test_end_to_end_refuses_invalid_input(universe: MDAnalysis.Universe) -> None
         mdreel.EndToEnd([])
     with pytest.raises(SelectionError, match="chain 1 has no atoms"):
         mdreel.EndToEnd([protein, protein[:0]])
-    with pytest.raises(SelectionError, match="chain 0 must be an AtomGroup"):
+    with pytest.raises(SelectionError, match=r"chains\[0\] must be an AtomGroup"):
         mdreel.EndToEnd(["protein"])
     with pytest.raises(MismatchError, match="another Universe"):
         mdreel.EndToEnd([protein, universe.copy().atoms])

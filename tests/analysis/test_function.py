@@ -143,7 +143,7 @@ def test_invalid_return_values_are_errors(long: Source, adk_xtc: Path) -> None:
 
 
 def test_from_function_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
-    with pytest.raises(MismatchError, match="expected a function, got int"):
+    with pytest.raises(MismatchError, match="f must be a function, not 3"):
         mdreel.from_function(3, universe.atoms)  # type: ignore[arg-type]
     with pytest.raises(MismatchError, match="'atom'"):
         mdreel.from_function(height, universe.atoms, per="atom")  # type: ignore[arg-type]

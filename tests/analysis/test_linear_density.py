@@ -171,7 +171,7 @@ def test_linear_density_refuses_invalid_input(boxed: MDAnalysis.Universe, adk_dc
     for options, expected in (
         ({"grouping": "chains"}, "grouping must be 'atoms', 'residues', 'segments', 'fragments', not 'chains'"),
         ({"binsize": 0.0}, "binsize must be more than 0"),
-        ({"binsize": float("nan")}, "binsize must be more than 0"),
+        ({"binsize": float("nan")}, "binsize must be a number, not nan"),
     ):
         with pytest.raises(MismatchError, match=expected):
             mdreel.LinearDensity(atoms, **options)

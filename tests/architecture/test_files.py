@@ -103,3 +103,10 @@ def test_lock_files_hold_every_dependency_and_name_no_index() -> None:
         assert names <= locked, f"run ./task lock: requirements/{lock}.txt lacks {sorted(names - locked)}"
         assert "://" not in text
         assert all("--hash=sha256:" in entry for entry in re.split(r"\n(?=\S)", text.strip()))
+
+
+def test_extra_all_has_every_optional_feature() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    others = {"all", "bench", "demo", "dev", "test"}
+    assert set(extras["all"]) == {name for extra in extras.keys() - others for name in extras[extra]}

@@ -24,6 +24,7 @@ from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.blocks import Frames
 from mdreel.execution.damage import DamagedFrame
 from mdreel.execution.executors.executor import Executor
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.results import Results
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.convert import convert
@@ -142,6 +143,7 @@ class AlignTraj(ResultOutput, MDAnalysisInterface):
     _units = MappingProxyType({"rmsd": "Å"})
     _result_dimensions = MappingProxyType({"rmsd": ("frame",)})
 
+    @checked_arguments
     def __init__(
         self,
         mobile: Atoms,
@@ -256,6 +258,7 @@ class AlignTraj(ResultOutput, MDAnalysisInterface):
     def _input_facts(self) -> dict[str, Any]:
         return self._rmsd._input_facts()  # noqa: SLF001 (a part of this analysis)
 
+    @checked_arguments
     def run(
         self,
         start: int | None = None,

@@ -20,6 +20,7 @@ from mdreel.analysis.topology.structure_file import check_ending, check_structur
 from mdreel.errors import UnsupportedError
 from mdreel.execution.job import Outcome
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
@@ -130,6 +131,7 @@ class AverageStructure(Analysis):
     _units = MappingProxyType({"positions": "Å", "rmsf": "Å", "rmsd": "Å"})
     _result_dimensions = MappingProxyType({"positions": ("atom", "axis"), "rmsf": ("atom",), "rmsd": ()})
 
+    @checked_arguments
     def __init__(
         self,
         mobile: Atoms,
@@ -216,6 +218,7 @@ class AverageStructure(Analysis):
         if self.filename is not None:
             self.save_structure(self.filename, self._force)
 
+    @checked_arguments
     def save(
         self, path: str | PathLike[str], force: bool = False, *, metadata: Mapping[str, Any] | None = None
     ) -> Path:

@@ -13,6 +13,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.residue_labels import atom_coordinates
 from mdreel.errors import AtomOrderWarning, MismatchError
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -48,6 +49,7 @@ class ComponentAnalysis(Analysis):
         components = LabelledArray("component", ("component",), "", np.arange(1, len(self.results.variance) + 1))
         return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup), components]
 
+    @checked_arguments
     def rmsip(
         self,
         other: "ComponentAnalysis",
@@ -74,6 +76,7 @@ class ComponentAnalysis(Analysis):
         """
         return rmsip(*self._components_of_both(other, "rmsip", tol_mass, match_atoms), n_components)
 
+    @checked_arguments
     def cumulative_overlap(
         self,
         other: "ComponentAnalysis",
@@ -178,6 +181,8 @@ def cumulative_overlap(
         If the components have different lengths.
     """
     a, b = _same_length(a, b)
+    if not -len(a) <= i < len(a):
+        raise MismatchError(f"i must be the index of one of {len(a)} components, not {i}")
     return float(np.sqrt(((b[:n_components] @ a[i]) ** 2).sum()))
 
 

@@ -27,9 +27,10 @@ from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import is_group
 from mdreel.analysis.user.fraction_fold import FractionFold, distances_between
 from mdreel.analysis.user.user_functions import value_or_raise
-from mdreel.errors import MismatchError
+from mdreel.errors import ArgumentError, MismatchError
 from mdreel.execution.blocks import select_frames
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments_but, shown
 from mdreel.foundation.unit_check import check_length
 from mdreel.results.column import Column
 from mdreel.results.series import series_columns
@@ -51,6 +52,8 @@ _OPTIONS: dict[str, dict[str, float]] = {
     "count": {},
 }
 """Parameters of the methods, and their default values; that of the radius is the argument `radius`."""
+
+_REFGROUP = "refgroup must be a pair of AtomGroups, a list of such pairs, a frame number or None"
 
 
 class Contacts(TwoGroupAnalysis):
@@ -167,6 +170,7 @@ class Contacts(TwoGroupAnalysis):
 
     _result_dimensions = MappingProxyType({"timeseries": ("frame", "reference")})
 
+    @checked_arguments_but("select")
     def __init__(
         self,
         u: "Universe",
@@ -325,6 +329,8 @@ class Contacts(TwoGroupAnalysis):
 
     def _reference_of(self, groups: "Groups") -> Reference:
         """Return a reference of groups at the current frame of their Universe."""
+        if not isinstance(groups, Sequence) or len(groups) != 2:
+            raise MismatchError(f"{_REFGROUP}, not {shown(groups)}")
         sizes = [len(atoms_of(group, name="refgroup")) for group in groups]
         if sizes != [len(self._from), len(self._to)]:
             raise MismatchError(f"refgroup has {sizes} atoms, the groups have {[len(self._from), len(self._to)]}")
@@ -393,5 +399,7 @@ def _each(refgroup: "Groups | Sequence[Groups] | None") -> "Sequence[Groups]":
     """Return the references as a sequence, also if there is only one."""
     if refgroup is None:
         return ()
+    if not isinstance(refgroup, Sequence) or isinstance(refgroup, str) or len(refgroup) == 0:
+        raise ArgumentError(f"{_REFGROUP}, not {shown(refgroup)}")
     first, *others = refgroup
     return [(first, *others)] if is_group(first) else refgroup

@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel.errors import MismatchError
+from mdreel.foundation.arguments import checked_arguments
 
 Legendre = Literal[1, 2]
 """Order of the Legendre polynomial of the cosine between two directions: cos, or (3 cos^2 - 1) / 2."""
 
 
+@checked_arguments
 def autocorrelation(
     timeseries: ArrayLike,
     *,
@@ -67,6 +69,10 @@ def autocorrelation(
         raise MismatchError(f"frame {int(np.argwhere(~np.isfinite(values))[0][0])} of the series is not finite")
     if legendre not in (None, 1, 2):
         raise MismatchError(f"legendre must be 1, 2 or None, not {legendre!r}")
+    if max_lag is not None and max_lag < 0:
+        raise MismatchError(f"max_lag must be 0 or more frames, not {max_lag}")
+    if values.ndim == 1 and (vectors or legendre is not None):
+        raise MismatchError(f"vectors need a series of shape (n_frames, ..., 3), not {values.shape}")
     n_lags = 1 + (len(values) - 1 if max_lag is None else min(max_lag, len(values) - 1))
     if legendre is not None:
         found = _of_directions(values, legendre, n_lags)
@@ -118,6 +124,7 @@ def fft_length(least: int) -> int:
     return best
 
 
+@checked_arguments
 def statistical_inefficiency(timeseries: ArrayLike) -> float:
     """Estimate the statistical inefficiency ``g = 1 + 2 tau`` of a series.
 
@@ -182,6 +189,7 @@ class BlockAverages:
     mean: float
 
 
+@checked_arguments
 def block_averages(timeseries: ArrayLike) -> BlockAverages:
     """Estimate the error of a mean by block averaging (Flyvbjerg and Petersen 1989).
 

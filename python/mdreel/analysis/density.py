@@ -14,6 +14,8 @@ from mdreel.analysis.current_frame import current_frame, read_one_frame
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments_but
+from mdreel.foundation.size_check import check_size
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -92,6 +94,7 @@ class DensityAnalysis(Analysis):
 
     _result_dimensions = MappingProxyType({"counts": ("x", "y", "z")})
 
+    @checked_arguments_but("gridcenter", "xdim", "ydim", "zdim")
     def __init__(
         self,
         atomgroup: Atoms,
@@ -143,7 +146,9 @@ class DensityAnalysis(Analysis):
             high = (positions.max(axis=0) + np.float32(self._padding)).astype(np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
             raise MismatchError(f"a grid from {low.tolist()} to {high.tolist()} Å has no volume: give a larger padding")
-        n_bins = np.ceil((high - low) / self._delta).astype(int)
+        sides = np.ceil((high - low) / self._delta)
+        check_size(f"{np.prod(sides):.3g} bins", 8 * float(np.prod(sides)), "give a larger delta, or a smaller grid")
+        n_bins = sides.astype(int)
         more = (n_bins * self._delta - (high - low)) / 2
         x, y, z = (np.linspace(*edge) for edge in zip(low - more, high + more, n_bins + 1, strict=True))
         return density(len(self.atoms), self._selection.members(), x, y, z)

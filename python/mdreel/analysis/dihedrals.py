@@ -12,9 +12,11 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.choices import Features
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.required_attributes import check_attributes
 from mdreel.analysis.topology.torsions import torsions_of
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
@@ -159,6 +161,7 @@ class Dihedral(QuadrupleAngles):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"angles": "angles"}
 
+    @checked_arguments
     def __init__(
         self, atomgroups: Sequence["AtomGroup"], *, trajectory: Trajectory | None = None, verbose: bool = False
     ) -> None:
@@ -250,6 +253,7 @@ class Dihedrals(QuadrupleAngles):
     ((98, 852), ['cos psi MET 1', 'sin psi MET 1'])
     """
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,
@@ -261,6 +265,7 @@ class Dihedrals(QuadrupleAngles):
         verbose: bool = False,
     ) -> None:
         atomgroup = atoms_of(atomgroup)
+        check_attributes(atomgroup, "names", "resids", "resnames")
         self._torsions = torsions_of(atomgroup, kinds, complete)
         super().__init__(atomgroup, self._torsions.atoms, features, trajectory, verbose=verbose)
 

@@ -16,6 +16,7 @@ from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import FunctionError, MismatchError
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -105,6 +106,7 @@ class DistanceMatrix(Analysis):
 
     _result_dimensions = MappingProxyType({"dist_matrix": ("frame", "other_frame")})
 
+    @checked_arguments
     def __init__(
         self,
         universe: "Universe | AtomGroup",

@@ -15,6 +15,7 @@ from mdreel.analysis.topology.reference import is_group, positions_at
 from mdreel.analysis.topology.residue_labels import atom_coordinates
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.unit_check import check_length
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -95,6 +96,7 @@ class DistanceArray(TwoGroupAnalysis):
         }
     )
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: "AtomGroup",

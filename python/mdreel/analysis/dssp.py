@@ -15,6 +15,7 @@ from mdreel.analysis.topology.backbone import Backbone
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.unit_check import check_length
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -155,6 +156,7 @@ class DSSP(Analysis):
         }
     )
 
+    @checked_arguments
     def __init__(
         self,
         atoms: "Universe | AtomGroup",

@@ -11,13 +11,14 @@ from mdreel._core import Computation, Source, end_to_end
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.topology.reference import is_group
+from mdreel.analysis.topology.reference import are_atoms
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection
+from mdreel.trajectory.selection import Selection, atoms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,8 +74,9 @@ class EndToEnd(Analysis):
     _units = MappingProxyType({"vectors": "Å", "distances": "Å"})
     _result_dimensions = MappingProxyType({"vectors": ("frame", "chain", "axis"), "distances": ("frame", "chain")})
 
+    @checked_arguments
     def __init__(self, chains: "AtomGroup | Sequence[AtomGroup]", *, trajectory: Trajectory | None = None) -> None:
-        chains = [chains] if is_group(chains) else chains
+        chains = [atoms_of(chains)] if are_atoms(chains) else chains
         if len(chains) == 0:
             raise SelectionError("there is no chain: give at least one")
         for number, chain in enumerate(chains):

@@ -14,6 +14,7 @@ from mdreel.analysis.dssp import DSSP
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
@@ -79,6 +80,7 @@ class HelixEigenvalues(Analysis):
 
     _result_dimensions = MappingProxyType({"eigenvalues": ("frame", "segment")})
 
+    @checked_arguments
     def __init__(
         self,
         segments: Sequence["AtomGroup"],

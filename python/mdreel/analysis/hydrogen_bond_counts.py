@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.survival import survival
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray, column_arrays
 
@@ -64,6 +65,7 @@ class BondCounts(Analysis):
         order = np.argsort(counts, kind="stable")[::-1]
         return np.concatenate([bonds, counts[:, None]], axis=1)[order]
 
+    @checked_arguments
     def lifetime(self, tau_max: int = 20, window_step: int = 1, intermittency: int = 0) -> NDArray[np.float64]:
         """Return the survival function of the hydrogen bonds.
 
@@ -140,6 +142,7 @@ class BondCounts(Analysis):
         counts = self.count_by_time().astype(np.float64)
         return time_series(self.times, counts, "Hydrogen bonds", title, ax, frames=self.frames)
 
+    @checked_arguments
     def plot_lifetime(
         self,
         tau_max: int = 20,

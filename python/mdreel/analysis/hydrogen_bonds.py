@@ -26,6 +26,7 @@ from mdreel.analysis.updated_bonds import BondRules, UpdatedBonds
 from mdreel.analysis.user.user_functions import pickle_by_value, value_or_raise
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_angle, check_length
 from mdreel.trajectory.opener import Trajectory
@@ -122,6 +123,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"hbonds": "hbonds"}
 
+    @checked_arguments
     def __init__(
         self,
         universe: "Universe",
@@ -183,6 +185,7 @@ class HydrogenBondAnalysis(BondCounts):
             self.guess_acceptors() if selection is None else _stripped(selection, "acceptors_sel")
         )
 
+    @checked_arguments
     def guess_hydrogens(
         self, select: str = "all", max_mass: float = 1.1, min_charge: float = 0.3, min_mass: float = 0.9
     ) -> str:
@@ -212,6 +215,7 @@ class HydrogenBondAnalysis(BondCounts):
         """
         return guess_hydrogens(self.u, select, (min_mass, max_mass), min_charge)
 
+    @checked_arguments
     def guess_donors(self, select: str = "all", max_charge: float = -0.5) -> str:
         """Return a selection of donors: atoms with a charge (e) below `max_charge` that are bonded to hydrogens.
 
@@ -221,6 +225,7 @@ class HydrogenBondAnalysis(BondCounts):
         hydrogens = select_atoms(self.u, self.hydrogens_sel, "hydrogens_sel")
         return guess_donors(self.u, select, max_charge, hydrogens, self.d_h_cutoff)
 
+    @checked_arguments
     def guess_acceptors(self, select: str = "all", max_charge: float = -0.5) -> str:
         """Return a selection of acceptors: atoms with a charge (e) below `max_charge`; see `guess_hydrogens`."""
         return guess_acceptors(self.u, select, max_charge)

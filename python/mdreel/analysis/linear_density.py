@@ -15,6 +15,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray, column_arrays
@@ -132,6 +133,7 @@ class LinearDensity(Analysis):
     0.9
     """
 
+    @checked_arguments
     def __init__(
         self,
         select: Atoms,

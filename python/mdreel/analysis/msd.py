@@ -20,6 +20,7 @@ from mdreel.analysis.topology.residue_labels import atom_coordinates
 from mdreel.analysis.uneven_lags import UnevenLags
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.timing.spans import COORDINATOR
@@ -122,6 +123,7 @@ class EinsteinMSD(Analysis):
         {"timeseries": ("lag",), "msds_by_particle": ("lag", "atom"), "delta_t_values": ("lag",)}
     )
 
+    @checked_arguments
     def __init__(
         self,
         u: Atoms,
@@ -229,6 +231,7 @@ class EinsteinMSD(Analysis):
         if each is not None:
             self.results.msds_by_particle = each[:, self._selection.places]
 
+    @checked_arguments
     def diffusion(self, begin: float | None = None, end: float | None = None) -> Diffusion:
         """Return the diffusion coefficient from a linear fit; see `diffusion_of`."""
         self._done()

@@ -10,6 +10,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.size_check import check_size
 from mdreel.foundation.unit_check import check_length
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.results.results import Results
@@ -56,6 +57,7 @@ def edges_of(nbins: int, limits: tuple[float, float]) -> NDArray[np.float64]:
     if nbins < 1 or not (np.isfinite([low, high]).all() and low < high):
         raise MismatchError(f"expected at least one bin and an ascending range, got {nbins} bins, {low} to {high}")
     check_length("the upper end of range", high, empty=0.0, doubtful=2.0)
+    check_size(f"{nbins:,} bins", 16 * nbins, "give a smaller nbins")
     return np.histogram_bin_edges([], nbins, (low, high)).astype(np.float64)
 
 

@@ -20,6 +20,7 @@ from mdreel.analysis.topology.matching import MASS_TOLERANCE
 from mdreel.analysis.topology.reference import is_group, read_frame
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection, atoms_of
@@ -103,6 +104,7 @@ class PCA(ComponentAnalysis):
         name: name for name in ("p_components", "variance", "cumulated_variance")
     }
 
+    @checked_arguments
     def __init__(
         self,
         universe: "Universe | AtomGroup",
@@ -178,6 +180,7 @@ class PCA(ComponentAnalysis):
         self._eigen = components_of(self.results.covariance)
         self._keep_components()
 
+    @checked_arguments
     def transform(
         self,
         atomgroup: Atoms,
@@ -252,6 +255,7 @@ class PCA(ComponentAnalysis):
         projected: NDArray[np.float64] = analysis.results.projection
         return projected
 
+    @checked_arguments
     def projection(
         self,
         atomgroup: Atoms,
@@ -293,6 +297,7 @@ class PCA(ComponentAnalysis):
         check_atoms(group, self.atomgroup, "the components", tol_mass, match_atoms)
         return projection
 
+    @checked_arguments
     def project_single_frame(
         self, components: Components = None, group: "AtomGroup | None" = None, anchor: str | None = None
     ) -> ComponentStructures:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mdreel.analysis.dihedrals import QuadrupleAngles
+from mdreel.analysis.topology.required_attributes import check_attributes
 from mdreel.analysis.topology.residue_labels import ResidueLabels, residue_name, residue_names
 from mdreel.analysis.topology.torsions import TORSIONS, Torsions, backbone_torsions, torsions_of
 from mdreel.errors import SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Atoms, atoms_of
+from mdreel.trajectory.selection import Atoms, atoms_of, selected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -204,6 +206,7 @@ class Ramachandran(_TorsionPairs):
     _axis_labels = "φ (degrees)", "ψ (degrees)"
     _lowest = -180
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,
@@ -216,6 +219,7 @@ class Ramachandran(_TorsionPairs):
         verbose: bool = False,
     ) -> None:
         atomgroup = atoms_of(atomgroup)
+        check_attributes(atomgroup, "names", "resids", "resnames")
         residues = atomgroup.residues
         allowed = _inner_residues(residues) if check_protein else residues
         definitions = backbone_torsions(tuple(c_name.split()), tuple(n_name.split()), tuple(ca_name.split()))
@@ -300,6 +304,7 @@ class Janin(_TorsionPairs):
     _axis_labels = "χ₁ (degrees)", "χ₂ (degrees)"
     _lowest = 0
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,
@@ -310,9 +315,12 @@ class Janin(_TorsionPairs):
         verbose: bool = False,
     ) -> None:
         atomgroup = atoms_of(atomgroup)
+        check_attributes(atomgroup, "names", "resids", "resnames")
         residues = atomgroup.residues
-        _check_protein(residues, residues.atoms.select_atoms(select_protein).residues, "select_protein")
-        kept = residues - residues.atoms.select_atoms(select_remove).residues
+        protein = selected(residues.atoms, select_protein, "select_protein", may_be_empty=True)
+        removed = selected(residues.atoms, select_remove, "select_remove", may_be_empty=True)
+        _check_protein(residues, protein.residues, "select_protein")
+        kept = residues - removed.residues
         if len(kept) == 0:
             raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has chi1 and chi2")
         _check_side_chains(kept)

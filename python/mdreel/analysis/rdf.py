@@ -27,6 +27,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.site_tables import site_arrays, site_columns, site_coordinates
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -131,6 +132,7 @@ class InterRDF(TwoGroupAnalysis):
 
     _result_dimensions = DIMENSIONS
 
+    @checked_arguments
     def __init__(
         self,
         g1: Atoms,
@@ -319,6 +321,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     _result_dimensions = DIMENSIONS
 
+    @checked_arguments
     def __init__(
         self,
         u: "Universe",
@@ -385,6 +388,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         self.results.indices = [[first.ix, second.ix] for first, second in self.ags]
         warn_of_images(tally, self._edges)
 
+    @checked_arguments
     def get_cdf(self) -> list[NDArray[np.float64]]:
         """Return the cumulative distribution of each pair, and store it in the results."""
         n_frames = self.n_frames

@@ -13,6 +13,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.results.series import series_columns
@@ -68,6 +69,7 @@ class Rg(Analysis):
     _may_change = True
     _result_dimensions = MappingProxyType({"rgyr": ("frame", "radius")})
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: "AtomGroup",

@@ -16,6 +16,7 @@ from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.results.series import series_columns
@@ -131,6 +132,7 @@ class RMSD(Analysis):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,

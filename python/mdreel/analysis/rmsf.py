@@ -16,6 +16,7 @@ from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms, read_frame
 from mdreel.analysis.topology.residue_labels import ResidueLabels, atom_columns, atom_coordinates
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
@@ -94,6 +95,7 @@ class RMSF(Analysis):
     _units = MappingProxyType({"rmsf": "Å", "positions": "Å"})
     _result_dimensions = MappingProxyType({"rmsf": ("atom",), "positions": ("atom", "axis")})
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,

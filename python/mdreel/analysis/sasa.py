@@ -16,6 +16,7 @@ from mdreel.analysis.topology.radii import radii_of
 from mdreel.analysis.topology.residue_labels import ResidueLabels, atom_columns, atom_coordinates
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.unit_check import check_radius
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -115,6 +116,7 @@ class SASA(Analysis):
         {**dict.fromkeys(("total_area", "sasa", "residue_area", "mean"), "Å^2"), "variance": "Å^4"}
     )
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: "AtomGroup",

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel._core import Source, Transformation, centered, superposed, whole, without_jumps, wrapped
 from mdreel.analysis.choices import Scheme
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
-from mdreel.analysis.topology.reference import is_group
+from mdreel.analysis.topology.reference import are_atoms
 from mdreel.analysis.topology.spanning_forest import SpanningForest
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.local.serial import Serial
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.selection import Selection
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ Compound: TypeAlias = Literal["atoms", "group", "segments", "residues", "molecul
 _INDEX_OF = {"segments": "segindices", "residues": "resindices", "molecules": "molnums", "fragments": "fragindices"}
 
 
+@checked_arguments
 def unwrap(atomgroup: "AtomGroup", reference: Literal["com", "cog"] | None = None) -> Transformation:
     """Make molecules whole by moving each atom to the image nearest to a bonded atom.
 
@@ -75,6 +77,7 @@ def unwrap(atomgroup: "AtomGroup", reference: Literal["com", "cog"] | None = Non
     return whole((forest.atoms, forest.ends), forest.parents, weights, reference is not None)
 
 
+@checked_arguments
 def wrap(atomgroup: "AtomGroup", compound: Compound = "atoms", center: Literal["com", "cog"] = "com") -> Transformation:
     """Move atoms or compounds so that their centres are in the primary cell.
 
@@ -116,6 +119,7 @@ def wrap(atomgroup: "AtomGroup", compound: Compound = "atoms", center: Literal["
     return wrapped((ordered, ends), weights)
 
 
+@checked_arguments
 def center_in_box(
     atomgroup: "AtomGroup",
     center: Literal["geometry", "mass"] = "geometry",
@@ -165,6 +169,7 @@ def center_in_box(
     return centered(selection.atoms, weights, target, wrap)
 
 
+@checked_arguments
 def fit_rot_trans(
     atomgroup: "AtomGroup",
     reference: "AtomGroup | ArrayLike",
@@ -210,13 +215,15 @@ def fit_rot_trans(
     """
     selection = Selection.of(atomgroup)
     positions = reference
-    if is_group(reference):
+    if are_atoms(reference):
+        reference = reference.atoms
         Matching(tol_mass, match_atoms).check(atomgroup, reference)
         positions = reference.positions
     points = selection.gather(np.asarray(positions, np.float64), "reference")
     return superposed(selection.atoms, points, selection.add_up(weights_of(atomgroup, weights)))
 
 
+@checked_arguments
 def nojump(scheme: Scheme = "lattice") -> Transformation:
     """Undo jumps of atoms across cell boundaries, so that their paths are continuous.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source
-from mdreel.errors import FrameIndexError, MismatchError, UnsupportedError
+from mdreel.errors import ArgumentError, FrameIndexError, MismatchError, UnsupportedError
 from mdreel.execution.source_name import source_name
 
 Frames: TypeAlias = Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_]
@@ -135,7 +135,7 @@ def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
             raise FrameIndexError(f"the mask leaves no frame of the {n_frames} frames", path=source_name(source))
         return FrameSet.list(np.flatnonzero(frames).astype(np.uint64))
     if not np.issubdtype(frames.dtype, np.integer):
-        raise TypeError(f"frame numbers must be integers, got {frames.dtype}")
+        raise ArgumentError(f"frames must be integers, or a mask of True and False, not an array of {frames.dtype}")
     numbers = frames.astype(np.int64)
     outside = (numbers < -n_frames) | (numbers >= n_frames)
     if (numbers < 0).any() or outside.any():

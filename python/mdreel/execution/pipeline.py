@@ -135,6 +135,8 @@ def _execute(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
 
 def _plan(job: Job, frames: FrameSet | None, n_parts: int | None, executor: Executor, keep_to_segments: bool) -> Blocks:
     source = job.source
+    if n_parts is not None and n_parts < 1:
+        raise MismatchError(f"n_parts must be 1 or more, not {n_parts}")
     if n_parts is None and executor.schedule == "static" and not source.is_growing:
         # The share of a worker is one block, or one block for each segment.
         n_parts = 1 if keep_to_segments else executor.n_workers

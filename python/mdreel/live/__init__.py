@@ -1,5 +1,13 @@
 """Channels, engines and tools for running simulations."""
 
+from typing import Any
+
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from mdreel.foundation.submodules import submodule
+
+_get, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    return _get(name) if name in __all__ else submodule(__name__, name)

@@ -27,6 +27,7 @@ from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.resolve_executor import EXECUTORS, executor_class, find_executor
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.mdanalysis.accelerate import accelerate, is_replaced
 from mdreel.timing.spans import NO_BLOCK
 from mdreel.timing.timing import Timing
@@ -111,6 +112,7 @@ def _with_frames_of_groups(spans: NDArray[np.void], groups: Groups) -> NDArray[n
     return counted
 
 
+@checked_arguments
 def backend(name: str | Executor, n_workers: int | None = None, **options: Any) -> Backend:
     """Return a backend that runs analyses of MDAnalysis on an executor of mdreel.
 

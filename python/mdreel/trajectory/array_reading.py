@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from mdreel._core import FrameSet, Source, await_arrival, read_into
-from mdreel.errors import FrameIndexError, MismatchError, SelectionError, UnsupportedError
+from mdreel.errors import ArgumentError, FrameIndexError, MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.available_cores import available_processors
 from mdreel.execution.blocks import Frames, select_frames
 from mdreel.execution.damage import DamagedFrame, damaged_frames, warn_of_damage
 from mdreel.execution.progress import Progress
 from mdreel.execution.source_name import source_name
+from mdreel.foundation.arguments import shown
 from mdreel.trajectory.frame_arrays import UNITS, Coordinates, FrameArrays
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.opener import Opener
@@ -55,7 +56,10 @@ class Reading:
         """Check what the user asks for; see `mdreel.open`."""
         if sorted(order) != sorted("fac"):
             raise UnsupportedError(f"order must have the letters f, a and c, each once, not {order!r}")
-        kind = np.dtype(dtype)
+        try:
+            kind = np.dtype(dtype)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"dtype must be float32 or float64, not {shown(dtype)}") from error
         if kind not in (np.float32, np.float64):
             raise UnsupportedError(f"dtype must be float32 or float64, not {kind}")
         names = (quantities,) if isinstance(quantities, str) else tuple(dict.fromkeys(quantities))

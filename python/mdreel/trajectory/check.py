@@ -11,6 +11,7 @@ from mdreel.errors import FormatError
 from mdreel.execution.damage import DamagedFrame, damaged_frames
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.progress import Progress
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.timing.spans import spans_from_columns
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.open import open as open_trajectory
@@ -81,6 +82,7 @@ class Report:
         return not self.defects
 
 
+@checked_arguments
 def check(
     path: str | PathLike[str] | RemoteFile,
     *,

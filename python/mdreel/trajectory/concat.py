@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from os import PathLike
 
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.convert import convert
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.output_atoms import Atoms
 from mdreel.trajectory.write_report import Written
 
 
+@checked_arguments
 def concat(
     paths: Sequence[str | PathLike[str]],
     output: str | PathLike[str],

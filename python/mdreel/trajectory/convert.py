@@ -12,6 +12,7 @@ from mdreel.errors import UnsupportedError
 from mdreel.execution.damage import damaged_frames, warn_of_damage
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.progress import Progress
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.timing.spans import spans_from_columns
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.h5md_writer import H5mdSettings, write_h5md
@@ -23,6 +24,7 @@ from mdreel.trajectory.output_frames import frames_of
 from mdreel.trajectory.write_report import Written
 
 
+@checked_arguments
 def convert(
     trajectory: Stored,
     output: str | PathLike[str],

@@ -4,8 +4,11 @@ from os import PathLike, fspath
 from typing import Any
 
 from mdreel._core import Source, follow_file
+from mdreel.errors import MismatchError
+from mdreel.foundation.arguments import checked_arguments
 
 
+@checked_arguments
 def follow(
     path: str | PathLike[str],
     *,
@@ -75,6 +78,10 @@ def follow(
     >>> source = mdreel.follow("md.xtc", stop_file="md.done")  # doctest: +SKIP
     >>> mdreel.RMSD(ca, trajectory=source).run()  # doctest: +SKIP
     """
+    if n_frames is not None and n_frames < 1:
+        raise MismatchError(f"n_frames must be 1 or more, not {n_frames}")
+    if process is not None and not 1 <= process < 1 << 31:
+        raise MismatchError(f"process must be the number of a process, from 1 to {(1 << 31) - 1}, not {process}")
     settings: dict[str, Any] = {
         "n_frames": n_frames,
         "idle": idle,

@@ -8,6 +8,7 @@ import numpy as np
 
 from mdreel._core import FrameSet, Source
 from mdreel.errors import FormatError
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.file_system import file_system, stripes
 from mdreel.trajectory.frame_times import intervals
 from mdreel.trajectory.open import Stored
@@ -16,6 +17,7 @@ from mdreel.trajectory.open import open as open_trajectory
 Facts = dict[str, Any]
 
 
+@checked_arguments
 def info(trajectory: Stored) -> Facts:
     """Return a summary of a trajectory.
 

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from mdreel._core import OpenFiles, Source, chain_sources, is_hdf5
 from mdreel.errors import FormatError
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.urls import is_remote
 from mdreel.trajectory.h5md import open_h5md
 from mdreel.trajectory.hdf5 import open_hdf5
@@ -23,6 +24,7 @@ CORE_FORMATS = ("XTC", "TRR", "DCD", "NCDF")
 HDF5_FORMATS = ("H5MD", "NETCDF-4")
 
 
+@checked_arguments
 def open(  # noqa: A001 (the word of gzip and mdtraj)
     paths: Location | Sequence[Location],
     *,

@@ -10,6 +10,7 @@ from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.blocks import Frames
 from mdreel.execution.damage import warn_of_damage
 from mdreel.execution.progress import Progress
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.array_reading import Order, Reading, read_to_end
 from mdreel.trajectory.frame_arrays import Coordinates, FrameArrays
 from mdreel.trajectory.opener import Trajectory
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 
+@checked_arguments
 def read(
     trajectory: "Trajectory | Universe",
     atoms: "AtomGroup | str | Sequence[int] | NDArray[np.integer] | None" = None,
@@ -109,6 +111,7 @@ def read(
     return found
 
 
+@checked_arguments
 def iread(
     trajectory: "Trajectory | Universe",
     atoms: "AtomGroup | str | Sequence[int] | NDArray[np.integer] | None" = None,

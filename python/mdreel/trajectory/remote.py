@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from mdreel.errors import UnsupportedError
+from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.foundation.arguments import checked_arguments
 
 
 class RemoteFile:
@@ -43,6 +44,7 @@ class RemoteFile:
     An unpickled file sends a new request to the server. obstore and the core repeat failed requests.
     """
 
+    @checked_arguments
     def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
         self.url = url
         self._options = dict(options or {})
@@ -81,17 +83,24 @@ class RemoteFile:
 def _store(url: str, options: dict[str, Any]) -> tuple[Any, str]:
     """Return the store of a URL and the name of the file in it."""
     try:
+        from obstore.exceptions import BaseError
         from obstore.store import from_url
     except ImportError as error:
         raise UnsupportedError(f"{url}: files behind a network need obstore: pip install 'mdreel[remote]'") from error
     parts = urlsplit(url)
+    if not (parts.scheme and parts.netloc):
+        raise MismatchError(f"url must name a server and a file, such as https://server/file.xtc, not {url!r}")
     root, name = f"{parts.scheme}://{parts.netloc}", parts.path.lstrip("/")
     if parts.query:
         # A signed URL is valid for one file only, so it is the root of the store.
         root, name = url, ""
     if parts.scheme == "http":
         options = {**options, "client_options": {"allow_http": True, **options.get("client_options", {})}}
-    return from_url(root, **options), name
+    try:
+        return from_url(root, **options), name
+    except (BaseError, TypeError, ValueError) as error:
+        given = ", ".join(map(repr, options)) or "none"
+        raise MismatchError(f"{url}: obstore refuses the options ({given}): {_first_line(error)}") from error
 
 
 def _head(store: Any, name: str, url: str) -> dict[str, Any]:

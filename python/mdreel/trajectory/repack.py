@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mdreel._core import Source
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.executors.local.threads import Threads
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.chunking import check_compression
 from mdreel.trajectory.h5md_writer import GROUP, H5mdSettings, check_group, write_h5md
 from mdreel.trajectory.open import Stored
@@ -19,6 +20,7 @@ from mdreel.trajectory.output_frames import frames_of
 from mdreel.trajectory.write_report import Written
 
 
+@checked_arguments
 def repack(
     trajectory: Stored,
     output: str | PathLike[str],

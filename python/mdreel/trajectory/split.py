@@ -13,6 +13,7 @@ from mdreel.execution.blocks import refuse_growing, select_frames
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.progress import Progress
 from mdreel.execution.source_name import source_name
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.timing.spans import spans_from_columns
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.h5md_writer import H5mdSettings, write_h5md
@@ -23,6 +24,7 @@ from mdreel.trajectory.output_file import H5MD, check_settings, check_trajectory
 from mdreel.trajectory.write_report import Written
 
 
+@checked_arguments
 def split(
     trajectory: Stored,
     output: str | PathLike[str],

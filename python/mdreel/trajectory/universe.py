@@ -7,6 +7,7 @@ import numpy as np
 
 from mdreel._core import Source
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.hdf5 import open_hdf5
 from mdreel.trajectory.mdanalysis_source import source_of_reader
 from mdreel.trajectory.open import CORE_FORMATS, HDF5_FORMATS
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 FORMATS = (*CORE_FORMATS, *HDF5_FORMATS)
 
 
+@checked_arguments
 def source_of(universe: "Universe") -> Source:
     """Open the trajectory of a Universe for the core.
 

@@ -22,6 +22,7 @@ from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Outcome
 from mdreel.execution.source_name import source_name
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.results import Results
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.input_files import input_facts
@@ -102,6 +103,7 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         """Whether a run has finished."""
         return self._outcome is not None
 
+    @checked_arguments
     def run(
         self,
         start: int | None = None,

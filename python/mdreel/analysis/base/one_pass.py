@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from os import PathLike
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdreel._core import Pass
+from mdreel._core import Pass, Source, Transformation
+from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.base.observer import views_of
 from mdreel.analysis.periodic.boundary_check import BoundaryCheck
 from mdreel.analysis.transformations import executor_in_order, transformed
-from mdreel.errors import MismatchError
-from mdreel.execution.blocks import first_frame, select_frames
+from mdreel.errors import ArgumentError, MismatchError
+from mdreel.execution.blocks import Frames, first_frame, select_frames
+from mdreel.execution.choices import Access
 from mdreel.execution.damage import warn_of_damage
+from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.resolve_executor import find_executor
 from mdreel.execution.job import Job
 from mdreel.execution.memory import parse_memory
 from mdreel.execution.pipeline import run as run_job
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments, shown
+from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from os import PathLike
-    from typing import Any
-
-    from mdreel._core import Source, Transformation
     from mdreel.analysis.base.analysis import Analysis
     from mdreel.analysis.base.observer import Observer
-    from mdreel.execution.blocks import Frames
-    from mdreel.execution.choices import Access
-    from mdreel.execution.executors.executor import Executor
     from mdreel.execution.job import Outcome
-    from mdreel.trajectory.opener import Trajectory
     from mdreel.trajectory.parallel_hdf5 import SharedPositions
 
 
+@checked_arguments
 def run(
     analyses: Sequence[Analysis],
     start: int | None = None,
@@ -91,6 +90,7 @@ def run(
     (98, 3)
     """
     started_ns = perf_counter_ns()
+    _check_kinds(analyses)
     title, is_shown = _progress_bar(analyses, verbose, progressbar_kwargs or {})
     if source is not None:
         for analysis in analyses:
@@ -183,6 +183,13 @@ def job_of(analyses: Sequence[Analysis], source: Source, first: int = 0) -> Job:
     places = [None if len(own) == len(atoms) else np.searchsorted(atoms, own).astype(np.uint32) for own in each]
     computations = [analysis.computation(source) for analysis in analyses]
     return Job(source, atoms, Pass(len(atoms), list(zip(computations, places, strict=True))), _positions_together)
+
+
+def _check_kinds(analyses: Sequence[object]) -> None:
+    for analysis in analyses:
+        if not isinstance(analysis, MDAnalysisInterface):
+            expected = "analyses must be a sequence of analyses of mdreel, such as mdreel.RMSD(atoms)"
+            raise ArgumentError(f"{expected}, not {shown(analysis)}")
 
 
 def _progress_bar(analyses: Sequence[Analysis], verbose: bool | None, options: Mapping[str, Any]) -> tuple[str, bool]:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Source
 from mdreel.analysis.topology.matching import mismatch
-from mdreel.analysis.topology.reference import is_group, positions_at, read_frame
+from mdreel.analysis.topology.reference import are_atoms, positions_at, read_frame
 from mdreel.errors import MismatchError
 from mdreel.trajectory.selection import Selection
 
@@ -66,7 +66,8 @@ class Structure:
         MismatchError
             If the reference has another number of atoms.
         """
-        if is_group(reference):
+        if are_atoms(reference):
+            reference = reference.atoms
             n_given = Selection.of(reference, "reference").n_given
             if n_given != selection.n_given:
                 raise mismatch(f"atomgroup has {selection.n_given} atoms, reference has {n_given}")

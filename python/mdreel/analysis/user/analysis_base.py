@@ -20,6 +20,7 @@ from mdreel.analysis.user.worker_task import Known
 from mdreel.errors import FunctionError
 from mdreel.execution.job import Outcome
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.results import Results
 from mdreel.timing.spans import SPAN
 from mdreel.trajectory.opener import Trajectory
@@ -115,6 +116,7 @@ class AnalysisBase(Analysis):
     _frame_index: Any = FrameAttribute()
     _ts: Any = FrameAttribute()
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: "AtomGroup",

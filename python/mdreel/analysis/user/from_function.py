@@ -24,6 +24,7 @@ from mdreel.analysis.user.reducers import (
 from mdreel.analysis.user.user_functions import Fold, function_name, value_or_raise
 from mdreel.errors import FunctionError, MismatchError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.trajectory.opener import Trajectory
 
@@ -158,6 +159,7 @@ class FunctionAnalysis(Analysis):
         return f"{getattr(self._function, '__name__', 'a function')}, {super()._describe()}"
 
 
+@checked_arguments
 def from_function(
     f: Callable[..., Any],
     atomgroup: "AtomGroup",

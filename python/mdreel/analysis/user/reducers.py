@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mdreel.analysis.user.checked_function import Checked
 from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, describe_error, function_name, pickle_by_value
 from mdreel.errors import FunctionError, MismatchError
+from mdreel.foundation.size_check import check_size
 
 ReducerName: TypeAlias = Literal["sum", "mean", "variance", "std", "max", "min", "histogram", "discard"]
 """Names of the built-in reductions."""
@@ -263,6 +264,7 @@ def edges_of(
     if isinstance(bins, (int, np.integer)):
         if limits is None or bins < 1 or not limits[0] < limits[1] or not np.isfinite(limits).all():
             raise MismatchError(f"a histogram of {bins} bins needs range=(least, most), ascending, got {limits}")
+        check_size(f"{bins:,} bins", 16 * bins, "give a smaller number of bins")
         return np.linspace(*limits, bins + 1), True
     edges = np.asarray([] if bins is None else bins, np.float64)
     if limits is not None or edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():

@@ -27,6 +27,7 @@ from mdreel.execution.executors.tasks import Task
 from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.work import Work
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.timing.spans import TASK
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Dask(SingleProcess):
 
     name = "dask"
 
+    @checked_arguments
     def __init__(
         self, n_workers: int | None = None, schedule: Schedule = "demand", *, client: Client | str | None = None
     ) -> None:

@@ -24,6 +24,7 @@ from mdreel.execution.executors.tasks import Task
 from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.work import Work
+from mdreel.foundation.arguments import checked_arguments
 
 _POLL_SECONDS = 0.05
 _MOST_FALSE_STARTS = 3
@@ -59,6 +60,7 @@ class Processes(SingleProcess):
 
     name = "processes"
 
+    @checked_arguments
     def __init__(self, n_workers: int | None = None, schedule: Schedule = "demand") -> None:
         self.n_workers = available_processors() if n_workers is None else int(n_workers)
         if self.n_workers < 1:

@@ -6,6 +6,7 @@ from mdreel.execution.executors.local.block_groups import run_here
 from mdreel.execution.executors.local.single_process import SingleProcess
 from mdreel.execution.job import Outcome
 from mdreel.execution.work import Work
+from mdreel.foundation.arguments import checked_arguments
 
 
 class Serial(SingleProcess):
@@ -22,6 +23,7 @@ class Serial(SingleProcess):
     name = "serial"
     n_workers = 1
 
+    @checked_arguments
     def __init__(self, n_workers: int | None = None, schedule: Schedule = "demand") -> None:
         if n_workers not in (None, 1):
             raise MismatchError(f"the serial executor has 1 worker, not {n_workers}")

@@ -7,6 +7,7 @@ from mdreel.execution.executors.local.block_groups import run_here
 from mdreel.execution.executors.local.single_process import SingleProcess
 from mdreel.execution.job import Outcome
 from mdreel.execution.work import Work
+from mdreel.foundation.arguments import checked_arguments
 
 
 class Threads(SingleProcess):
@@ -22,6 +23,7 @@ class Threads(SingleProcess):
 
     name = "threads"
 
+    @checked_arguments
     def __init__(self, n_workers: int | None = None, schedule: Schedule = "demand") -> None:
         self.n_workers = available_processors() if n_workers is None else int(n_workers)
         if self.n_workers < 1:

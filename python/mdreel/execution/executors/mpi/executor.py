@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 import numpy as np
 
-from mdreel.errors import MismatchError, UnsupportedError, WorkerError
+from mdreel.errors import ArgumentError, MismatchError, UnsupportedError, WorkerError
 from mdreel.execution.access import PARALLEL_HDF5
 from mdreel.execution.checkpoint.file import Checkpoint
 from mdreel.execution.choices import Communication, Schedule
@@ -38,6 +38,7 @@ from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
 from mdreel.execution.span_log import SpanLog
 from mdreel.execution.work import Work
+from mdreel.foundation.arguments import checked_arguments, shown
 
 if TYPE_CHECKING:
     from mdreel._core import Part
@@ -83,6 +84,7 @@ class Mpi:
 
     name = "mpi"
 
+    @checked_arguments
     def __init__(
         self,
         n_workers: int | None = None,
@@ -93,6 +95,8 @@ class Mpi:
     ) -> None:
         if communication not in (None, *(known := get_args(Communication))):
             raise UnsupportedError(f"unknown communication {communication!r}; known: {', '.join(known)}")
+        if communicator is not None and not (hasattr(communicator, "size") and hasattr(communicator, "bcast")):
+            raise ArgumentError(f"communicator must be a communicator of mpi4py or None, not {shown(communicator)}")
         self._communicator = world() if communicator is None else communicator
         self.n_workers: int = self._communicator.size
         if n_workers not in (None, self.n_workers):

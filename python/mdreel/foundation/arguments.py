@@ -1,0 +1,132 @@
+"""Validation of the arguments of public functions against their annotations."""
+
+import builtins
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from types import SimpleNamespace
+from typing import Any, ParamSpec, TypeVar, get_type_hints
+
+from mdreel.errors import ArgumentError, SelectionError
+from mdreel.foundation.annotated_types import ATOMS, Expected, RefusedError, Unimported, expected_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_SHOWN = 60
+_MISSPELT = "got an unexpected keyword argument "
+
+
+def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """Check the types of the arguments of each call before the function runs.
+
+    The annotations say what is expected. A text that is given for a sequence of texts becomes a sequence of one text.
+
+    Parameters
+    ----------
+    function : callable
+        A public function or method.
+
+    Returns
+    -------
+    callable
+        The function, which raises `ArgumentError` for an argument of another type and for a name that no parameter
+        has, and `SelectionError` for an argument that must be atoms.
+    """
+    return _checking(function, ())
+
+
+def checked_arguments_but(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Check arguments as `checked_arguments` does, but for those that the function checks, to raise its own errors."""
+    return lambda function: _checking(function, names)
+
+
+def _checking(function: Callable[P, R], left_out: tuple[str, ...]) -> Callable[P, R]:
+    @cache
+    def expected() -> tuple[inspect.Signature, dict[str, Expected]]:
+        kinds = _expected_arguments(function)
+        return inspect.signature(function), {name: kind for name, kind in kinds.items() if name not in left_out}
+
+    @wraps(function)
+    def checking(*args: P.args, **kwargs: P.kwargs) -> R:
+        signature, kinds = expected()
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise ArgumentError(_misnamed(function, signature, str(error))) from None
+        for name, value in bound.arguments.items():
+            if name in kinds:
+                try:
+                    bound.arguments[name] = kinds[name].accept(name, value)
+                except RefusedError as error:
+                    is_of_atoms = error.expected == ATOMS.text
+                    message = f"{error.name} must be {error.expected}, not {shown(error.value)}"
+                    raise (SelectionError if is_of_atoms else ArgumentError)(message) from None
+        return function(*bound.args, **bound.kwargs)
+
+    return checking
+
+
+def shown(value: object) -> str:
+    """Return a value for a message: short, and with its type unless that is obvious."""
+    kind = type(value).__name__
+    if value is None or isinstance(value, bool | type):
+        return f"{value!r}"
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # noqa: BLE001 (objects of users may raise anything; a message is better without them)
+        text = ""
+    if not text or len(text) > _SHOWN or text.startswith("<"):
+        shape = getattr(value, "shape", None)
+        return f"{_article(kind)} {kind}" + (f" of shape {shape}" if isinstance(shape, tuple) else "")
+    return f"{text} ({kind})"
+
+
+def _article(word: str) -> str:
+    return "an" if word[:1].lower() in "aeio" else "a"
+
+
+def _misnamed(function: Callable[..., Any], signature: inspect.Signature, message: str) -> str:
+    """Return the message about arguments that do not fit the parameters, with the name that was probably meant."""
+    called = function.__qualname__.removesuffix(".__init__")
+    names = [name for name in signature.parameters if name != "self"]
+    if not message.startswith(_MISSPELT):
+        return f"{called}(): {message}; its parameters are {', '.join(names)}"
+    from difflib import get_close_matches  # rarely needed
+
+    given = message.removeprefix(_MISSPELT).strip("'")
+    close = get_close_matches(given, names, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"its parameters are {', '.join(names)}"
+    return f"{called}() has no parameter {given!r}: {hint}"
+
+
+def _expected_arguments(function: Callable[..., Any]) -> dict[str, Expected]:
+    """Return what is expected of each parameter of which not every value may be valid."""
+    names = _Names(function.__globals__)
+    found = {}
+    for name, hint in get_type_hints(function, localns=names).items():
+        kind = expected_of(hint)
+        if kind is not None and name != "return":
+            found[name] = kind
+    return found
+
+
+class _Names(Mapping[str, Any]):
+    """The names that annotations use: those of a module, and stand-ins for those imported only for type checkers."""
+
+    def __init__(self, module: Mapping[str, Any]) -> None:
+        self._module = module
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._module.get(name, getattr(builtins, name, None))
+        if value is None:
+            return type(name, (Unimported,), {})
+        if isinstance(value, str):  # an alias, quoted because it names such classes
+            return get_type_hints(SimpleNamespace(__annotations__={"alias": value}), {}, self)["alias"]
+        return value
+
+    def __iter__(self) -> Any:
+        return iter(self._module)
+
+    def __len__(self) -> int:
+        return len(self._module)

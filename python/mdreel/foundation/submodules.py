@@ -1,0 +1,39 @@
+"""Submodules as attributes of their package, imported when they are first used."""
+
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from types import ModuleType
+
+
+def submodule(package: str, name: str) -> ModuleType:
+    """Import a submodule; packages call this for a name that they do not define.
+
+    Parameters
+    ----------
+    package : str
+        Full name of the package.
+    name : str
+        Name of the submodule.
+
+    Raises
+    ------
+    AttributeError
+        If the package has no such submodule. The message names the attribute that was probably meant.
+    """
+    if name.startswith("_") or find_spec(f"{package}.{name}") is None:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}{_hint(package, name)}")
+    return import_module(f"{package}.{name}")
+
+
+def submodule_names(package: str) -> list[str]:
+    """Return the names of the public submodules of a package."""
+    return [one.name for one in iter_modules(sys.modules[package].__path__) if not one.name.startswith("_")]
+
+
+def _hint(package: str, name: str) -> str:
+    from difflib import get_close_matches  # rarely needed
+
+    close = get_close_matches(name, dir(sys.modules[package]), 1)
+    return f": did you mean {close[0]!r}?" if close else ""

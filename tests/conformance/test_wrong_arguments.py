@@ -1,0 +1,172 @@
+"""Errors of every public callable for wrong arguments: clear, and from mdreel."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import mdreel
+from conformance.wrong_arguments import Call, calls, parameters, system, unclear_errors, wrong_values
+from every_analysis import System
+from mdreel.errors import ArgumentError, MdreelError
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::RuntimeWarning")
+
+# Methods of analyses and executors that users do not call, with the caller.
+INNER = {
+    "accept": "the run",
+    "begun": "the run",
+    "check_run": "other methods",
+    "computation": "the run",
+    "conclude": "the run",
+    "draw": "plot",
+    "find_kept_jump": "the run",
+    "fitting": "a conversion",
+    "leave": "the command line",
+    "look": "the run",
+    "make_ready": "the run",
+    "observer": "the run",
+    "share": "the run",
+    "start_at": "the run",
+}
+MODULES = ("analysis", "errors", "live", "mdanalysis", "trajectory", "transformations")
+
+
+@pytest.fixture(scope="module")
+def peptide_system(tmp_path_factory: pytest.TempPathFactory) -> System:
+    return system(tmp_path_factory.mktemp("wrong_arguments"))
+
+
+@pytest.fixture(scope="module")
+def every_call(peptide_system: System, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Call]]:
+    """The calls, in a folder that takes the files that they write."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("written"))
+        mpl.use("agg")
+        yield calls(peptide_system)
+
+
+def test_wrong_arguments_have_clear_errors(every_call: dict[str, Call], peptide_system: System) -> None:
+    from matplotlib import pyplot as plt
+
+    unclear, n_calls = [], 0
+    for name, call in every_call.items():
+        for parameter in parameters(call.function):
+            values = wrong_values(peptide_system)
+            n_calls += len(values)
+            for value, error in unclear_errors(call, parameter, values).items():
+                unclear.append(f"{name}({parameter}={value}): {type(error).__name__}: {error}")
+            plt.close("all")
+    assert n_calls > 10_000
+    assert not unclear, "\n".join(unclear)
+
+
+def test_every_call_works_with_valid_arguments(every_call: dict[str, Call]) -> None:
+    for name, call in every_call.items():
+        if name not in ("trajectory.RemoteFile", "Dask", "Mpi"):  # need a server or a launcher
+            call.then(call.function(**call.arguments))
+
+
+def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The public callables with their names."""
+    for name in mdreel.__all__:
+        value = getattr(mdreel, name)
+        if name not in MODULES and callable(value):
+            yield name, value
+    for module in ("analysis", "trajectory", "transformations"):
+        for name in getattr(mdreel, module).__all__:
+            value = getattr(getattr(mdreel, module), name)
+            if inspect.isfunction(value):
+                yield name, value
+
+
+def test_every_public_callable_is_called(every_call: dict[str, Call]) -> None:
+    called = {name.partition(",")[0].rpartition(".")[2] for name in every_call}
+    missing = []
+    for name, value in public_callables():
+        if name not in called:
+            missing.append(name)
+        for method in dir(value) if inspect.isclass(value) else ():
+            function = getattr(value, method)
+            if method.startswith("_") or not inspect.isfunction(function) or method in INNER:
+                continue
+            if len(inspect.signature(function).parameters) > 1 and method not in called:
+                missing.append(f"{name}.{method}")
+    assert not missing, "add them to wrong_arguments.calls"
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        (lambda u: mdreel.RMSD(u, selct="name CA"), r"RMSD\(\) has no parameter 'selct': did you mean 'select'"),
+        (lambda u: mdreel.RMSD(u).run(n_worker=2), r"run\(\) has no parameter 'n_worker': did you mean 'n_workers'"),
+        (lambda u: mdreel.read(u, atom="all"), "did you mean 'atoms'"),
+        (lambda u: mdreel.Rg(u, xyz=1), "its parameters are atomgroup, weights"),
+        (lambda _: mdreel.InterRDF(), "missing a required argument: 'g1'"),
+    ],
+)
+def test_misspelt_parameter_names_the_one_that_was_meant(
+    call: Callable[[Any], Any], hint: str, peptide_system: System
+) -> None:
+    with pytest.raises(ArgumentError, match=hint) as caught:
+        call(peptide_system.universe)
+    assert isinstance(caught.value, TypeError)
+
+
+def test_text_is_one_item_of_a_sequence(peptide_system: System) -> None:
+    atoms = peptide_system.universe.atoms
+    assert mdreel.Dihedrals(atoms, "phi").names == mdreel.Dihedrals(atoms, ["phi"]).names
+    with pytest.raises(MdreelError, match="groupselections"):
+        mdreel.RMSD(atoms, groupselections="name CA")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda u: mdreel.InterRDF(u, u, nbins="7"), r"nbins must be a whole number, not '7' \(str\)"),
+        (lambda u: mdreel.InterRDF(u, u, nbins=7.5), r"nbins must be a whole number, not 7.5 \(float\)"),
+        (lambda u: mdreel.InterRDF(u, u, range=3), r"range must be a sequence of 2 \(a number\), not 3 \(int\)"),
+        (lambda u: mdreel.InterRDF(u, u, range=(0, "8")), r"range\[1\] must be a number, not '8' \(str\)"),
+        (lambda u: mdreel.RMSD(u, superposition="yes"), r"superposition must be True or False, not 'yes' \(str\)"),
+        (lambda u: mdreel.RMSD(u).run(stop=u), "stop must be a whole number or None, not a Universe"),
+        (lambda u: mdreel.RMSD(u).run(stop=10**30), "stop must be .*, not 10{30}"),
+        (lambda u: mdreel.RMSD(u).run(transformations=[1]), r"transformations\[0\] must be a Transformation, not 1"),
+        (lambda u: mdreel.Contacts(u, ("name CA", "name O"), 1.5), "refgroup must be a pair of AtomGroups"),
+        (lambda u: mdreel.InterRDF(u, u, nbins=10**12), "give a smaller nbins"),
+        (lambda u: mdreel.DensityAnalysis(u, 1e-6).run(), r"this machine has .* of memory: give a larger delta"),
+    ],
+)
+def test_message_says_what_was_expected_and_given(
+    call: Callable[[Any], Any], message: str, peptide_system: System
+) -> None:
+    with pytest.raises(MdreelError, match=message):
+        call(peptide_system.universe)
+
+
+@pytest.mark.parametrize(
+    ("given", "n_frames"),
+    [
+        ({"start": np.int64(1), "stop": np.uint8(3)}, 2),
+        ({"frames": np.array([0, 2])}, 2),
+        ({"frames": [True, False, True, False]}, 2),
+        ({"frames": range(3)}, 3),
+        ({"verbose": np.bool_(False)}, 4),
+        ({"verbose": 0}, 4),
+    ],
+)
+def test_equivalent_types_are_accepted(given: dict[str, Any], n_frames: int, peptide_system: System) -> None:
+    assert mdreel.RMSD(peptide_system.universe).run(backend="serial", **given).n_frames == n_frames
+
+
+def test_numbers_of_numpy_are_accepted(peptide_system: System) -> None:
+    atoms = peptide_system.universe.select_atoms("name CA")
+    rdf = mdreel.InterRDF(atoms, atoms, np.int32(5), [np.float32(0), np.array(9.0)]).run(backend="serial")
+    assert rdf.results.rdf.shape == (5,)
+
+
+def test_atoms_of_another_type_are_named(peptide_system: System) -> None:
+    with pytest.raises(MdreelError, match="atomgroup must be an AtomGroup or a Universe of MDAnalysis, not an Atom"):
+        mdreel.RMSD(peptide_system.universe.atoms[0])
