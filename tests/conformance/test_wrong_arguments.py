@@ -1,7 +1,12 @@
 """Errors of every public callable for wrong arguments: clear, and from mdreel."""
 
 import inspect
+import pydoc
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from typing import Any
 
 import matplotlib as mpl
@@ -165,6 +170,24 @@ def test_numbers_of_numpy_are_accepted(peptide_system: System) -> None:
     atoms = peptide_system.universe.select_atoms("name CA")
     rdf = mdreel.InterRDF(atoms, atoms, np.int32(5), [np.float32(0), np.array(9.0)]).run(backend="serial")
     assert rdf.results.rdf.shape == (5,)
+
+
+def test_help_shows_signatures_as_in_the_source() -> None:
+    text = pydoc.render_doc(mdreel.RMSD, renderer=pydoc.plaintext)
+    assert "atomgroup: Atoms, reference: Atoms | ArrayLike | None = None, select: SelectBoth = 'all'" in text
+    for name, value in public_callables():
+        signature = "" if is_dataclass(value) else str(inspect.signature(value))
+        assert not re.search(r"ForwardRef|numpy\.ndarray\[|numpy\._typing|collections\.abc|: '", signature), name
+
+
+def test_errors_and_submodules_are_at_the_root() -> None:
+    assert mdreel.FormatError is mdreel.errors.FormatError
+    assert {"ArgumentError", "UnitWarning"} <= set(dir(mdreel))
+    assert not any(name.startswith("_") for name in dir(mdreel))
+    code = "import mdreel; print(mdreel.timing.files, mdreel.cluster.advice, mdreel.analysis.pca, mdreel.live.steering)"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    with pytest.raises(AttributeError, match=r"no attribute 'RMSDs': did you mean 'RMSD'"):
+        _ = mdreel.RMSDs  # type: ignore[attr-defined]
 
 
 def test_atoms_of_another_type_are_named(peptide_system: System) -> None:

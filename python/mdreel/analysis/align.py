@@ -1,5 +1,7 @@
 """Trajectories with each frame superposed on a reference."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -147,7 +149,7 @@ class AlignTraj(ResultOutput, MDAnalysisInterface):
     def __init__(
         self,
         mobile: Atoms,
-        reference: "Atoms | ArrayLike | None",
+        reference: Atoms | ArrayLike | None,
         select: SelectBoth = "all",
         filename: str | PathLike[str] | None = None,
         prefix: str = "rmsfit_",
@@ -248,7 +250,7 @@ class AlignTraj(ResultOutput, MDAnalysisInterface):
         """Whether a run has finished."""
         return "rmsd" in self.results
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the RMSD of each frame after superposition."""
         return self._rmsd.draw(title, ax)
 

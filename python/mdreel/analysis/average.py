@@ -1,5 +1,7 @@
 """Average structures after superposition."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -135,7 +137,7 @@ class AverageStructure(Analysis):
     def __init__(
         self,
         mobile: Atoms,
-        reference: "Atoms | None" = None,
+        reference: Atoms | None = None,
         select: SelectBoth = "all",
         filename: str | PathLike[str] | None = None,
         weights: Literal["mass"] | ArrayLike | None = None,
@@ -271,7 +273,7 @@ class AverageStructure(Analysis):
     def _result_coordinates(self) -> list[LabelledArray]:
         return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup)]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the RMSD of each frame from the reference after superposition."""
         from mdreel.results.figure import time_series
 

@@ -1,5 +1,7 @@
 """Overlaps of principal components."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from operator import index
@@ -52,7 +54,7 @@ class ComponentAnalysis(Analysis):
     @checked_arguments
     def rmsip(
         self,
-        other: "ComponentAnalysis",
+        other: ComponentAnalysis,
         n_components: int | Sequence[int] | None = None,
         *,
         tol_mass: float = MASS_TOLERANCE,
@@ -79,7 +81,7 @@ class ComponentAnalysis(Analysis):
     @checked_arguments
     def cumulative_overlap(
         self,
-        other: "ComponentAnalysis",
+        other: ComponentAnalysis,
         i: int = 0,
         n_components: int | None = None,
         *,
@@ -113,7 +115,7 @@ class ComponentAnalysis(Analysis):
             raise MismatchError(f"Call run() on the PCA before {purpose}")
 
     def _components_of_both(
-        self, other: "ComponentAnalysis", purpose: str, tol_mass: float, match_atoms: bool | None
+        self, other: ComponentAnalysis, purpose: str, tol_mass: float, match_atoms: bool | None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the components of this and another analysis of the same atoms, as rows."""
         self.check_run(f"using {purpose}")
@@ -200,7 +202,7 @@ def _first_of(components: NDArray[np.float64], n_components: int | None) -> NDAr
 
 
 def check_atoms(
-    atomgroup: "AtomGroup", reference: "AtomGroup", name: str, tol_mass: float, match_atoms: bool | None
+    atomgroup: AtomGroup, reference: AtomGroup, name: str, tol_mass: float, match_atoms: bool | None
 ) -> None:
     """Check that atoms correspond; if `match_atoms` is None, a difference is a warning."""
     try:

@@ -1,5 +1,7 @@
 """Fraction of native contacts, and number of contacts."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -173,9 +175,9 @@ class Contacts(TwoGroupAnalysis):
     @checked_arguments_but("select")
     def __init__(
         self,
-        u: "Universe",
-        select: "tuple[str | AtomGroup, str | AtomGroup]",
-        refgroup: "Groups | Sequence[Groups] | int | None",
+        u: Universe,
+        select: tuple[str | AtomGroup, str | AtomGroup],
+        refgroup: Groups | Sequence[Groups] | int | None,
         method: ContactMethod | Callable[..., Any] = "hard_cut",
         radius: float = 4.5,
         pbc: bool = True,
@@ -221,12 +223,12 @@ class Contacts(TwoGroupAnalysis):
             self._references = [self._reference_of(groups) for groups in _each(refgroup)]
 
     @property
-    def grA(self) -> "AtomGroup":  # noqa: N802 (MDAnalysis's name)
+    def grA(self) -> AtomGroup:  # noqa: N802 (MDAnalysis's name)
         """The first group."""
         return self._first
 
     @property
-    def grB(self) -> "AtomGroup":  # noqa: N802 (MDAnalysis's name)
+    def grB(self) -> AtomGroup:  # noqa: N802 (MDAnalysis's name)
         """The second group."""
         return self._second
 
@@ -319,7 +321,7 @@ class Contacts(TwoGroupAnalysis):
             *(Column(name, "", one) for name, one in zip(names, values, strict=True)),
         ]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw Q of the first reference, or the number of contacts, over time."""
         from mdreel.results.figure import time_series
 
@@ -327,7 +329,7 @@ class Contacts(TwoGroupAnalysis):
         label = "Contacts" if self._method == "count" else "Native contacts Q"
         return time_series(self.times, values, label, title, ax, frames=frames.astype(np.int64))
 
-    def _reference_of(self, groups: "Groups") -> Reference:
+    def _reference_of(self, groups: Groups) -> Reference:
         """Return a reference of groups at the current frame of their Universe."""
         if not isinstance(groups, Sequence) or len(groups) != 2:
             raise MismatchError(f"{_REFGROUP}, not {shown(groups)}")
@@ -380,7 +382,7 @@ class Contacts(TwoGroupAnalysis):
         return Reference(first, second, used, places, distances)
 
     @staticmethod
-    def _get_atomgroup(u: "Universe", sel: "str | AtomGroup", may_be_empty: bool = False) -> "AtomGroup":
+    def _get_atomgroup(u: Universe, sel: str | AtomGroup, may_be_empty: bool = False) -> AtomGroup:
         """Return a group that is given as a selection string or as an AtomGroup."""
         if isinstance(sel, str):
             return selected(u, sel, may_be_empty=may_be_empty)
@@ -395,7 +397,7 @@ class Contacts(TwoGroupAnalysis):
         return sel
 
 
-def _each(refgroup: "Groups | Sequence[Groups] | None") -> "Sequence[Groups]":
+def _each(refgroup: Groups | Sequence[Groups] | None) -> Sequence[Groups]:
     """Return the references as a sequence, also if there is only one."""
     if refgroup is None:
         return ()

@@ -1,5 +1,7 @@
 """Time autocorrelation, statistical inefficiency and block averages."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """Density of atoms on a grid."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -214,7 +216,7 @@ class DensityAnalysis(Analysis):
         """Return the centres of the bins along each axis, Å."""
         return [(edges[1:] + edges[:-1]) / 2 for edges in self.results.density.edges]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the density averaged along the z axis."""
         from mdreel.results.maps import grid_map
 

@@ -1,5 +1,7 @@
 """Dihedral angles of groups of four atoms, and torsions of proteins."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
@@ -38,7 +40,7 @@ class QuadrupleAngles(Analysis):
 
     def __init__(
         self,
-        atomgroup: "AtomGroup",
+        atomgroup: AtomGroup,
         quadruples: NDArray[np.int64],
         features: Features,
         trajectory: Trajectory | None,
@@ -98,7 +100,7 @@ class QuadrupleAngles(Analysis):
         torsions = LabelledArray("torsion", ("torsion",), "", np.array(self._torsion_labels))
         return [*super()._result_coordinates(), torsions]
 
-    def _column(self, place: int) -> "AtomGroup":
+    def _column(self, place: int) -> AtomGroup:
         """Return the atoms at one place of each quadruple, in the order of the quadruples."""
         return self._atomgroup[place::4]
 
@@ -163,7 +165,7 @@ class Dihedral(QuadrupleAngles):
 
     @checked_arguments
     def __init__(
-        self, atomgroups: Sequence["AtomGroup"], *, trajectory: Trajectory | None = None, verbose: bool = False
+        self, atomgroups: Sequence[AtomGroup], *, trajectory: Trajectory | None = None, verbose: bool = False
     ) -> None:
         if len(atomgroups) == 0:
             raise SelectionError("there is no group of four atoms")
@@ -177,26 +179,26 @@ class Dihedral(QuadrupleAngles):
         super().__init__(atomgroups[0], quadruples, "degrees", trajectory, verbose=verbose)
 
     @property
-    def ag1(self) -> "AtomGroup":
+    def ag1(self) -> AtomGroup:
         """First atom of each group."""
         return self._column(0)
 
     @property
-    def ag2(self) -> "AtomGroup":
+    def ag2(self) -> AtomGroup:
         """Second atom of each group."""
         return self._column(1)
 
     @property
-    def ag3(self) -> "AtomGroup":
+    def ag3(self) -> AtomGroup:
         """Third atom of each group."""
         return self._column(2)
 
     @property
-    def ag4(self) -> "AtomGroup":
+    def ag4(self) -> AtomGroup:
         """Fourth atom of each group."""
         return self._column(3)
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the distribution of each angle."""
         from mdreel.results.maps import angle_map
 
@@ -287,7 +289,7 @@ class Dihedrals(QuadrupleAngles):
             return names
         return [f"{function} {name}" for name in names for function in ("cos", "sin")]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the distribution of each torsion."""
         from mdreel.results.maps import angle_map
 

@@ -1,5 +1,7 @@
 """Matrix of the distances between all pairs of frames."""
 
+from __future__ import annotations
+
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -109,7 +111,7 @@ class DistanceMatrix(Analysis):
     @checked_arguments
     def __init__(
         self,
-        universe: "Universe | AtomGroup",
+        universe: Universe | AtomGroup,
         select: str | None = "all",
         metric: Metric | None = None,
         cutoff: float = 1e0 - 5,
@@ -191,7 +193,7 @@ class DistanceMatrix(Analysis):
                 row[row <= self._cutoff] = 0.0
         self.results.dist_matrix = matrix
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the matrix as a map over time."""
         from mdreel.results.maps import frame_map
 

@@ -1,5 +1,7 @@
 """Distances between all atoms of two groups, or from atoms to a reference."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -99,10 +101,10 @@ class DistanceArray(TwoGroupAnalysis):
     @checked_arguments
     def __init__(
         self,
-        atomgroup: "AtomGroup",
-        other: "AtomGroup | None" = None,
+        atomgroup: AtomGroup,
+        other: AtomGroup | None = None,
         *,
-        reference: "AtomGroup | ArrayLike | None" = None,
+        reference: AtomGroup | ArrayLike | None = None,
         ref_frame: int = 0,
         cutoff: float | None = None,
         pbc: bool = False,
@@ -117,7 +119,7 @@ class DistanceArray(TwoGroupAnalysis):
         self._pbc = pbc
 
     @property
-    def other(self) -> "AtomGroup":
+    def other(self) -> AtomGroup:
         """The second group; unused with a reference."""
         return self._second
 
@@ -180,7 +182,7 @@ class DistanceArray(TwoGroupAnalysis):
             return np.asarray(self._reference.ix, np.int64)
         return np.arange(len(np.asarray(self._reference)))
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the mean distances as a map."""
         from mdreel.results.maps import pair_map
 

@@ -1,5 +1,7 @@
 """Secondary structure of proteins assigned by DSSP."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -159,7 +161,7 @@ class DSSP(Analysis):
     @checked_arguments
     def __init__(
         self,
-        atoms: "Universe | AtomGroup",
+        atoms: Universe | AtomGroup,
         guess_hydrogens: bool = True,
         *,
         heavyatom_names: Sequence[str] = ("N", "CA", "C", "O O1 OT1"),
@@ -206,7 +208,7 @@ class DSSP(Analysis):
         return tuple(_STATES[self._method])
 
     @property
-    def alphas(self) -> "AtomGroup":
+    def alphas(self) -> AtomGroup:
         """CA atoms of the residues."""
         return self.atomgroup.universe.atoms[self._backbone.atoms[:, 1]]
 
@@ -268,7 +270,7 @@ class DSSP(Analysis):
         states = LabelledArray("state", ("state",), "", np.array(self.state_names))
         return [*super()._result_coordinates(), *self.labels.coordinates(), states]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the state of each residue over time."""
         from mdreel.results.state_map import state_map
 

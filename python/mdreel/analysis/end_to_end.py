@@ -1,5 +1,7 @@
 """End-to-end vectors and distances of chains."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -75,7 +77,7 @@ class EndToEnd(Analysis):
     _result_dimensions = MappingProxyType({"vectors": ("frame", "chain", "axis"), "distances": ("frame", "chain")})
 
     @checked_arguments
-    def __init__(self, chains: "AtomGroup | Sequence[AtomGroup]", *, trajectory: Trajectory | None = None) -> None:
+    def __init__(self, chains: AtomGroup | Sequence[AtomGroup], *, trajectory: Trajectory | None = None) -> None:
         chains = [atoms_of(chains)] if are_atoms(chains) else chains
         if len(chains) == 0:
             raise SelectionError("there is no chain: give at least one")
@@ -122,7 +124,7 @@ class EndToEnd(Analysis):
         chains = LabelledArray("chain", ("chain",), "", np.arange(1, self.n_chains + 1))
         return [*super()._result_coordinates(), chains]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the distance over time, averaged over chains."""
         from mdreel.results.figure import time_series
 

@@ -1,5 +1,7 @@
 """Eigenvalues of distance matrices, which describe the shape and the arrangement of helices."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import combinations
 from types import MappingProxyType
@@ -83,7 +85,7 @@ class HelixEigenvalues(Analysis):
     @checked_arguments
     def __init__(
         self,
-        segments: Sequence["AtomGroup"],
+        segments: Sequence[AtomGroup],
         *,
         pairs: bool = False,
         squared: bool = False,
@@ -139,7 +141,7 @@ class HelixEigenvalues(Analysis):
         segments = LabelledArray("segment", ("segment",), "", np.array(self._segment_names()))
         return [*super()._result_coordinates(), segments]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw each eigenvalue over time."""
         from mdreel.results.curves import lines
 
@@ -152,7 +154,7 @@ class HelixEigenvalues(Analysis):
         return f"{segments}, {self.n_frames:,} frames" if self._outcome is not None else f"{segments}, not run"
 
 
-def helices_of(atomgroup: "AtomGroup", least: int = 4) -> list["AtomGroup"]:
+def helices_of(atomgroup: AtomGroup, least: int = 4) -> list[AtomGroup]:
     """Find the helices of a protein at the current frame of its Universe.
 
     Parameters

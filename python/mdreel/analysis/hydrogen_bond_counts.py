@@ -1,5 +1,7 @@
 """Counts and lifetimes of hydrogen bonds."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -26,7 +28,7 @@ _log.addHandler(logging.NullHandler())  # prints nothing unless the program conf
 class BondCounts(Analysis):
     """An analysis with ``results.hbonds``, a row for each hydrogen bond in each frame, which this class counts."""
 
-    u: "Universe"
+    u: Universe
 
     @property
     def interval(self) -> float:
@@ -135,7 +137,7 @@ class BondCounts(Analysis):
         bonds = LabelledArray("bonds in a frame", ("frame",), "", self.count_by_time())
         return [bonds, *column_arrays(self.columns()[-2:], "bond")]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the number of hydrogen bonds over time."""
         from mdreel.results.figure import time_series
 
@@ -148,9 +150,9 @@ class BondCounts(Analysis):
         tau_max: int = 20,
         window_step: int = 1,
         intermittency: int = 0,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         title: str | None = None,
-    ) -> "Figure":
+    ) -> Figure:
         """Plot the survival function of the hydrogen bonds; see `lifetime` and `plot` for the parameters."""
         from mdreel.results.curves import curve
         from mdreel.results.shown_figure import adopt_into_pyplot
@@ -172,5 +174,5 @@ class BondCounts(Analysis):
         return places
 
 
-def _resnames(atoms: "AtomGroup") -> NDArray[np.str_]:
+def _resnames(atoms: AtomGroup) -> NDArray[np.str_]:
     return np.asarray(getattr(atoms, "resnames", ["None"] * len(atoms)), str)

@@ -1,5 +1,7 @@
 """Hydrogen bonds in each frame, and their lifetimes."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -126,11 +128,11 @@ class HydrogenBondAnalysis(BondCounts):
     @checked_arguments
     def __init__(
         self,
-        universe: "Universe",
+        universe: Universe,
         donors_sel: str | None = None,
         hydrogens_sel: str | None = None,
         acceptors_sel: str | None = None,
-        between: "Sequence[Sequence[str]] | Sequence[str] | None" = None,
+        between: Sequence[Sequence[str]] | Sequence[str] | None = None,
         d_h_cutoff: float = 1.2,
         d_a_cutoff: float = 3.0,
         d_h_a_angle_cutoff: float = 150,
@@ -350,7 +352,7 @@ class HydrogenBondAnalysis(BondCounts):
         self,
         strings: tuple[str | None, ...],
         changing: Sequence[bool],
-        donors: "AtomGroup",
+        donors: AtomGroup,
         bonds: NDArray[np.int64] | None,
     ) -> BondRules:
         """Return the rules by which atoms are found in each frame."""

@@ -1,5 +1,7 @@
 """Density profiles of mass and charge along the axes."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -234,7 +236,7 @@ class LinearDensity(Analysis):
     def _result_coordinates(self) -> list[LabelledArray]:
         return [*super()._result_coordinates(), *column_arrays(self.columns()[:1], "position")]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the mass density along z, with its standard deviation as a band."""
         from mdreel.results.curves import curve
 
@@ -264,7 +266,7 @@ class LinearDensity(Analysis):
         return lengths.astype(np.float32)
 
 
-def _labels(atoms: "AtomGroup", grouping: Grouping) -> NDArray[np.uint32]:
+def _labels(atoms: AtomGroup, grouping: Grouping) -> NDArray[np.uint32]:
     """Return the number of the residue, segment or fragment of each atom, from 0, shape (n_atoms,)."""
     try:
         numbers = getattr(atoms, _NUMBERS[grouping])

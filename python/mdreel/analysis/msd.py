@@ -1,5 +1,7 @@
 """Mean square displacement as a function of the lag time."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
@@ -157,7 +159,7 @@ class EinsteinMSD(Analysis):
         self._per_particle = per_particle
 
     @property
-    def ag(self) -> "AtomGroup":
+    def ag(self) -> AtomGroup:
         """The particles."""
         return self._atomgroup
 
@@ -237,7 +239,7 @@ class EinsteinMSD(Analysis):
         self._done()
         return diffusion_of(self.results.delta_t_values, self.results.timeseries, self.n_dimensions, begin, end)
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the displacements and the fitted line."""
         from mdreel.results.curves import mean_square_displacement
 

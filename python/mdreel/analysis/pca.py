@@ -1,5 +1,7 @@
 """Principal component analysis of atomic positions."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping
 from operator import index
@@ -107,7 +109,7 @@ class PCA(ComponentAnalysis):
     @checked_arguments
     def __init__(
         self,
-        universe: "Universe | AtomGroup",
+        universe: Universe | AtomGroup,
         select: str | None = "all",
         align: bool = False,
         mean: ArrayLike | None = None,
@@ -299,7 +301,7 @@ class PCA(ComponentAnalysis):
 
     @checked_arguments
     def project_single_frame(
-        self, components: Components = None, group: "AtomGroup | None" = None, anchor: str | None = None
+        self, components: Components = None, group: AtomGroup | None = None, anchor: str | None = None
     ) -> ComponentStructures:
         """Return a function that replaces the atoms of a frame by their projection on components.
 
@@ -356,7 +358,7 @@ class PCA(ComponentAnalysis):
         n_atoms = len(self.atomgroup.universe.atoms)
         return ComponentStructures(n_atoms, self.atomgroup.ix.astype(np.int64), self.mean, directions, followers)
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the explained variance of the first components."""
         from mdreel.results.curves import explained_variance
 

@@ -1,5 +1,7 @@
 """Pairs of torsions of residues: phi and psi of the backbone, chi1 and chi2 of side chains."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -45,7 +47,7 @@ class _TorsionPairs(QuadrupleAngles):
     """Where the axes begin, degrees."""
 
     def __init__(
-        self, atomgroup: "AtomGroup", found: Torsions, trajectory: Trajectory | None, *, verbose: bool = False
+        self, atomgroup: AtomGroup, found: Torsions, trajectory: Trajectory | None, *, verbose: bool = False
     ) -> None:
         self.residues = found.residues[::2]
         self._torsions = found
@@ -53,7 +55,7 @@ class _TorsionPairs(QuadrupleAngles):
         super().__init__(atomgroup, found.atoms, "degrees", trajectory, verbose=verbose)
 
     @property
-    def atomgroup(self) -> "AtomGroup":
+    def atomgroup(self) -> AtomGroup:
         """The group that the user gave."""
         return self._given
 
@@ -80,8 +82,8 @@ class _TorsionPairs(QuadrupleAngles):
         return [*super()._result_coordinates(), *self._labels.coordinates()]
 
     def plot(  # type: ignore[override]  # MDAnalysis returns axes here
-        self, ax: "Axes | None" = None, ref: bool = False, **kwargs: Any
-    ) -> "Axes":
+        self, ax: Axes | None = None, ref: bool = False, **kwargs: Any
+    ) -> Axes:
         """Draw the two angles of all residues and frames as points.
 
         Parameters
@@ -105,7 +107,7 @@ class _TorsionPairs(QuadrupleAngles):
         labels = self._axis_labels
         return torsion_plot(self.results.angles.reshape(-1, 2), labels, self._lowest, regions, ax, kwargs)
 
-    def draw_points(self, title: str, ax: "Axes | None" = None, *, regions: bool = False) -> "Figure":
+    def draw_points(self, title: str, ax: Axes | None = None, *, regions: bool = False) -> Figure:
         """Draw the two angles of all residues and frames as points, with `regions` over those of MDAnalysis."""
         from mdreel.results.canvas import canvas, figure_of
         from mdreel.results.style import RAW_ALONE
@@ -117,27 +119,27 @@ class _TorsionPairs(QuadrupleAngles):
         return figure_of(axes)
 
     @property
-    def ag1(self) -> "AtomGroup":
+    def ag1(self) -> AtomGroup:
         """First atom of the first torsion of each residue."""
         return self._atomgroup[0::8]
 
     @property
-    def ag2(self) -> "AtomGroup":
+    def ag2(self) -> AtomGroup:
         """Second atom of the first torsion of each residue."""
         return self._atomgroup[1::8]
 
     @property
-    def ag3(self) -> "AtomGroup":
+    def ag3(self) -> AtomGroup:
         """Third atom of the first torsion of each residue."""
         return self._atomgroup[2::8]
 
     @property
-    def ag4(self) -> "AtomGroup":
+    def ag4(self) -> AtomGroup:
         """Fourth atom of the first torsion of each residue."""
         return self._atomgroup[3::8]
 
     @property
-    def ag5(self) -> "AtomGroup":
+    def ag5(self) -> AtomGroup:
         """Last atom of the second torsion of each residue."""
         return self._atomgroup[7::8]
 
@@ -236,11 +238,11 @@ class Ramachandran(_TorsionPairs):
         super().__init__(atomgroup, found, trajectory, verbose=verbose)
         _warn_of_others(residues, self.residues, "at an end of the protein or without one phi and psi")
 
-    def plot_distribution(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
+    def plot_distribution(self, ax: Axes | None = None, title: str | None = None) -> Figure:
         """Draw the joint distribution of phi and psi over all residues and frames; see `Analysis.plot`."""
         return QuadrupleAngles.plot(self, ax, title)
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the joint distribution of phi and psi over all residues and frames."""
         from mdreel.results.maps import ramachandran
 
@@ -338,19 +340,19 @@ class Janin(_TorsionPairs):
         angles = self.results.angles
         self.results.angles = np.where(angles < 0, angles + 360, angles)
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw chi1 and chi2 of all residues and frames as points."""
         return self.draw_points(title, ax)
 
 
-def _inner_residues(residues: "ResidueGroup") -> "ResidueGroup":
+def _inner_residues(residues: ResidueGroup) -> ResidueGroup:
     """Return the residues without the first and the last of the protein, after checking that all are protein."""
     protein = residues.universe.select_atoms("protein").residues
     _check_protein(residues, protein, "check_protein=False")
     return residues - protein[[0, -1]]
 
 
-def _check_protein(residues: "ResidueGroup", protein: "ResidueGroup", remedy: str) -> None:
+def _check_protein(residues: ResidueGroup, protein: ResidueGroup, remedy: str) -> None:
     """Raise an error if a residue is not protein."""
     is_protein = np.isin(residues.resindices, protein.resindices)
     if not is_protein.all():
@@ -358,7 +360,7 @@ def _check_protein(residues: "ResidueGroup", protein: "ResidueGroup", remedy: st
         raise SelectionError(f"{residue_name(other)} is not protein: select other residues, or give {remedy}")
 
 
-def _check_side_chains(residues: "ResidueGroup") -> None:
+def _check_side_chains(residues: ResidueGroup) -> None:
     """Raise an error if a residue has an atom of chi1 or chi2 twice."""
     alternatives = {names for kind in _CHI for _, names in TORSIONS[kind]}
     for residue in residues:
@@ -370,7 +372,7 @@ def _check_side_chains(residues: "ResidueGroup") -> None:
                 raise SelectionError(f"{found}, where chi1 and chi2 need one: select one alternate location")
 
 
-def _warn_of_others(given: "ResidueGroup", used: tuple[Any, ...], why: str) -> None:
+def _warn_of_others(given: ResidueGroup, used: tuple[Any, ...], why: str) -> None:
     """Warn of residues that are left out."""
     left = given[~np.isin(given.resindices, [residue.ix for residue in used])]
     if len(left):

@@ -1,5 +1,7 @@
 """Radial distribution functions."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -169,12 +171,12 @@ class InterRDF(TwoGroupAnalysis):
         self._labels = self._labels_of(exclude_same)
 
     @property
-    def g1(self) -> "AtomGroup":
+    def g1(self) -> AtomGroup:
         """The first group."""
         return self._first
 
     @property
-    def g2(self) -> "AtomGroup":
+    def g2(self) -> AtomGroup:
         """The second group."""
         return self._second
 
@@ -215,7 +217,7 @@ class InterRDF(TwoGroupAnalysis):
     def _result_coordinates(self) -> list[LabelledArray]:
         return [*super()._result_coordinates(), bin_labels(self.results)]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the function, with a line at 1 for ``norm="rdf"``."""
         from mdreel.results.curves import curve
 
@@ -324,8 +326,8 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     @checked_arguments
     def __init__(
         self,
-        u: "Universe",
-        ags: "Sequence[Sequence[AtomGroup]]",
+        u: Universe,
+        ags: Sequence[Sequence[AtomGroup]],
         nbins: int = 75,
         range: tuple[float, float] = (0.0, 15.0),  # noqa: A002 (MDAnalysis's name)
         norm: str | None = "rdf",
@@ -406,7 +408,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     def _result_coordinates(self) -> list[LabelledArray]:
         return [*super()._result_coordinates(), bin_labels(self.results), *site_coordinates(self.results)]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the mean over all pairs."""
         from mdreel.results.curves import curve
 

@@ -1,5 +1,7 @@
 """Radius of gyration."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -72,7 +74,7 @@ class Rg(Analysis):
     @checked_arguments
     def __init__(
         self,
-        atomgroup: "AtomGroup",
+        atomgroup: AtomGroup,
         weights: Literal["mass"] | ArrayLike | None = "mass",
         *,
         trajectory: Trajectory | None = None,
@@ -115,7 +117,7 @@ class Rg(Analysis):
         radii = np.array(["all", "about x", "about y", "about z"])
         return [*super()._result_coordinates(), LabelledArray("radius", ("radius",), "", radii)]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the radius of gyration over time."""
         from mdreel.results.figure import time_series
 

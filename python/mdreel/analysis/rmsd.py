@@ -1,5 +1,7 @@
 """Minimum RMSD to a reference structure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from types import MappingProxyType
@@ -136,7 +138,7 @@ class RMSD(Analysis):
     def __init__(
         self,
         atomgroup: Atoms,
-        reference: "Atoms | ArrayLike | None" = None,
+        reference: Atoms | ArrayLike | None = None,
         select: SelectBoth = "all",
         groupselections: Sequence[GroupSelection] | None = None,
         weights: Literal["mass"] | ArrayLike | None = None,
@@ -213,7 +215,7 @@ class RMSD(Analysis):
             self.results.rmsd = tally.rows.copy()
             self.results.rmsd[:, 2] = np.sqrt(tally.rows[:, 2] ** 2 + shift @ shift)
 
-    def _own_universe(self) -> "Universe | None":
+    def _own_universe(self) -> Universe | None:
         """Return the Universe to which the analysed trajectory belongs; None for a separate trajectory."""
         return self.atomgroup.universe if self._trajectory is None else None
 
@@ -240,7 +242,7 @@ class RMSD(Analysis):
     def _result_coordinates(self) -> list[LabelledArray]:
         return [*super()._result_coordinates(), LabelledArray("group", ("group",), "", np.array(self.names))]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the RMSD of the atoms and the groups over time."""
         from mdreel.results.curves import lines
         from mdreel.results.figure import time_series

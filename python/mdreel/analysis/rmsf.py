@@ -1,5 +1,7 @@
 """Root mean square fluctuation about mean positions."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -100,8 +102,8 @@ class RMSF(Analysis):
         self,
         atomgroup: Atoms,
         *,
-        superposition: "bool | str | Atoms" = False,
-        reference: "Atoms | ArrayLike | None" = None,
+        superposition: bool | str | Atoms = False,
+        reference: Atoms | ArrayLike | None = None,
         ref_frame: int = 0,
         weights: Literal["mass"] | ArrayLike | None = None,
         tol_mass: float = MASS_TOLERANCE,
@@ -152,7 +154,7 @@ class RMSF(Analysis):
     def _result_coordinates(self) -> list[LabelledArray]:
         return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup)]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the RMSF along the residues."""
         from mdreel.results.curves import profile
 

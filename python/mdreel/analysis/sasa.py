@@ -1,5 +1,7 @@
 """Solvent accessible surface area."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -119,13 +121,13 @@ class SASA(Analysis):
     @checked_arguments
     def __init__(
         self,
-        atomgroup: "AtomGroup",
+        atomgroup: AtomGroup,
         probe_radius: float = 1.4,
         n_sphere_points: int = 960,
         mode: AreaMode = "atom",
         radii: Mapping[str, float] | ArrayLike | None = None,
         *,
-        surface: "AtomGroup | None" = None,
+        surface: AtomGroup | None = None,
         average: bool = False,
         pbc: bool = False,
         trajectory: Trajectory | None = None,
@@ -224,7 +226,7 @@ class SASA(Analysis):
         labels = self.labels.coordinates() if of_residues else atom_coordinates(self.atomgroup)
         return [*super()._result_coordinates(), *labels]
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the total area over time, or the mean along the residues for residues and averages."""
         from mdreel.results.curves import profile
         from mdreel.results.figure import time_series

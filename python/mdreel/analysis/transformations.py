@@ -1,5 +1,7 @@
 """On-the-fly transformations that unwrap, wrap, centre, superpose, or undo jumps."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -28,7 +30,7 @@ _INDEX_OF = {"segments": "segindices", "residues": "resindices", "molecules": "m
 
 
 @checked_arguments
-def unwrap(atomgroup: "AtomGroup", reference: Literal["com", "cog"] | None = None) -> Transformation:
+def unwrap(atomgroup: AtomGroup, reference: Literal["com", "cog"] | None = None) -> Transformation:
     """Make molecules whole by moving each atom to the image nearest to a bonded atom.
 
     Parameters
@@ -78,7 +80,7 @@ def unwrap(atomgroup: "AtomGroup", reference: Literal["com", "cog"] | None = Non
 
 
 @checked_arguments
-def wrap(atomgroup: "AtomGroup", compound: Compound = "atoms", center: Literal["com", "cog"] = "com") -> Transformation:
+def wrap(atomgroup: AtomGroup, compound: Compound = "atoms", center: Literal["com", "cog"] = "com") -> Transformation:
     """Move atoms or compounds so that their centres are in the primary cell.
 
     Parameters
@@ -121,7 +123,7 @@ def wrap(atomgroup: "AtomGroup", compound: Compound = "atoms", center: Literal["
 
 @checked_arguments
 def center_in_box(
-    atomgroup: "AtomGroup",
+    atomgroup: AtomGroup,
     center: Literal["geometry", "mass"] = "geometry",
     point: ArrayLike | None = None,
     wrap: bool = False,
@@ -171,8 +173,8 @@ def center_in_box(
 
 @checked_arguments
 def fit_rot_trans(
-    atomgroup: "AtomGroup",
-    reference: "AtomGroup | ArrayLike",
+    atomgroup: AtomGroup,
+    reference: AtomGroup | ArrayLike,
     weights: Literal["mass"] | ArrayLike | None = None,
     *,
     tol_mass: float = MASS_TOLERANCE,
@@ -294,7 +296,7 @@ def executor_in_order(source: Source, executor: Executor, n_parts: int | None, h
     return Serial()
 
 
-def _compounds(atoms: "AtomGroup", compound: str) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+def _compounds(atoms: AtomGroup, compound: str) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
     """Return the atoms of all compounds, one compound after the other, and the end of each compound."""
     if compound == "group":
         return atoms.ix.astype(np.uint32), np.array([len(atoms)], np.uint64)

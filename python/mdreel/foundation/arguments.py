@@ -64,7 +64,25 @@ def _checking(function: Callable[P, R], left_out: tuple[str, ...]) -> Callable[P
                     raise (SelectionError if is_of_atoms else ArgumentError)(message) from None
         return function(*bound.args, **bound.kwargs)
 
+    checking.__signature__ = _readable(inspect.signature(function))  # type: ignore[attr-defined]
     return checking
+
+
+class _Annotation(str):
+    """An annotation that `help` shows as it is in the source, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _readable(signature: inspect.Signature) -> inspect.Signature:
+    def of(annotation: Any) -> Any:
+        return _Annotation(annotation) if isinstance(annotation, str) else annotation
+
+    parameters = [one.replace(annotation=of(one.annotation)) for one in signature.parameters.values()]
+    return signature.replace(parameters=parameters, return_annotation=of(signature.return_annotation))
 
 
 def shown(value: object) -> str:

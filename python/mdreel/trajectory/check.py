@@ -1,5 +1,7 @@
 """Check of all frames of a file."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath

@@ -1,5 +1,7 @@
 """Concatenation of trajectories."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from os import PathLike
 

@@ -1,5 +1,7 @@
 """Conversion of trajectories between formats."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from os import PathLike
 

@@ -1,5 +1,7 @@
 """Reading of files while a simulation writes them."""
 
+from __future__ import annotations
+
 from os import PathLike, fspath
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Summary of a trajectory."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

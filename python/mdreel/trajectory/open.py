@@ -1,5 +1,7 @@
 """Opening of trajectory files."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any, TypeAlias

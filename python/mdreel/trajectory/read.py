@@ -1,5 +1,7 @@
 """Reading of frames into arrays."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
 @checked_arguments
 def read(
-    trajectory: "Trajectory | Universe",
-    atoms: "AtomGroup | str | Sequence[int] | NDArray[np.integer] | None" = None,
+    trajectory: Trajectory | Universe,
+    atoms: AtomGroup | str | Sequence[int] | NDArray[np.integer] | None = None,
     start: int | None = None,
     stop: int | None = None,
     step: int | None = None,
@@ -113,8 +115,8 @@ def read(
 
 @checked_arguments
 def iread(
-    trajectory: "Trajectory | Universe",
-    atoms: "AtomGroup | str | Sequence[int] | NDArray[np.integer] | None" = None,
+    trajectory: Trajectory | Universe,
+    atoms: AtomGroup | str | Sequence[int] | NDArray[np.integer] | None = None,
     start: int | None = None,
     stop: int | None = None,
     step: int | None = None,

@@ -1,5 +1,7 @@
 """Remote files over HTTP(S) and S3, through obstore."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -73,7 +75,7 @@ class RemoteFile:
         parts = obstore.get_ranges(self._store, self._name, starts=starts, ends=ends, coalesce=0)
         return [bytes(part) for part in parts]
 
-    def __reduce__(self) -> tuple[type["RemoteFile"], tuple[str, dict[str, Any]]]:
+    def __reduce__(self) -> tuple[type[RemoteFile], tuple[str, dict[str, Any]]]:
         return RemoteFile, (self.url, self._options)
 
     def __repr__(self) -> str:

@@ -1,5 +1,7 @@
 """Repacking of H5MD files with other chunks."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from os import PathLike
 

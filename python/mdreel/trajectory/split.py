@@ -1,5 +1,7 @@
 """Splitting of a trajectory into segments."""
 
+from __future__ import annotations
+
 from os import PathLike
 from pathlib import Path
 

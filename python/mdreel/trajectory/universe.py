@@ -1,5 +1,7 @@
 """The trajectory of an MDAnalysis Universe as a source."""
 
+from __future__ import annotations
+
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ FORMATS = (*CORE_FORMATS, *HDF5_FORMATS)
 
 
 @checked_arguments
-def source_of(universe: "Universe") -> Source:
+def source_of(universe: Universe) -> Source:
     """Open the trajectory of a Universe for the core.
 
     Parameters

@@ -1,5 +1,7 @@
 """Base class of all analyses."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -239,7 +241,7 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         """Write the output file; called in one process after the results are complete."""
 
     @property
-    def atomgroup(self) -> "AtomGroup":
+    def atomgroup(self) -> AtomGroup:
         """The atoms in the order in which the user gave them."""
         return self._atomgroup
 
@@ -268,7 +270,7 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         return None
 
     @property
-    def trajectory(self) -> "Trajectory | ProtoReader":
+    def trajectory(self) -> Trajectory | ProtoReader:
         """The given trajectory, or that of the Universe."""
         return self._atomgroup.universe.trajectory if self._trajectory is None else self._trajectory
 

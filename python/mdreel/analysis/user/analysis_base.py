@@ -1,5 +1,7 @@
 """Base class of analyses that users write frame by frame."""
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -119,9 +121,9 @@ class AnalysisBase(Analysis):
     @checked_arguments
     def __init__(
         self,
-        atomgroup: "AtomGroup",
+        atomgroup: AtomGroup,
         *,
-        reads: "AtomGroup | Sequence[AtomGroup]" = (),
+        reads: AtomGroup | Sequence[AtomGroup] = (),
         trajectory: Trajectory | None = None,
     ) -> None:
         super().__init__(atomgroup, trajectory)

@@ -1,5 +1,7 @@
 """Analyses made from a user function."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -63,7 +65,7 @@ class FunctionAnalysis(Analysis):
     def __init__(
         self,
         given: Callable[..., Any],
-        atomgroup: "AtomGroup",
+        atomgroup: AtomGroup,
         per: Per,
         reduce: ReducerName | Reducer | None,
         trajectory: Trajectory | None,
@@ -162,7 +164,7 @@ class FunctionAnalysis(Analysis):
 @checked_arguments
 def from_function(
     f: Callable[..., Any],
-    atomgroup: "AtomGroup",
+    atomgroup: AtomGroup,
     *,
     per: Per = "frame",
     reduce: ReducerName | Reducer | None = None,

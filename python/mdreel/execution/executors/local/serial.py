@@ -1,5 +1,7 @@
 """Executor that runs blocks on the calling thread."""
 
+from __future__ import annotations
+
 from mdreel.errors import MismatchError
 from mdreel.execution.choices import Schedule
 from mdreel.execution.executors.local.block_groups import run_here

@@ -1,5 +1,7 @@
 """Executor with threads of this process."""
 
+from __future__ import annotations
+
 from mdreel.errors import MismatchError
 from mdreel.execution.available_cores import available_processors
 from mdreel.execution.choices import Schedule
