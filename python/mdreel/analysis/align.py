@@ -26,7 +26,7 @@ from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.blocks import Frames
 from mdreel.execution.damage import DamagedFrame
 from mdreel.execution.executors.executor import Executor
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments, checked_arguments_but
 from mdreel.results.results import Results
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.convert import convert
@@ -145,7 +145,7 @@ class AlignTraj(ResultOutput, MDAnalysisInterface):
     _units = MappingProxyType({"rmsd": "Å"})
     _result_dimensions = MappingProxyType({"rmsd": ("frame",)})
 
-    @checked_arguments
+    @checked_arguments_but("select")
     def __init__(
         self,
         mobile: Atoms,

@@ -22,7 +22,7 @@ from mdreel.analysis.topology.structure_file import check_ending, check_structur
 from mdreel.errors import UnsupportedError
 from mdreel.execution.job import Outcome
 from mdreel.execution.tally import Tally
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments, checked_arguments_but
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
@@ -133,7 +133,7 @@ class AverageStructure(Analysis):
     _units = MappingProxyType({"positions": "Å", "rmsf": "Å", "rmsd": "Å"})
     _result_dimensions = MappingProxyType({"positions": ("atom", "axis"), "rmsf": ("atom",), "rmsd": ()})
 
-    @checked_arguments
+    @checked_arguments_but("select")
     def __init__(
         self,
         mobile: Atoms,

@@ -149,7 +149,8 @@ class DensityAnalysis(Analysis):
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):
             raise MismatchError(f"a grid from {low.tolist()} to {high.tolist()} Å has no volume: give a larger padding")
         sides = np.ceil((high - low) / self._delta)
-        check_size(f"{np.prod(sides):.3g} bins", 8 * float(np.prod(sides)), "give a larger delta, or a smaller grid")
+        total = float(np.prod(sides))
+        check_size(f"the grid is too fine: {total:.3g} bins", 8 * total, "give a larger delta, or a smaller grid")
         n_bins = sides.astype(int)
         more = (n_bins * self._delta - (high - low)) / 2
         x, y, z = (np.linspace(*edge) for edge in zip(low - more, high + more, n_bins + 1, strict=True))

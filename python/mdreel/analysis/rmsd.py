@@ -18,7 +18,7 @@ from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments_but, shown
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.results.series import series_columns
@@ -134,7 +134,7 @@ class RMSD(Analysis):
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}
 
-    @checked_arguments
+    @checked_arguments_but("select", "groupselections")
     def __init__(
         self,
         atomgroup: Atoms,
@@ -260,11 +260,15 @@ class RMSD(Analysis):
 
 
 def _sequence(groups: Sequence[GroupSelection] | None) -> Sequence[GroupSelection]:
-    if isinstance(groups, str):
+    if groups is None:
+        return ()
+    if isinstance(groups, np.ndarray) and groups.ndim == 1:
+        return list(groups)
+    if isinstance(groups, str | bytes) or not isinstance(groups, Sequence):
         from mdreel.trajectory.mdanalysis_errors import SelectionTypeError
 
-        raise SelectionTypeError(f"groupselections must be a list of selections, got the string {groups!r}")
-    return groups or ()
+        raise SelectionTypeError(f"groupselections must be a list of selections, not {shown(groups)}")
+    return groups
 
 
 def _check_order(atomgroup: Atoms, select: SelectBoth) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSelection, SelectedAtoms
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+from mdreel.foundation.arguments import shown
 from mdreel.trajectory.selection_tree import frame_selection, is_updating
 
 if TYPE_CHECKING:
@@ -336,6 +337,10 @@ def selected(
         raise SelectionError(f"expected a Universe or an AtomGroup, got {type(of).__name__}")
     if not updating:
         _refuse_updating(of, name)
+    if not _are_texts(selection):
+        from mdreel.trajectory.mdanalysis_errors import SelectionTypeError
+
+        raise SelectionTypeError(f"{name} must be a text or a sequence of texts, not {shown(selection)}")
     strings = (selection,) if isinstance(selection, str) else tuple(selection)
     words = "', '".join(map(str, strings))
     try:
@@ -345,6 +350,12 @@ def selected(
     if len(atoms) == 0 and not (may_be_empty or updating):
         raise _invalid(f"{name} '{words}' has no atoms")
     return atoms
+
+
+def _are_texts(selection: object) -> bool:
+    if isinstance(selection, str):
+        return True
+    return isinstance(selection, Sequence) and all(isinstance(one, str) for one in selection)
 
 
 def _refuse_updating(atoms: Atoms, name: str) -> None:
