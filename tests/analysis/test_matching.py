@@ -93,6 +93,9 @@ NOT_PAIRED = {
 """Parameters that take further atoms without comparing them atom by atom."""
 
 
+OF_ATOMS = r"(Atom|Residue|Segment)Group|\bGroups?\b|GroupSelection|Universe\b|\bComponentAnalysis\b|\bAtoms\b"
+
+
 def parameters_with_atoms() -> Iterator[str]:
     """Return all public parameters that take further atoms or another analysis."""
     packages = (mdreel, mdreel.analysis, mdreel.transformations, mdreel.live)
@@ -109,10 +112,7 @@ def parameters_with_atoms() -> Iterator[str]:
         for called, call in calls.items():
             of_method = "." in called
             for place, parameter in enumerate(inspect.signature(call).parameters.values()):
-                takes_atoms = re.search(
-                    r"(Atom|Residue|Segment)Group|\bGroups?\b|GroupSelection|Universe\b|\bComponentAnalysis\b|\bAtoms\b",
-                    str(parameter.annotation),
-                )
+                takes_atoms = re.search(OF_ATOMS, str(parameter.annotation))
                 is_reference = re.search(r"(^|_)ref(?!_frame)(?!erence_frame)", parameter.name)
                 if (takes_atoms or is_reference) and (place > 0) and not (of_method and place == 0):
                     yield f"{called}({parameter.name})"

@@ -155,7 +155,7 @@ def test_length_that_finds_nothing_is_refused(
 
 @pytest.mark.parametrize("wrong", [180.0, 400.0, float("nan")])
 def test_angle_that_nothing_exceeds_is_refused(wrong: float, universe: MDAnalysis.Universe) -> None:
-    with pytest.raises(MismatchError, match="must be less than 180 degrees|must be a number, not nan"):
+    with pytest.raises(MismatchError, match=r"must be less than 180 degrees|must be a number, not nan"):
         mdreel.HydrogenBondAnalysis(universe, d_h_a_angle_cutoff=wrong)
 
 

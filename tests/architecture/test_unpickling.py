@@ -58,6 +58,7 @@ IMPORTED = "a module that the user's function imports, from where it does"
 TYPED = "a command that the user has typed, or that mdreel makes of constants and its own interpreter"
 NAMED = "a type of arguments: nothing is started"
 LIBC = "the C library of this process"
+INSTALLED = "a module of this package, which is installed together with its caller"
 FROM_FILE = "a command of rules or an ensemble: trusted_files has checked the file, or the caller's Python made it"
 
 PLACES = {
@@ -100,6 +101,7 @@ PLACES = {
     "live/archives/archiver_process.py: subprocess.Popen": TYPED,
     "live/managed/preload.py: subprocess.Popen": TYPED,
     "mdanalysis/backend.py: pickle.loads": MEMORY,
+    "foundation/submodules.py: importlib.import_module": INSTALLED,
     "execution/progress.py: importlib.import_module": CONSTANT,
     "trajectory/mdanalysis_source.py: pickle.loads": MEMORY,
     "trajectory/hdf5.py: importlib.import_module": CONSTANT,

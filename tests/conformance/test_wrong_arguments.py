@@ -54,6 +54,12 @@ def every_call(peptide_system: System, tmp_path_factory: pytest.TempPathFactory)
         yield calls(peptide_system)
 
 
+def test_every_call_works_with_valid_arguments(every_call: dict[str, Call]) -> None:
+    for name, call in every_call.items():
+        if name not in ("trajectory.RemoteFile", "Dask", "Mpi"):  # need a server or a launcher
+            call.then(call.function(**call.arguments))
+
+
 def test_wrong_arguments_have_clear_errors(every_call: dict[str, Call], peptide_system: System) -> None:
     from matplotlib import pyplot as plt
 
@@ -67,12 +73,6 @@ def test_wrong_arguments_have_clear_errors(every_call: dict[str, Call], peptide_
             plt.close("all")
     assert n_calls > 10_000
     assert not unclear, "\n".join(unclear)
-
-
-def test_every_call_works_with_valid_arguments(every_call: dict[str, Call]) -> None:
-    for name, call in every_call.items():
-        if name not in ("trajectory.RemoteFile", "Dask", "Mpi"):  # need a server or a launcher
-            call.then(call.function(**call.arguments))
 
 
 def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -204,6 +204,8 @@ class Contacts(TwoGroupAnalysis):
         unknown = set() if callable(method) else set(self.fraction_kwargs) - set(_OPTIONS[method])
         if unknown:
             raise MismatchError(f"method {method!r} has no parameter {', '.join(sorted(unknown))}")
+        if not isinstance(select, Sequence) or isinstance(select, str) or len(select) != 2:
+            raise ArgumentError(f"select must be a pair of texts or AtomGroups, not {shown(select)}")
         may_be_empty = refgroup is not None and not isinstance(refgroup, int)
         first, second = (self._get_atomgroup(u, group, may_be_empty) for group in select)
         super().__init__(first, second, "the second group", trajectory, may_be_empty=may_be_empty, verbose=verbose)

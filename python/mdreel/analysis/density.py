@@ -243,13 +243,13 @@ def _extent_of(
         raise MismatchError(f"Gridcenter or grid dimensions are not provided: {missing}")
     try:
         middle = np.asarray(center, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         middle = np.empty(0)
     if middle.shape != (3,):
         raise MismatchError(f"Gridcenter must be a 3D coordinate, in Å, not {center!r}")
     try:
         sides = np.array(lengths, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise MismatchError(f"xdim, ydim, and zdim must be numbers, not {lengths!r}") from None
     if np.isnan(middle).any() or np.isnan(sides).any():
         raise MismatchError("Gridcenter or grid dimensions have NaN element: give numbers in Å")

@@ -383,7 +383,6 @@ def _stripped(selection: str | None, name: str) -> str | None:
         return None
     selection = selection.strip()
     if not selection:
-        message = f"{name} is an empty selection string - no hydrogen bonds will be found."
-        message += " This may be intended, but please check your selection."
+        message = f"{name} is an empty selection string, so no hydrogen bonds will be found"
         warnings.warn(message, UserWarning, stacklevel=caller_level())
     return selection

@@ -262,8 +262,6 @@ class RMSD(Analysis):
 def _sequence(groups: Sequence[GroupSelection] | None) -> Sequence[GroupSelection]:
     if groups is None:
         return ()
-    if isinstance(groups, np.ndarray) and groups.ndim == 1:
-        return list(groups)
     if isinstance(groups, str | bytes) or not isinstance(groups, Sequence):
         from mdreel.trajectory.mdanalysis_errors import SelectionTypeError
 

@@ -43,17 +43,17 @@ def checked_arguments_but(*names: str) -> Callable[[Callable[P, R]], Callable[P,
 
 def _checking(function: Callable[P, R], left_out: tuple[str, ...]) -> Callable[P, R]:
     @cache
-    def expected() -> tuple[inspect.Signature, dict[str, Expected]]:
+    def expected() -> tuple[Callable[..., inspect.BoundArguments], dict[str, Expected]]:
         kinds = _expected_arguments(function)
-        return inspect.signature(function), {name: kind for name, kind in kinds.items() if name not in left_out}
+        return inspect.signature(function).bind, {name: kind for name, kind in kinds.items() if name not in left_out}
 
     @wraps(function)
     def checking(*args: P.args, **kwargs: P.kwargs) -> R:
-        signature, kinds = expected()
+        arguments_of, kinds = expected()
         try:
-            bound = signature.bind(*args, **kwargs)
+            bound = arguments_of(*args, **kwargs)
         except TypeError as error:
-            raise ArgumentError(_misnamed(function, signature, str(error))) from None
+            raise ArgumentError(_misnamed(function, str(error))) from None
         for name, value in bound.arguments.items():
             if name in kinds:
                 try:
@@ -104,10 +104,10 @@ def _article(word: str) -> str:
     return "an" if word[:1].lower() in "aeio" else "a"
 
 
-def _misnamed(function: Callable[..., Any], signature: inspect.Signature, message: str) -> str:
+def _misnamed(function: Callable[..., Any], message: str) -> str:
     """Return the message about arguments that do not fit the parameters, with the name that was probably meant."""
     called = function.__qualname__.removesuffix(".__init__")
-    names = [name for name in signature.parameters if name != "self"]
+    names = [name for name in inspect.signature(function).parameters if name != "self"]
     if not message.startswith(_MISSPELT):
         return f"{called}(): {message}; its parameters are {', '.join(names)}"
     from difflib import get_close_matches  # rarely needed
