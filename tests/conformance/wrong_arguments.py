@@ -164,7 +164,7 @@ def calls(s: System) -> dict[str, Call]:
         "Ramachandran.plot_distribution": Call(rama.plot_distribution),
         "Janin.plot": Call(janin.plot),
         "AverageStructure.save": Call(average.save, {"path": "average.pdb", "force": True}),
-        "EinsteinMSD.diffusion": Call(msd.diffusion, {"begin": 0.0, "end": 2.0}),
+        "EinsteinMSD.diffusion": Call(msd.diffusion, {"begin": 0.0, "end": 3.0}),
         "HydrogenBondAnalysis.guess_acceptors": Call(bonds.guess_acceptors),
         "HydrogenBondAnalysis.guess_donors": Call(bonds.guess_donors),
         "HydrogenBondAnalysis.guess_hydrogens": Call(bonds.guess_hydrogens),
