@@ -23,12 +23,12 @@ from .analysis.pca import PCA as PCA
 from .analysis.ramachandran import Janin as Janin
 from .analysis.ramachandran import Ramachandran as Ramachandran
 from .analysis.rdf import InterRDF as InterRDF
-from .analysis.rdf import InterRDF_s as InterRDF_s
 from .analysis.rg import Rg as Rg
 from .analysis.rmsd import RMSD as RMSD
 from .analysis.rmsf import RMSF as RMSF
 from .analysis.sasa import SASA as SASA
 from .analysis.selection import Selection as Selection
+from .analysis.site_rdf import InterRDF_s as InterRDF_s
 from .analysis.user.analysis_base import AnalysisBase as AnalysisBase
 from .analysis.user.from_function import from_function as from_function
 from .analysis.user.reducers import Reducer as Reducer

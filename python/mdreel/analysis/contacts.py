@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, FrameSet, Source, contact_count, contacts_of, fold, native_contacts
+from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.choices import ContactMethod, PairsCounted
 from mdreel.analysis.contact_fractions import hard_cut_q, radius_cut_q, soft_cut_q
@@ -35,7 +36,6 @@ from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments_but, shown
 from mdreel.foundation.unit_check import check_length
 from mdreel.results.column import Column
-from mdreel.results.series import series_columns
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import atoms_of, selected
@@ -273,10 +273,8 @@ class Contacts(TwoGroupAnalysis):
     @property
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries(
-            "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
-            whole=not self.pbc,
-        )
+        why = "distances are those of the shortest images, or with pbc=False of the atoms as they lie"
+        return Boundaries(why, whole=not self.pbc)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that finds the contacts of each frame."""
@@ -316,12 +314,8 @@ class Contacts(TwoGroupAnalysis):
 
     def columns(self) -> Sequence[Column]:
         """Return columns of frame, time, and Q of each reference or the number of contacts."""
-        frame, *values = self.results.timeseries.T
-        names = [f"{self.quantity}_{number}" if number > 1 else self.quantity for number in range(1, len(values) + 1)]
-        return [
-            *series_columns(frame, self.times),
-            *(Column(name, "", one) for name, one in zip(names, values, strict=True)),
-        ]
+        values = self.results.timeseries[:, 1:]
+        return wide_columns(self.frames, self.times, values, [self.quantity] * values.shape[1], "")
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw Q of the first reference, or the number of contacts, over time."""

@@ -22,6 +22,9 @@ DIMENSIONS = MappingProxyType(
 )
 """Dimensions of the results that are arrays or numbers."""
 
+MOVED = {name: name for name in ("rdf", "count", "bins", "edges")}
+"""Results that MDAnalysis also offers as attributes."""
+
 _UNITS = {"rdf": "", "density": "Å^-3", "none": ""}
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, Source, radial_distribution, site_distribution
-from mdreel.analysis.base.analysis import Analysis
+from mdreel._core import Computation, Source, radial_distribution
 from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.choices import SharedGroup
 from mdreel.analysis.pair_distribution import (
     DIMENSIONS,
     LABELS,
+    MOVED,
     begin,
     bin_labels,
     checked_backend,
@@ -26,23 +25,20 @@ from mdreel.analysis.pair_distribution import (
     warn_of_images,
 )
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.site_tables import site_arrays, site_columns, site_coordinates
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
-from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Atoms, Selection
+from mdreel.trajectory.selection import Atoms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from MDAnalysis import AtomGroup, Universe
+    from MDAnalysis import AtomGroup
 
 _OF_ATOMS = {"residue": "resindices", "segment": "segindices", "chain": "chainIDs"}
-_MOVED = {name: name for name in ("rdf", "count", "bins", "edges")}
 
 
 class InterRDF(TwoGroupAnalysis):
@@ -129,7 +125,7 @@ class InterRDF(TwoGroupAnalysis):
     2.7
     """
 
-    _moved_to_results = _MOVED
+    _moved_to_results = MOVED
     _may_change = True
 
     _result_dimensions = DIMENSIONS
@@ -242,175 +238,3 @@ class InterRDF(TwoGroupAnalysis):
         else:
             return None
         return first.astype(np.uint32), second.astype(np.uint32)
-
-
-class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
-    """Radial distribution functions of single pairs of atoms.
-
-    Parameters
-    ----------
-    u : MDAnalysis.Universe
-        The Universe of the groups.
-    ags : sequence of pairs of MDAnalysis.AtomGroup
-        Pairs of groups. Each atom of the first group forms a pair with each atom of the second group.
-    nbins : int
-        Number of bins.
-    range : tuple of float
-        Lowest and highest distance, Å.
-    norm : {"rdf", "density", "none"} or None
-        Normalisation, in upper or lower case. With ``"rdf"``, counts are divided by the number of frames, the shell
-        volumes and the density of one atom in the cell; with ``"density"``, by the number of frames and the shell
-        volumes; with ``"none"`` or None, only by the number of frames.
-    density : bool
-        Deprecated, as in MDAnalysis: True is ``norm="density"``.
-    backend : {"serial", "OpenMP", "distopia"}
-        Accepted as in MDAnalysis, without effect; see `InterRDF`.
-    trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
-    verbose : bool
-        Whether `run` shows progress by default.
-
-    Attributes
-    ----------
-    results.bins, results.edges : ndarray, shape (nbins,) and (nbins + 1,), float64
-        Centres and edges of the bins, Å.
-    results.count : list of ndarray, shape (n_first, n_second, nbins), int64
-        Number of frames with the distance of each pair in each bin.
-    results.rdf : list of ndarray, shape (n_first, n_second, nbins), float64
-        g(r) of each pair; with ``norm="density"`` in Å^-3.
-    results.cdf : list of ndarray, shape (n_first, n_second, nbins), float64
-        After `get_cdf`: fraction of frames with a distance up to the upper edge of each bin.
-    results.indices : list of lists of ndarray, shape (n_first,) and (n_second,), int64
-        Indices of the atoms.
-    results.volume_cum : float
-        With ``norm="rdf"``: cell volume, summed over all frames, Å^3.
-    ags : list of lists of MDAnalysis.AtomGroup
-        The pairs of groups.
-    norm : str
-        Normalisation, in lower case.
-
-    Raises
-    ------
-    SelectionError
-        If a group has no atoms.
-    MismatchError
-        If there are no groups, groups are not in `u`, or bins, `norm` or `backend` are not valid. In `run`, if the
-        cell of a frame has no volume, or with ``norm="rdf"``, if a frame has no periodic cell.
-
-    Warns
-    -----
-    RangeWarning
-        If the range reaches beyond half the shortest lattice vector of the cell in a frame. Beyond this distance, a
-        pair has several images, of which only the shortest counts, so that g(r) is too low.
-
-    Notes
-    -----
-    See `InterRDF`. Memory: 8 bytes for each bin of each pair and worker. It does not grow with the number of frames,
-    except for 16 bytes for number and time of each frame.
-
-    Examples
-    --------
-    >>> import MDAnalysis as mda
-    >>> from MDAnalysisTests.datafiles import TPR, XTC
-    >>> u = mda.Universe(TPR, XTC)
-    >>> pair = u.select_atoms("name CA and resid 1:2"), u.select_atoms("name CA and resid 5:7")
-    >>> rdf = InterRDF_s(u, [pair]).run()
-    >>> rdf.get_cdf()[0].shape
-    (2, 3, 75)
-    """
-
-    _moved_to_results = _MOVED | {"cdf": "cdf"}
-
-    _result_dimensions = DIMENSIONS
-
-    @checked_arguments
-    def __init__(
-        self,
-        u: Universe,
-        ags: Sequence[Sequence[AtomGroup]],
-        nbins: int = 75,
-        range: tuple[float, float] = (0.0, 15.0),  # noqa: A002 (MDAnalysis's name)
-        norm: str | None = "rdf",
-        density: bool = False,
-        backend: str = "serial",
-        *,
-        trajectory: Trajectory | None = None,
-        verbose: bool = False,
-    ) -> None:
-        if not len(ags) or any(len(pair) != 2 for pair in ags):
-            raise MismatchError("ags must contain at least one pair of groups, and nothing else")
-        self.norm = norm_of(norm)
-        if density:
-            message = "density=True is deprecated: use norm='density'"
-            warnings.warn(message, DeprecationWarning, stacklevel=caller_level())
-            self.norm = "density"
-        self._units = units_of(self.norm)
-        groups = [group for pair in ags for group in pair]
-        for i, group in enumerate(groups):
-            name = f"group {i % 2} of pair {i // 2}"
-            Selection.of(group, name)
-            if group.universe is not u:
-                raise MismatchError(f"{name} is in another Universe than u")
-        atoms = u.atoms[np.concatenate([group.ix for group in groups])]
-        super().__init__(atoms, trajectory, verbose=verbose)
-        self.ags = [list(pair) for pair in ags]
-        self._edges = edges_of(nbins, range)
-        self.rdf_settings = {"bins": nbins, "range": range}
-        self.backend = checked_backend(backend)
-
-    @property
-    def volume_cum(self) -> float:
-        """With ``norm="rdf"``: cell volume, summed over all frames of the last run, Å^3."""
-        volume: float = self.results.volume_cum
-        return volume
-
-    @property
-    def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("distances are those of the shortest images")
-
-    def computation(self, source: Source) -> Computation:
-        """Return the computation that counts the frames of each pair in bins."""
-        pairs = [
-            np.stack(np.meshgrid(*(np.searchsorted(self.atoms, group.ix) for group in pair), indexing="ij"), axis=-1)
-            for pair in self.ags
-        ]
-        rows = np.concatenate([pair.reshape(-1, 2) for pair in pairs]).astype(np.uint32)
-        return site_distribution(len(self.atoms), rows, self._edges, self.norm == "rdf")
-
-    def conclude(self, tally: Tally) -> None:
-        """Normalise the counts of each pair."""
-        begin(self, self._edges)
-        shapes = [(len(first), len(second), len(self.results.bins)) for first, second in self.ags]
-        ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
-        counts = np.split(tally.counts.astype(np.int64), ends)
-        self.results.count = [count.reshape(shape) for count, shape in zip(counts, shapes, strict=True)]
-        divisor = divisor_of(self, self.norm, self._edges, tally, 1)
-        self.results.rdf = [count / divisor for count in self.results.count]
-        self.results.indices = [[first.ix, second.ix] for first, second in self.ags]
-        warn_of_images(tally, self._edges)
-
-    @checked_arguments
-    def get_cdf(self) -> list[NDArray[np.float64]]:
-        """Return the cumulative distribution of each pair, and store it in the results."""
-        n_frames = self.n_frames
-        self.results.cdf = [np.cumsum(count, axis=2) / n_frames for count in self.results.count]
-        cdf: list[NDArray[np.float64]] = self.results.cdf
-        return cdf
-
-    def columns(self) -> Sequence[Column]:
-        """Return columns of the bins, and the function and counts of each pair of atoms, such as ``rdf_0_5``."""
-        return site_columns(self.ags, self.results, self._units["rdf"])
-
-    def _result_arrays(self) -> list[LabelledArray]:
-        return [*super()._result_arrays(), *site_arrays(self.results, self._units)]
-
-    def _result_coordinates(self) -> list[LabelledArray]:
-        return [*super()._result_coordinates(), bin_labels(self.results), *site_coordinates(self.results)]
-
-    def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw the mean over all pairs."""
-        from mdreel.results.curves import curve
-
-        mean = np.concatenate([rdf.reshape(-1, len(self.results.bins)) for rdf in self.results.rdf]).mean(axis=0)
-        return curve(self.results.bins, mean, "Distance (Å)", LABELS[self.norm], title, ax)

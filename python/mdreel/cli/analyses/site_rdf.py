@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
     from mdreel._core import Source
-    from mdreel.analysis.rdf import InterRDF_s
+    from mdreel.analysis.site_rdf import InterRDF_s
 
 EXAMPLES = """\
 Examples:
@@ -31,7 +31,7 @@ def site_rdf(
     """Radial distribution function and coordination number of each pair of atoms; three columns for each pair."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "InterRDF_s":
-        from mdreel.analysis.rdf import InterRDF_s
+        from mdreel.analysis.site_rdf import InterRDF_s
         from mdreel.analysis.topology.topology_file import select_atoms
 
         others = atoms if other is None else select_atoms(atoms.universe, other, request.topology)
