@@ -152,16 +152,15 @@ class Contacts(TwoGroupAnalysis):
     Arithmetic is float64; in the single precision of MDAnalysis, contacts at the cutoff may differ. Only pairs that are
     in contact in a reference are evaluated, and for a function all pairs; for counts, a cell list finds the pairs.
 
-    Memory: the results take 8 bytes for each frame and column, and 16 bytes for number and time of each frame. Each
-    contact of a reference takes 16 bytes.
+    Memory: the results take 8 bytes for each frame and column, a frame 16 bytes more, and a contact of a reference 16.
 
     Examples
     --------
     >>> import MDAnalysis as mda
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> acidic = u.select_atoms("(resname ASP GLU) and name OE* OD*")
-    >>> basic = u.select_atoms("(resname ARG LYS) and name NH* NZ")
+    >>> charged = "(resname ASP GLU) and name OE* OD*", "(resname ARG LYS) and name NH* NZ"
+    >>> acidic, basic = map(u.select_atoms, charged)
     >>> contacts = Contacts(u, (acidic, basic), (acidic, basic), radius=6.0).run()
     >>> contacts.results.timeseries[:2]
     array([[0.        , 1.        ],
@@ -237,10 +236,10 @@ class Contacts(TwoGroupAnalysis):
     @property
     def fraction_contacts(self) -> Callable[..., Any]:
         """The function of distances and reference distances that gives Q; it also takes `fraction_kwargs`."""
-        if callable(self._method):
-            return self._method
         if self._method == "count":
             raise AttributeError("method 'count' computes no fraction of contacts")
+        if callable(self._method):
+            return self._method
         cut = functools.partial(radius_cut_q, radius=self._radius)
         functions: dict[str, Callable[..., Any]] = {"hard_cut": hard_cut_q, "soft_cut": soft_cut_q}
         return functions.get(self._method, cut)
@@ -248,11 +247,9 @@ class Contacts(TwoGroupAnalysis):
     @property
     def initial_contacts(self) -> list[NDArray[np.bool_]]:
         """Contacts of each reference, shape (n_first, n_second)."""
-        found = []
-        for reference in self._references:
-            is_contact = np.zeros((len(self._from), len(self._to)), bool)
+        found = [np.zeros((len(self._from), len(self._to)), bool) for _ in self._references]
+        for is_contact, reference in zip(found, self._references, strict=True):
             is_contact[reference.places[:, 0], reference.places[:, 1]] = True
-            found.append(is_contact)
         return found
 
     @property
