@@ -36,7 +36,7 @@ def test_counts_and_atoms_are_those_of_each_frame(universe: MDAnalysis.Universe,
     assert found.results.offsets[-1] == len(found.results.ids) == sum(map(len, presence))
     for i in (0, 7, -1):
         assert set(found.atoms_in(i).ix.tolist()) == presence[i]
-    assert [column.name for column in found.columns()] == ["frame", "time", "counts"]
+    assert [column.name for column in found.columns()] == ["frame", "time", "selected"]
 
 
 def test_only_the_atoms_that_matter_are_read(universe: MDAnalysis.Universe) -> None:

@@ -30,12 +30,6 @@ class BondCounts(Analysis):
 
     u: Universe
 
-    @property
-    def interval(self) -> float:
-        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
-        times = self.times
-        return float(times[-1] - times[0]) / max(len(times) - 1, 1)
-
     def count_by_time(self) -> NDArray[np.int64]:
         """Return the number of hydrogen bonds in each frame, shape (n_frames,), int64."""
         return np.bincount(self._places(), minlength=self.n_frames)

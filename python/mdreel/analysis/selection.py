@@ -1,5 +1,8 @@
 """Atoms that a selection selects in each frame."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +15,9 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.survival import stays, survival
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
+from mdreel.results.column import Column
+from mdreel.results.series import series_columns
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms
 from mdreel.trajectory.selection import Selection as AtomSelection
@@ -85,6 +91,7 @@ class Selection(Analysis):
     _may_change = True
     _result_dimensions = MappingProxyType({"counts": ("frame",), "ids": ("selected",), "offsets": ("edge",)})
 
+    @checked_arguments
     def __init__(
         self,
         atomgroup: Atoms,
@@ -131,7 +138,12 @@ class Selection(Analysis):
             self.results.ids = np.empty(0, np.uint32) if tally.own is None else tally.own
             self.results.offsets = np.concatenate([[0], np.cumsum(self.results.counts)])
 
-    def atoms_in(self, i: int) -> "AtomGroup":
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time and the number of selected atoms."""
+        return [*series_columns(self.frames, self.times), Column("selected", "", self.results.counts)]
+
+    @checked_arguments
+    def atoms_in(self, i: int) -> AtomGroup:
         """Return the atoms that are selected in an analysed frame.
 
         Parameters
@@ -157,6 +169,7 @@ class Selection(Analysis):
         first, end = self.results.offsets[places[i]], self.results.offsets[places[i] + 1]
         return self._atomgroup.universe.atoms[self.results.ids[first:end].astype(np.intp)]
 
+    @checked_arguments
     def survival(
         self, tau_max: int = 20, window_step: int = 1, intermittency: int = 0, compound: Compound = "atoms"
     ) -> NDArray[np.float64]:
@@ -192,6 +205,7 @@ class Selection(Analysis):
         places, members = self._presence(compound)
         return survival(places, members, self.n_frames, tau_max, window_step, intermittency)
 
+    @checked_arguments
     def residence_times(self, intermittency: int = 0, compound: Compound = "atoms") -> NDArray[np.int64]:
         """Return every stay: what was selected without interruption, from when, and for how long.
 
@@ -219,7 +233,25 @@ class Selection(Analysis):
         places, members = self._presence(compound)
         return stays(places, members, self.n_frames, intermittency)
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    @checked_arguments
+    def plot_survival(
+        self,
+        tau_max: int = 20,
+        window_step: int = 1,
+        intermittency: int = 0,
+        compound: Compound = "atoms",
+        ax: Axes | None = None,
+        title: str | None = None,
+    ) -> Figure:
+        """Plot the survival probability; see `survival` and `plot` for the parameters."""
+        from mdreel.results.curves import curve
+
+        taus, shares = self.survival(tau_max, window_step, intermittency, compound)
+        known = np.isfinite(shares)
+        title = self._describe() if title is None else title
+        return curve(taus[known] * self.interval, shares[known], "Time (ps)", "Share still selected", title, ax)
+
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the number of selected atoms over time."""
         from mdreel.results.figure import time_series
 

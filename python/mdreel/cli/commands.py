@@ -55,6 +55,7 @@ ANALYSES = (
     Entry("hbonds", "mdreel.cli.analyses.hbonds", "Hydrogen bonds and their lifetimes."),
     Entry("density", "mdreel.cli.analyses.density", "Density of atoms on a grid."),
     Entry("linear-density", "mdreel.cli.analyses.linear_density", "Mass and charge density along x, y and z."),
+    Entry("select", "mdreel.cli.analyses.select", "Atoms that are selected again in each frame."),
     Entry("msd", "mdreel.cli.analyses.msd", "Mean square displacement and diffusion coefficient."),
 )
 TRAJECTORIES = (
