@@ -34,6 +34,7 @@ INNER = {
     "look": "the run",
     "make_ready": "the run",
     "observer": "the run",
+    "to_dataframe": "tests of results, because pandas and polars are optional",
     "share": "the run",
     "start_at": "the run",
 }

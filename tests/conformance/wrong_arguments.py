@@ -107,6 +107,7 @@ def calls(s: System) -> dict[str, Call]:
     bonds = mdreel.HydrogenBondAnalysis(u).run()
     rdf_s = mdreel.InterRDF_s(u, [(ca, ca)]).run()
     msd = mdreel.EinsteinMSD(u, "name CA").run()
+    shell = mdreel.Selection(u, "name C* and around 4 name O").run()
     rama = mdreel.Ramachandran(protein).run()
     janin = mdreel.Janin(u.select_atoms("resname ARG ILE LEU")).run()
     average = mdreel.AverageStructure(u).run()
@@ -144,6 +145,11 @@ def calls(s: System) -> dict[str, Call]:
         "Ramachandran": analysis(mdreel.Ramachandran, atomgroup=protein),
         "Rg": analysis(mdreel.Rg, atomgroup=ca),
         "SASA": analysis(mdreel.SASA, atomgroup=ca, n_sphere_points=10),
+        "Selection": analysis(mdreel.Selection, atomgroup=u, select="name C* and around 4 name O"),
+        "Selection.atoms_in": Call(shell.atoms_in, {"i": 0}),
+        "Selection.survival": Call(shell.survival, {"tau_max": 2}),
+        "Selection.plot_survival": Call(shell.plot_survival, {"tau_max": 2}),
+        "Selection.residence_times": Call(shell.residence_times),
         "from_function": analysis(mdreel.from_function, f=spread, atomgroup=ca),
         "from_function, histogram": analysis(
             mdreel.from_function, f=spread, atomgroup=ca, reduce="histogram", bins=3, range=(0.0, 30.0)
@@ -164,6 +170,9 @@ def calls(s: System) -> dict[str, Call]:
         "Ramachandran.plot_distribution": Call(rama.plot_distribution),
         "Janin.plot": Call(janin.plot),
         "AverageStructure.save": Call(average.save, {"path": "average.pdb", "force": True}),
+        "AverageStructure.save_structure": Call(average.save_structure, {"path": "average.pdb", "force": True}),
+        "Ramachandran.draw_points": Call(rama.draw_points, {"title": "phi and psi"}),
+        "RMSD.save": Call(ran.save, {"path": "rmsd.csv", "force": True}),
         "EinsteinMSD.diffusion": Call(msd.diffusion, {"begin": 0.0, "end": 3.0}),
         "HydrogenBondAnalysis.guess_acceptors": Call(bonds.guess_acceptors),
         "HydrogenBondAnalysis.guess_donors": Call(bonds.guess_donors),

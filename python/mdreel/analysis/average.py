@@ -256,6 +256,7 @@ class AverageStructure(Analysis):
             return super().save(path, force, metadata=metadata)
         return self.save_structure(path, force)
 
+    @checked_arguments
     def save_structure(self, path: str | PathLike[str], force: bool = False) -> Path:
         """Write the mean structure in a format that MDAnalysis can write; see `save`."""
         self._done()

@@ -15,7 +15,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.residue_labels import atom_coordinates
 from mdreel.errors import AtomOrderWarning, MismatchError
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments_but
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -51,7 +51,7 @@ class ComponentAnalysis(Analysis):
         components = LabelledArray("component", ("component",), "", np.arange(1, len(self.results.variance) + 1))
         return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup), components]
 
-    @checked_arguments
+    @checked_arguments_but("other")
     def rmsip(
         self,
         other: ComponentAnalysis,
@@ -78,7 +78,7 @@ class ComponentAnalysis(Analysis):
         """
         return rmsip(*self._components_of_both(other, "rmsip", tol_mass, match_atoms), n_components)
 
-    @checked_arguments
+    @checked_arguments_but("other")
     def cumulative_overlap(
         self,
         other: ComponentAnalysis,

@@ -81,6 +81,7 @@ class _TorsionPairs(QuadrupleAngles):
     def _result_coordinates(self) -> list[LabelledArray]:
         return [*super()._result_coordinates(), *self._labels.coordinates()]
 
+    @checked_arguments
     def plot(  # type: ignore[override]  # MDAnalysis returns axes here
         self, ax: Axes | None = None, ref: bool = False, **kwargs: Any
     ) -> Axes:
@@ -107,6 +108,7 @@ class _TorsionPairs(QuadrupleAngles):
         labels = self._axis_labels
         return torsion_plot(self.results.angles.reshape(-1, 2), labels, self._lowest, regions, ax, kwargs)
 
+    @checked_arguments
     def draw_points(self, title: str, ax: Axes | None = None, *, regions: bool = False) -> Figure:
         """Draw the two angles of all residues and frames as points, with `regions` over those of MDAnalysis."""
         from mdreel.results.canvas import canvas, figure_of

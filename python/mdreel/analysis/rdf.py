@@ -27,7 +27,7 @@ from mdreel.analysis.pair_distribution import (
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments_but, shown
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
@@ -130,7 +130,7 @@ class InterRDF(TwoGroupAnalysis):
 
     _result_dimensions = DIMENSIONS
 
-    @checked_arguments
+    @checked_arguments_but("exclude_same", "exclusion_block", "norm")
     def __init__(
         self,
         g1: Atoms,
@@ -152,11 +152,11 @@ class InterRDF(TwoGroupAnalysis):
             raise MismatchError(
                 "The exclude_same argument to InterRDF cannot be used with exclusion_block: give one of them"
             )
-        if exclude_same is not None and exclude_same not in _OF_ATOMS:
+        if exclude_same is not None and not (isinstance(exclude_same, str) and exclude_same in _OF_ATOMS):
             expected = f"must be one of {', '.join(_OF_ATOMS)}, or None"
             raise MismatchError(f"The exclude_same argument to InterRDF {expected}, not {exclude_same!r}")
-        if exclusion_block is not None and (len(exclusion_block) != 2 or min(exclusion_block) < 1):
-            raise MismatchError(f"exclusion_block must be two numbers of atoms, not {exclusion_block!r}")
+        if exclusion_block is not None and not _is_block(exclusion_block):
+            raise MismatchError(f"exclusion_block must be two numbers of atoms, not {shown(exclusion_block)}")
         if exclusion_block is not None and self.has_changing_groups:
             message = "exclusion_block counts atoms in their order, which a group that changes does not keep"
             raise UnsupportedError(f"{message}: use exclude_same='residue'")
@@ -238,3 +238,10 @@ class InterRDF(TwoGroupAnalysis):
         else:
             return None
         return first.astype(np.uint32), second.astype(np.uint32)
+
+
+def _is_block(block: object) -> bool:
+    """Return whether a value is two numbers of atoms."""
+    if not isinstance(block, Sequence) or len(block) != 2:
+        return False
+    return all(isinstance(number, int | np.integer) and number >= 1 for number in block)

@@ -28,7 +28,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.site_tables import site_arrays, site_columns, site_coordinates
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments, checked_arguments_but
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -120,7 +120,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     _result_dimensions = DIMENSIONS
 
-    @checked_arguments
+    @checked_arguments_but("norm")
     def __init__(
         self,
         u: Universe,

@@ -1,5 +1,7 @@
 """Output of results: files, data frames, datasets, figures and summaries for notebooks."""
 
+from __future__ import annotations
+
 import base64
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,6 +16,7 @@ from mdreel.analysis.base.frame_columns import frame_columns, is_of_frames
 from mdreel.analysis.base.result_arrays import result_arrays
 from mdreel.errors import UnsupportedError
 from mdreel.execution.damage import DamagedFrame, damage_metadata
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -82,6 +85,7 @@ class ResultOutput:
         """
         return frame_columns(self.frames, self.times, self.results, self._units)
 
+    @checked_arguments
     def save(
         self, path: str | PathLike[str], force: bool = False, *, metadata: Mapping[str, Any] | None = None
     ) -> Path:
@@ -137,6 +141,7 @@ class ResultOutput:
         write(path, self._checked_columns(), described, force)
         return path
 
+    @checked_arguments
     def to_dataframe(self, library: str = "pandas") -> Any:
         """Return the table of `columns` as a data frame.
 
@@ -170,7 +175,8 @@ class ResultOutput:
         described = self._metadata_with(None)
         return data_frame(self._checked_columns, described, library)
 
-    def to_xarray(self) -> "Dataset":
+    @checked_arguments
+    def to_xarray(self) -> Dataset:
         """Return the results as a Dataset of xarray, which must be installed.
 
         Returns
@@ -193,7 +199,8 @@ class ResultOutput:
         described = self._metadata_with(None)
         return dataset(self._result_arrays(), self._result_coordinates(), described)
 
-    def plot(self, ax: "Axes | None" = None, title: str | None = None) -> "Figure":
+    @checked_arguments
+    def plot(self, ax: Axes | None = None, title: str | None = None) -> Figure:
         """Plot the results.
 
         Parameters
@@ -217,7 +224,7 @@ class ResultOutput:
             adopt_into_pyplot(figure)
         return figure
 
-    def draw(self, title: str, ax: "Axes | None") -> "Figure":
+    def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the results under a title; see `plot`."""
         raise UnsupportedError(f"{type(self).__name__} cannot be plotted")
 
