@@ -168,6 +168,12 @@ def _distances(universe: Any, job: Job) -> tuple[int, float]:
     return n_frames, total.mean() / n_frames
 
 
+def _shell(universe: Any, job: Job) -> tuple[int, float]:
+    group = universe.select_atoms(ask.SHELL, updating=True)
+    counts = [len(group) for _ in universe.trajectory[:: job.step]]
+    return len(counts), float(np.mean(counts))
+
+
 def _made(universe: Any, job: Job) -> Any:
     """Return one of its classes of analysis."""
     from MDAnalysis.analysis import contacts, dihedrals, dssp, hydrogenbonds, lineardensity, msd, pca, rdf
@@ -205,5 +211,6 @@ FUNCTIONS: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "rmsf": _rmsf,
     "rmsf-superposed": _rmsf,
     "distances": _distances,
+    "shell": _shell,
 }
 """Analyses that take more than a class; each returns the number of frames, and such a number."""

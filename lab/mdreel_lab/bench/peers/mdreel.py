@@ -64,6 +64,10 @@ def analysis_of(job: Job) -> Any:
         "msd": lambda: mdreel.EinsteinMSD(oxygen, **of),
         "msd-protein": lambda: mdreel.EinsteinMSD(selected, **of),
         "hbonds": lambda: mdreel.HydrogenBondAnalysis(universe, **water, update_selections=False, **of),
+        "shell": lambda: mdreel.Selection(universe, ask.SHELL, **of),
+        "shell-pass": lambda: mdreel.Contacts(
+            universe, (oxygen, protein), refgroup=None, method="count", radius=ask.SHELL_WIDTH, **of
+        ),
         "hbonds-protein": lambda: mdreel.HydrogenBondAnalysis(
             universe, **ask.OF_PROTEIN, update_selections=False, **of
         ),
@@ -78,6 +82,8 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "dssp": lambda found: 1 - found.fraction[:, 0].mean(),
     "dssp8": lambda found: 1 - found.fraction[:, 0].mean(),
     "sasa": lambda found: found.total_area.mean(),
+    "shell": lambda found: found.counts.mean(),
+    "shell-pass": lambda found: found.timeseries[:, 1].mean(),
 }
 """The number to which every part of a result contributes, by analysis."""
 

@@ -31,6 +31,9 @@ PROBE, N_SPHERE_POINTS = 1.4, 960
 CHARGES = {"OW": -0.82, "HW1": 0.41, "HW2": 0.41}
 """Charges of water (SPC), e, which the topology of the benchmark does not contain."""
 
+SHELL, SHELL_WIDTH = "same resid as (name OW and around 3.5 protein)", 3.5
+"""Selection that changes with every frame, and the distance in it, Å."""
+
 SLAB = 0.5
 """Width of the bins of profiles, Å."""
 
