@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.survival import survival
+from mdreel.analysis.survival import mean_interval, survival
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray, column_arrays
@@ -29,6 +29,11 @@ class BondCounts(Analysis):
     """An analysis with ``results.hbonds``, a row for each hydrogen bond in each frame, which this class counts."""
 
     u: Universe
+
+    @property
+    def interval(self) -> float:
+        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
+        return mean_interval(self.times)
 
     def count_by_time(self) -> NDArray[np.int64]:
         """Return the number of hydrogen bonds in each frame, shape (n_frames,), int64."""

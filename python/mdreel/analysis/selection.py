@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, Source, selected
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.survival import stays, survival
+from mdreel.analysis.survival import mean_interval, stays, survival
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
@@ -137,6 +137,11 @@ class Selection(Analysis):
         if self._keeps_ids:
             self.results.ids = np.empty(0, np.uint32) if tally.own is None else tally.own
             self.results.offsets = np.concatenate([[0], np.cumsum(self.results.counts)])
+
+    @property
+    def interval(self) -> float:
+        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
+        return mean_interval(self.times)
 
     def columns(self) -> Sequence[Column]:
         """Return columns of frame, time and the number of selected atoms."""

@@ -70,6 +70,11 @@ def survival(
     return np.vstack([np.arange(tau_max + 1), shares])
 
 
+def mean_interval(times: NDArray[np.float64]) -> float:
+    """Return the mean time between consecutive frames, ps; 0 for a single frame."""
+    return float(times[-1] - times[0]) / max(len(times) - 1, 1)
+
+
 def _stays(
     places: NDArray[np.int64], members: NDArray[np.int64], n_frames: int, intermittency: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

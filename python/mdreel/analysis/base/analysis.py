@@ -80,12 +80,6 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         return self._done().times
 
     @property
-    def interval(self) -> float:
-        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
-        times = self.times
-        return float(times[-1] - times[0]) / max(len(times) - 1, 1)
-
-    @property
     def n_frames(self) -> int:
         """Number of frames analysed."""
         return len(self._done().frames)
