@@ -68,7 +68,6 @@ PLACES = {
     "analysis/user/user_functions.py: pickle.loads": CHECKED,
     "analysis/user/object_state.py: pickle.Unpickler": MEMORY,
     "analysis/user/reducers.py: pickle.loads": MEMORY,
-    "analysis/updated_bonds.py: pickle.loads": MEMORY,
     "analysis/ramachandran.py: numpy.load": PLAIN,
     "lab/mdreel_lab/bench/analyses.py: subprocess.run": TYPED,
     "lab/mdreel_lab/bench/contests/contenders.py: subprocess.run": TYPED,

@@ -25,7 +25,7 @@ from mdreel.analysis.topology.hydrogen_bond_atoms import (
 )
 from mdreel.analysis.topology.hydrogen_bond_atoms import select as select_atoms
 from mdreel.analysis.updated_bonds import BondRules, UpdatedBonds
-from mdreel.analysis.user.user_functions import pickle_by_value, value_or_raise
+from mdreel.analysis.user.user_functions import value_or_raise
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
@@ -253,11 +253,8 @@ class HydrogenBondAnalysis(BondCounts):
         """Return the computation that finds the hydrogen bonds of each frame."""
         atoms, (_, distance, angle) = self.atoms, self._criteria()
         if self._rules is not None:
-            has_selections = bool(self._rules.selections)
-            # MDAnalysis has no public name for the topology of a Universe.
-            topology = pickle_by_value(self.u._topology, "the topology") if has_selections else b""  # noqa: SLF001
             places = np.arange(len(atoms), dtype=np.uint32)
-            return fold(UpdatedBonds(self._rules, atoms, len(self.u.atoms), topology), len(atoms), places)
+            return fold(UpdatedBonds(self._rules, atoms, len(self.u.atoms)), len(atoms), places)
         donors, hydrogens, acceptors = (
             np.searchsorted(atoms, each).astype(np.uint32) for each in (*self._pairs.T, self._acceptors.ix)
         )
@@ -329,9 +326,8 @@ class HydrogenBondAnalysis(BondCounts):
             self._pairs = np.empty((0, 2), np.int64)
         self._is_open = is_updated
         if is_updated and not is_compiled:
-            self._rules = self._rules_of(strings, changing, donors, bonds)
-            given = [donors.ix, self._hydrogens.ix, self._acceptors.ix, self._pairs.ravel()]
-            needed = self.u.atoms.ix if any(changing) else np.concatenate(given)
+            self._rules = self._rules_of(strings, changing, donors)
+            needed = np.concatenate([self._rules.atoms, self._pairs.ravel()])
         else:
             self._rules = None
             self._leave_out_lonely_atoms()
@@ -341,32 +337,25 @@ class HydrogenBondAnalysis(BondCounts):
                 lacking = "donors with hydrogens" if not len(self._pairs) else "acceptors"
                 message = f"hydrogen bonds: there are no {lacking}, so no hydrogen bonds will be found"
                 warnings.warn(message, UserWarning, stacklevel=caller_level())
-                self._rules = self._rules_of(("", "", ""), [False] * 3, donors[:0], None)
+                self._rules = self._rules_of(("", "", ""), [False] * 3, donors[:0])
         self._donors = self.u.atoms[self._pairs[:, 0]]
         self._hydrogens = self.u.atoms[self._pairs[:, 1]]
         self._atomgroup = self.u.atoms[np.unique(needed).astype(np.intp)] if len(needed) else self.u.atoms[:1]
         self._selection = Selection.of(self._atomgroup)
         self._ready_for = ready_for
 
-    def _rules_of(
-        self,
-        strings: tuple[str | None, ...],
-        changing: Sequence[bool],
-        donors: AtomGroup,
-        bonds: NDArray[np.int64] | None,
-    ) -> BondRules:
+    def _rules_of(self, strings: tuple[str | None, ...], changing: Sequence[bool], donors: AtomGroup) -> BondRules:
         """Return the rules by which atoms are found in each frame."""
-        members: list[str | NDArray[np.int64]] = [
-            string if string and changes else np.unique(group.ix)
+        members = (
+            parsed_selection(self.u.atoms, string) if string and changes else np.unique(group.ix)
             for string, changes, group in zip(
                 strings, changing, (donors, self._hydrogens, self._acceptors), strict=True
             )
-        ]
+        )
         every = np.arange(len(self.u.atoms))
-        masks = masks_between(self.between_ags, every, every)
         d_h_cutoff, d_a_cutoff, angle = self._criteria()
         lengths = (d_h_cutoff, _LEAST_DISTANCE, d_a_cutoff)
-        return BondRules(members[0] if bonds is None else None, members[1], members[2], bonds, masks, lengths, angle)
+        return BondRules(tuple(members), masks_between(self.between_ags, every, every), lengths, angle)
 
     def _leave_out_lonely_atoms(self) -> None:
         """Leave out donors and acceptors without a possible partner in `between`."""

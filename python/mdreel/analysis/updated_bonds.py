@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import pickle
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mdreel._core import contacts_of
-from mdreel.analysis.topology.hydrogen_bond_atoms import bonded_pairs, pairs_within
+from mdreel._core import FrameSelection, SelectedAtoms, contacts_of
+from mdreel.analysis.topology.hydrogen_bond_atoms import pairs_within
 from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, describe_error
 from mdreel.errors import MdreelError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 
@@ -24,12 +24,8 @@ class BondRules:
 
     Attributes
     ----------
-    donors : str, ndarray or None
-        Donors, which are paired with hydrogens by distance; None for the atoms that `bonds` give.
-    hydrogens, acceptors : str or ndarray
-        Hydrogens and acceptors.
-    bonds : ndarray, shape (2 * n_bonds, 2), int64, or None
-        Atoms of each bond, in both orders.
+    members : tuple of FrameSelection or ndarray, shape (n_members,), int64
+        Donors, hydrogens and acceptors: selected in each frame, or the same indices in all frames.
     masks : tuple of ndarray, shape (n_atoms,), uint64, or None
         Bits of each atom of the Universe as donor and as acceptor, which share a bit if a bond between them counts.
     lengths : tuple of float
@@ -38,21 +34,24 @@ class BondRules:
         Lower limit of the angle, degrees.
     """
 
-    donors: str | NDArray[np.int64] | None
-    hydrogens: str | NDArray[np.int64]
-    acceptors: str | NDArray[np.int64]
-    bonds: NDArray[np.int64] | None
+    members: tuple[FrameSelection | NDArray[np.int64], ...]
     masks: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None
     lengths: tuple[float, float, float]
     angle: float
 
     @property
-    def selections(self) -> list[str]:
-        """The selection strings that are applied in each frame."""
-        return [each for each in (self.donors, self.hydrogens, self.acceptors) if isinstance(each, str)]
+    def atoms(self) -> NDArray[np.int64]:
+        """Indices of all atoms that the rules need, in any order."""
+        each: list[NDArray[Any]] = []
+        for one in self.members:
+            each += [one.needed, one.possible] if isinstance(one, FrameSelection) else [one]
+        return np.concatenate(each).astype(np.int64)
 
     def find(
-        self, positions: NDArray[np.float32], dimensions: NDArray[np.float32] | None, select: Any
+        self,
+        positions: NDArray[np.float32],
+        dimensions: NDArray[np.float32] | None,
+        members: Sequence[NDArray[np.int64]],
     ) -> NDArray[np.float64]:
         """Return the hydrogen bonds of a frame.
 
@@ -62,24 +61,16 @@ class BondRules:
             Positions of all atoms of the Universe; those of other atoms may have any values, Å.
         dimensions : ndarray, shape (6,), float32, or None
             Cell lengths in Å and angles in degrees.
-        select : callable
-            Returns the indices of the atoms of a selection string in this frame.
+        members : sequence of ndarray, shape (n_members,), int64
+            Indices of the donors, hydrogens and acceptors in this frame.
 
         Returns
         -------
         ndarray, shape (n_hbonds, 5), float64
             Indices of donor, hydrogen and acceptor, distance (Å) and angle (degrees), ordered by the atoms.
         """
-
-        def indices(members: str | NDArray[np.int64]) -> NDArray[np.int64]:
-            return select(members) if isinstance(members, str) else members
-
-        hydrogens, acceptors = indices(self.hydrogens), indices(self.acceptors)
-        if self.donors is None:
-            assert self.bonds is not None, "bonds pair hydrogens with donors"
-            pairs = bonded_pairs(hydrogens, self.bonds)
-        else:
-            pairs = pairs_within(indices(self.donors), hydrogens, positions, dimensions, self.lengths[0])
+        donors, hydrogens, acceptors = members
+        pairs = pairs_within(donors, hydrogens, positions, dimensions, self.lengths[0])
         if not len(pairs) or not len(acceptors):
             return np.empty((0, 5))
         of_donors = np.asarray(positions[pairs[:, 0]], np.float64)
@@ -119,31 +110,30 @@ class UpdatedBonds(Fold):
         Indices of the atoms that are read in each frame, ascending.
     n_atoms : int
         Number of atoms of the Universe.
-    topology : bytes
-        Pickled topology of the Universe for selections; empty if there are none.
     """
 
-    def __init__(self, rules: BondRules, atoms: NDArray[np.uint32], n_atoms: int, topology: bytes) -> None:
-        self._given = (rules, atoms, n_atoms, topology)
-        # By thread. A threading.local would be lost whenever a thread of the core leaves Python.
-        self._universes: dict[int, Any] = {}
+    def __init__(self, rules: BondRules, atoms: NDArray[np.uint32], n_atoms: int) -> None:
+        self._given = (rules, atoms, n_atoms)
+        self._members = [one.among(atoms) if isinstance(one, FrameSelection) else one for one in rules.members]
 
     def digested(self) -> object:
         """Return the inputs that determine the results, for checkpoint digests; pickles of classes are not stable."""
-        return self._given[:3]
+        return self._given
 
     def added(self, value: list[NDArray[np.float64]] | None, batch: Batch) -> list[NDArray[np.float64]]:
         """Append an array of the hydrogen bonds of each frame of a batch."""
-        rules, atoms, n_atoms, _ = self._given
+        rules, atoms, n_atoms = self._given
         found = [*(value or ())]
         for i, cell in enumerate(batch.cells):
             dimensions = None if np.isnan(cell).any() else cell
-            positions = batch.positions[i]
-            if len(atoms) < n_atoms:
-                positions = np.full((n_atoms, 3), np.nan, np.float32)
-                positions[atoms] = batch.positions[i]
+            positions = np.full((n_atoms, 3), np.nan, np.float32)
+            positions[atoms] = batch.positions[i]
             try:
-                found.append(rules.find(positions, dimensions, self._selector(positions, dimensions)))
+                members = [
+                    one.find(batch.positions[i], dimensions).astype(np.int64) if isinstance(one, SelectedAtoms) else one
+                    for one in self._members
+                ]
+                found.append(rules.find(positions, dimensions, members))
             except Exception as error:
                 message = str(error) if isinstance(error, MdreelError) else describe_error(error)
                 raise FrameError(i, message) from error
@@ -155,25 +145,5 @@ class UpdatedBonds(Fold):
         """Return the arrays of all frames in order."""
         return [*value, *following]
 
-    def _selector(self, positions: NDArray[np.float32], dimensions: NDArray[np.float32] | None) -> Any:
-        """Return a function that selects atoms at these positions."""
-        if not self._given[0].selections:
-            return None
-        thread = threading.get_ident()
-        if thread not in self._universes:
-            self._universes[thread] = _universe_of(self._given[3], self._given[2])
-        universe = self._universes[thread]
-        universe.trajectory.ts.positions = positions
-        universe.trajectory.ts.dimensions = dimensions
-        return lambda selection: np.asarray(universe.select_atoms(selection).ix, np.int64)
-
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._given
-
-
-def _universe_of(topology: bytes, n_atoms: int) -> Any:
-    import MDAnalysis
-
-    # The topology comes from our own process.
-    universe = MDAnalysis.Universe(pickle.loads(topology), to_guess=())  # noqa: S301
-    return universe.load_new(np.zeros((1, n_atoms, 3), np.float32))
