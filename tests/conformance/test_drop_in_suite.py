@@ -23,7 +23,7 @@ MODULES = {
     "test_lineardensity": ["LinearDensity"],
     "test_diffusionmap": ["DistanceMatrix"],
 }
-TESTS_THAT_MAY_BE_LEFT_OUT = 0.06
+TESTS_THAT_MAY_BE_LEFT_OUT = 0.08
 
 
 @pytest.fixture(scope="module")

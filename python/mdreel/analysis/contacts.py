@@ -169,6 +169,7 @@ class Contacts(TwoGroupAnalysis):
 
     _moved_to_results: ClassVar = {"timeseries": "timeseries"}
 
+    _result_heads = MappingProxyType({"timeseries": 1})
     _result_dimensions = MappingProxyType({"timeseries": ("frame", "reference")})
 
     @checked_arguments_but("select")

@@ -123,8 +123,7 @@ class DensityAnalysis(Analysis):
         self._frame = current_frame(self._atomgroup)
         self._extent = _extent_of(gridcenter, (xdim, ydim, zdim))
         if self._extent is not None and padding not in (0.0, _PADDING):
-            message = f"Box padding (currently set at {float(padding)}) is not used in user defined grids."
-            message += " The arguments gridcenter, xdim, ydim and zdim set the limits of the grid"
+            message = f"padding={padding:g} has no effect, because gridcenter, xdim, ydim and zdim define the grid"
             warnings.warn(message, UserWarning, stacklevel=caller_level())
 
     @property
@@ -192,8 +191,8 @@ class DensityAnalysis(Analysis):
         n_seen = int(tally.counts[-1])
         n_outside = n_seen - int(counts.sum())
         if self._extent is not None and n_outside:
-            message = "Atom selection does not fit grid --- you may want to define a larger box:"
-            message += f" {n_outside:,} of {n_seen:,} positions of atoms lie outside and are not counted"
+            message = f"{n_outside:,} of {n_seen:,} positions of atoms lie outside of the grid and are not counted"
+            message += ": define a larger grid if you want them"
             warnings.warn(message, UserWarning, stacklevel=caller_level())
 
     def columns(self) -> Sequence[Column]:

@@ -25,6 +25,7 @@ from mdreel.results.labelled_array import LabelledArray
 from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import atoms_of
+from mdreel.trajectory.selection_tree import is_updating
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,9 +124,9 @@ class DistanceMatrix(Analysis):
         **options: Any,
     ) -> None:
         _check_options(options)
-        if any(kind.__name__ == "UpdatingAtomGroup" for kind in type(universe).__mro__):
-            message = "U must be a static AtomGroup: universe is an UpdatingAtomGroup, whose current atoms are used in"
-            warnings.warn(f"{message} every frame", UserWarning, stacklevel=caller_level())
+        if is_updating(universe):
+            message = "universe is an UpdatingAtomGroup: the analysis uses its current atoms in every frame"
+            warnings.warn(message, UserWarning, stacklevel=caller_level())
             universe = universe.atoms
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self._metric = None if _is_rmsd(metric) else metric

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, secondary_structure
 from mdreel.analysis.base.analysis import Analysis
@@ -22,7 +21,7 @@ from mdreel.foundation.unit_check import check_length
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.placeholder_cell import cell_of, known_cell
+from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import selected
 
 if TYPE_CHECKING:
@@ -276,33 +275,6 @@ class DSSP(Analysis):
 
         labels = self.labels
         return state_map(self.times, labels.positions, self.results.dssp, self.states, title, ax, label=labels.axis)
-
-    # MDAnalysis has the next three as well; programs pass them to its function `assign`.
-
-    @property
-    def _donor_mask(self) -> NDArray[np.bool_]:
-        """Whether N of each residue is a donor, shape (n_residues,)."""
-        return self._backbone.donors
-
-    @property
-    def _box(self) -> NDArray[np.float32] | None:
-        """Cell of the current frame of the Universe, shape (6,), Å and degrees; None if images do not count."""
-        return known_cell(self.atomgroup.universe.dimensions) if self._pbc else None
-
-    def _get_coords(self) -> NDArray[np.float32]:
-        """Return the positions of the current frame of the Universe, Å.
-
-        Returns
-        -------
-        ndarray, shape (n_residues, 4, 3) or (n_residues, 5, 3), float32
-            Positions of N, CA, C and O of each residue, and without `guess_hydrogens` of H (of N, if N has no H).
-        """
-        n_residues, n_heavy = self._backbone.atoms.shape
-        heavy, hydrogens = np.split(self.atomgroup.positions, [n_residues * n_heavy])
-        columns = [heavy.reshape(n_residues, n_heavy, 3)]
-        if len(hydrogens):
-            columns.append(hydrogens[:, None])
-        return np.concatenate(columns, axis=1)
 
     def _describe(self) -> str:
         residues = f"{len(self._backbone.atoms):,} residues"

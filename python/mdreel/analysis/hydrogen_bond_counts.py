@@ -110,10 +110,8 @@ class BondCounts(Analysis):
             raise MissingDataError("there are no hydrogen bonds yet, the .hbonds attribute is None: call run() first")
         step = int(np.diff(np.sort(self.frames)).min(initial=self.frames.max() + 1))
         if self.n_frames > 1 and step > 1:
-            message = (
-                "Autocorrelation: Hydrogen bonds were computed with step > 1. Lags count the analysed frames, which"
-            )
-            _log.warning("%s are at least %d frames of the trajectory apart", message, step)
+            message = "the analysed frames are not consecutive: lags count analysed frames, which are at least"
+            _log.warning("%s %d frames of the trajectory apart", message, step)
         places, n_atoms = self._places(), len(self.u.atoms)
         hydrogens, acceptors = self.results.hbonds[:, 2:4].T.astype(np.int64)
         bonds = np.minimum(hydrogens, acceptors) * n_atoms + np.maximum(hydrogens, acceptors)

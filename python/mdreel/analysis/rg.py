@@ -69,6 +69,7 @@ class Rg(Analysis):
 
     _units = MappingProxyType({"rgyr": "Å"})
     _may_change = True
+    _result_heads = MappingProxyType({"rgyr": 2})
     _result_dimensions = MappingProxyType({"rgyr": ("frame", "radius")})
 
     @checked_arguments

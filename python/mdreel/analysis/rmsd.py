@@ -130,6 +130,7 @@ class RMSD(Analysis):
     """
 
     _units = MappingProxyType({"rmsd": "Å"})
+    _result_heads = MappingProxyType({"rmsd": 2})
     _result_dimensions = MappingProxyType({"rmsd": ("frame", "group")})
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}

@@ -258,7 +258,8 @@ class Analysis(ResultOutput, MDAnalysisInterface):
     @property
     def molecules(self) -> NDArray[np.uint32]:
         """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
-        return self.atoms
+        # A group that changes also reads atoms that its selection needs.
+        return self.atoms if self._selection.changing is None else self._selection.atoms[self._selection.places]
 
     @property
     def keeps_positions(self) -> bool:
@@ -309,10 +310,15 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         return self._outcome
 
     def _input_facts(self) -> dict[str, Any]:
-        return {**input_facts(self._atomgroup.universe, self.trajectory), "n_atoms": self._selection.n_given}
+        return {**input_facts(self._atomgroup.universe, self.trajectory), "n_atoms": self._n_described}
+
+    @property
+    def _n_described(self) -> int:
+        """Number of atoms of the group that the analysis names; of one that changes, of those that can belong to it."""
+        return self._selection.n_given
 
     def _describe(self) -> str:
-        atoms = f"{self._selection.n_given:,} atoms"
+        atoms = f"{self._n_described:,} atoms"
         if self._selection.changing is not None:
             atoms = f"up to {atoms} that change"
         return f"{atoms}, {self.n_frames:,} frames" if self._outcome is not None else f"{atoms}, not run"

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.analysis.base.result_arrays import without_head
 from mdreel.results.column import Column, unique_names
 from mdreel.results.series import series_columns
 
@@ -28,7 +27,7 @@ def frame_columns(
     found: list[tuple[str, str, NDArray[np.float64]]] = []
     for name, values in results.items():
         if is_of_frames(values, len(frames)):
-            table = without_head(values.reshape(len(frames), -1), frames, times)
+            table = values.reshape(len(frames), -1)
             several = table.shape[1] > 1
             for number, column in enumerate(np.asarray(table, np.float64).T, 1):
                 found.append((f"{name}_{number}" if several else name, units.get(name, ""), column))

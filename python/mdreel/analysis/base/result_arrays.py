@@ -4,24 +4,23 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mdreel.results.labelled_array import LabelledArray
 
 
 def result_arrays(
-    frames: NDArray[np.int64],
-    times: NDArray[np.float64],
+    n_frames: int,
     results: Mapping[str, Any],
     dimensions: Mapping[str, tuple[str, ...]],
     units: Mapping[str, str],
+    heads: Mapping[str, int],
 ) -> list[LabelledArray]:
     """Return the results that are arrays or numbers, with names for their dimensions.
 
     Parameters
     ----------
-    frames, times : ndarray, shape (n_frames,)
-        Frame numbers, and times in ps. Leading columns of a result with these values are left out.
+    n_frames : int
+        Number of frames.
     results : mapping of str to object
         The results. Entries that are neither arrays nor numbers are left out.
     dimensions : mapping of str to tuple of str
@@ -30,16 +29,20 @@ def result_arrays(
         number; the first is ``frame`` if it has an entry for each frame.
     units : mapping of str to str
         Units of the results that have one.
+    heads : mapping of str to int
+        Number of leading columns of frame and time, which are left out, of the results that have some.
     """
     found = []
     for name, value in results.items():
         if not is_array(value):
             continue
-        values = without_head(np.asarray(value), frames, times)
+        values = np.asarray(value)
+        if name in heads:
+            values = values[:, heads[name] :]
         named = dimensions.get(name)
         if named is None:
             named = tuple(f"{name}_{number}" for number in range(1, values.ndim + 1))
-            if values.shape[:1] == frames.shape:
+            if values.shape[:1] == (n_frames,):
                 named = ("frame", *named[1:])
         elif np.ndim(value) == values.ndim == 2 and values.shape[1] == 1 < np.shape(value)[1]:
             values, named = values[:, 0], named[:1]
@@ -50,11 +53,3 @@ def result_arrays(
 def is_array(value: object) -> bool:
     """Return whether a result is an array or a number, or text or a truth value."""
     return isinstance(value, np.ndarray | np.generic | int | float) and np.asarray(value).dtype.kind in "fiubcU"
-
-
-def without_head(values: NDArray[Any], frames: NDArray[np.int64], times: NDArray[np.float64]) -> NDArray[Any]:
-    """Return an array without leading columns of frame and time, which results of MDAnalysis may have."""
-    for head in (frames, times):
-        if values.ndim == 2 and values.shape[1] > 1 and np.array_equal(values[:, 0], head):
-            values = values[:, 1:]
-    return values

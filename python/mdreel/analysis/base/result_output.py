@@ -40,6 +40,9 @@ class ResultOutput:
     _units: Mapping[str, str] = {}
     """Units of the results that have one."""
 
+    _result_heads: Mapping[str, int] = {}
+    """Number of leading columns of frame and time of the results that have some, as in MDAnalysis."""
+
     _result_dimensions: Mapping[str, tuple[str, ...]] = {}
     """Names of the dimensions of the results that are arrays."""
 
@@ -265,7 +268,7 @@ class ResultOutput:
 
     def _result_arrays(self) -> list[LabelledArray]:
         """Return the results as arrays with named dimensions."""
-        return result_arrays(self.frames, self.times, self.results, self._result_dimensions, self._units)
+        return result_arrays(len(self.frames), self.results, self._result_dimensions, self._units, self._result_heads)
 
     def _result_coordinates(self) -> list[LabelledArray]:
         """Return labels of the dimensions. Labels of dimensions that no result has are ignored."""

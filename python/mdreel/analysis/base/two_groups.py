@@ -73,8 +73,12 @@ class TwoGroupAnalysis(Analysis):
         """The first group."""
         return self._first
 
+    @property
+    def _n_described(self) -> int:
+        return len(self._from)
+
     def _describe(self) -> str:
-        atoms = f"{len(self._from):,} atoms"
+        atoms = f"{self._n_described:,} atoms"
         if self._chosen[0].changing is not None:
             atoms = f"up to {atoms} that change"
         return f"{atoms}, {self.n_frames:,} frames" if self._outcome is not None else f"{atoms}, not run"

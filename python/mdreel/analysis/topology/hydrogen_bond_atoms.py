@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,10 @@ _MOST_PAIRS = 32  # pairs in `between`, which take two bits each of a 64-bit mas
 
 def may_change(selection: str) -> bool:
     """Return whether the atoms of a selection string may change from frame to frame."""
-    return not _DEPEND_ON_POSITIONS.isdisjoint(re.findall(r"[^\s()]+", selection))
+    words = re.findall(r"[^\s()]+", selection)
+    return not _DEPEND_ON_POSITIONS.isdisjoint(words) or any(
+        word == "same" and following in ("x", "y", "z") for word, following in pairwise(words)
+    )
 
 
 def select(universe: Atoms, selection: str, name: str) -> "AtomGroup":
