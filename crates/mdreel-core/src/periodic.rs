@@ -7,6 +7,9 @@ use crate::frame::FrameHeader;
 use crate::unit_cell::UnitCell;
 use lattice::{Lattice, square};
 
+/// The cell that files of structures without a periodic cell have, as lengths in Å and angles in degrees.
+const PLACEHOLDER: [f32; 6] = [1.0, 1.0, 1.0, 90.0, 90.0, 90.0];
+
 /// A periodic cell, ready for many vectors.
 #[derive(Debug, Clone, Copy)]
 pub struct Periodic {
@@ -20,14 +23,14 @@ pub struct Periodic {
 }
 
 impl Periodic {
-    /// Prepares the images of a cell. Returns `None` if there is no cell; files also mark that by three lengths of zero. Returns an
-    /// error if the lengths and angles span no volume.
+    /// Prepares the images of a cell. Returns `None` if there is no cell; files also mark that by three lengths of zero, or by a
+    /// placeholder of 1 x 1 x 1 Å. Returns an error if the lengths and angles span no volume.
     pub fn new(cell: Option<&UnitCell>) -> Result<Option<Self>> {
         let Some(cell) = cell else { return Ok(None) };
         // By way of lengths and angles, as users know the cell and MDAnalysis takes it: the vectors of a file differ from these
         // by what a float32 is rounded, and an atom's images by as much.
         let cell = UnitCell::Dimensions(cell.dimensions());
-        if cell.dimensions()[..3] == [0.0; 3] {
+        if cell.dimensions()[..3] == [0.0; 3] || cell.dimensions() == PLACEHOLDER {
             return Ok(None);
         }
         if let Some(problem) = cell.problem() {
@@ -298,6 +301,7 @@ mod tests {
             let [x, y, z] = angles;
             assert!(Periodic::new(Some(&UnitCell::Dimensions([0.0, 0.0, 0.0, x, y, z]))).unwrap().is_none());
         }
+        assert!(Periodic::new(Some(&UnitCell::Dimensions(PLACEHOLDER))).unwrap().is_none());
         for dimensions in [
             [10.0, 0.0, 10.0, 90.0, 90.0, 90.0],
             [f32::NAN, 1.0, 1.0, 90.0, 90.0, 90.0],

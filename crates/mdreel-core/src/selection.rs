@@ -196,3 +196,6 @@ impl Selection {
         self.possible.iter().collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -103,7 +103,7 @@ mod tests {
                 let bins = Bins::new(&EDGES).unwrap();
                 let of_groups = RadialDistribution::new(4, [vec![from], vec![to]], bins, None, true).unwrap();
                 let expected = mapped(of_groups, &batches).unwrap();
-                prop_assert_eq!(counts, &expected.counts);
+                prop_assert_eq!(counts, &expected.counts[..3]);
                 prop_assert_eq!(&found.sums, &expected.sums);
             }
         }

@@ -62,7 +62,8 @@ proptest! {
             batches.insert(0, batch(0, left, Some(cell)));
         }
         for level in Level::available() {
-            let tally = mapped(distribution(30, groups.clone(), labels.clone()).at_level(level), &batches).unwrap();
+            let mut tally = mapped(distribution(30, groups.clone(), labels.clone()).at_level(level), &batches).unwrap();
+            prop_assert_eq!(tally.counts.pop(), Some(400 * frames.len() as u64), "all pairs are counted behind the bins");
             prop_assert_eq!(&tally.counts, &expected, "{}", level.name());
             let volume = Periodic::new(Some(&cell)).unwrap().unwrap().volume();
             prop_assert!((tally.sums[0].value() - volume * frames.len() as f64).abs() < 1e-6);
@@ -74,7 +75,7 @@ proptest! {
 fn distance_of_an_atom_and_itself_counts_unless_it_is_left_out() {
     let cell = UnitCell::Dimensions([30.0, 30.0, 30.0, 90.0, 90.0, 90.0]);
     let frames = [batch(0, &[vec![[0.0; 3], [0.0, 0.0, 1.5]]], Some(cell))];
-    for (labels, expected) in [(None, [2, 2]), (Some([vec![0, 1], vec![0, 1]]), [0, 2])] {
+    for (labels, expected) in [(None, [2, 2, 4]), (Some([vec![0, 1], vec![0, 1]]), [0, 2, 4])] {
         let bins = Bins::new(&[0.0, 1.0, 2.0]).unwrap();
         let computation = RadialDistribution::new(2, [vec![0, 1], vec![0, 1]], bins, labels, true).unwrap();
         assert_eq!(mapped(computation, &frames).unwrap().counts, expected);
