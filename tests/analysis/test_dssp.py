@@ -7,7 +7,7 @@ import MDAnalysis
 import mdtraj
 import numpy as np
 import pytest
-from MDAnalysis.analysis.dssp import DSSP, assign
+from MDAnalysis.analysis.dssp import DSSP
 from MDAnalysis.transformations import unwrap
 from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 from MDAnalysisTests.datafiles import DSSP as DSSP_FILES
@@ -60,23 +60,6 @@ def test_three_states_are_those_of_mdanalysis(universe: MDAnalysis.Universe, gue
     np.testing.assert_array_equal(ours.results.dssp_ndarray, expected.dssp_ndarray)
     np.testing.assert_array_equal(ours.results.resids, expected.resids)
     assert {"-", "H", "E"} == set(ours.results.dssp.ravel())
-
-
-@pytest.mark.parametrize("guess_hydrogens", [True, False])
-def test_coordinates_and_donors_for_assign_are_those_of_mdanalysis(
-    universe: MDAnalysis.Universe, guess_hydrogens: bool
-) -> None:
-    universe.trajectory[3]
-    ours, theirs = mdreel.DSSP(universe, guess_hydrogens), DSSP(universe, guess_hydrogens)
-    coordinates, expected = ours._get_coords(), theirs._get_coords()
-    np.testing.assert_array_equal(coordinates[:, :4], expected[:, :4])
-    has_hydrogen = ours._donor_mask & (np.arange(len(coordinates)) > 0)
-    np.testing.assert_array_equal(coordinates[has_hydrogen], expected[has_hydrogen])
-    np.testing.assert_array_equal(ours._donor_mask, theirs._donor_mask)
-    np.testing.assert_array_equal(ours._box, theirs._box)
-    states = assign(coordinates, donor_mask=ours._donor_mask)
-    found = ours.run(frames=[3]).results.dssp_ndarray[0]
-    assert (states != found).any(axis=-1).mean() < (0.05 if universe.dimensions is not None else SINGLE)
 
 
 @pytest.mark.parametrize("cut", [215, 62, 110])

@@ -8,7 +8,7 @@ import pytest
 from MDAnalysisTests import datafiles as files
 
 import mdreel
-from mdreel.errors import MdreelError, SelectionError
+from mdreel.errors import MdreelError, MismatchError, SelectionError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -81,6 +81,8 @@ SELECTIONS = [
     "index 0:3 and not index 0:3 and prop x > 0",
 ]
 """They need no attribute but indices, residues and segments."""
+
+CYLINDERS = [words for words in SELECTIONS if "cyzone" in words or "cylayer" in words]
 
 OF_ATTRIBUTES = [
     f"same name as around 3 ({FEW})",
@@ -155,6 +157,16 @@ def selectable(universe: MDAnalysis.Universe, words: str, **options: Any) -> MDA
         return None
 
 
+def is_too_wide(analysis: mdreel.Selection) -> bool:
+    """Return whether a cylinder is refused because it is wider than the cell."""
+    try:
+        analysis.run(backend="serial")
+    except MismatchError as error:
+        assert "the cylinder of a selection" in str(error)
+        return True
+    return False
+
+
 def test_there_are_enough_selections() -> None:
     assert len(set(SELECTIONS)) >= 60
 
@@ -180,6 +192,9 @@ def test_atoms_of_every_frame_are_those_of_mdanalysis(name: str, periodic: bool)
         except SelectionError:
             # No atom can match; or the topology lacks what MDAnalysis only needs in a frame that selects something.
             assert not any(map(len, expected[words])), words
+    too_wide = {words: one for words, one in analyses.items() if words in CYLINDERS and is_too_wide(one)}
+    assert not too_wide or name == "triclinic DCD", "mdreel measures across the cell, MDAnalysis along its edges"
+    analyses = {words: one for words, one in analyses.items() if words not in too_wide}
     mdreel.run(list(analyses.values()), backend="threads", n_workers=2)
     for words, analysis in analyses.items():
         for i, atoms in enumerate(expected[words]):

@@ -1,8 +1,8 @@
 //! Selections that are made again in each frame, because they depend on positions.
 //!
-//! An expression is evaluated for a group, which is all atoms or a selection of its own, and only for the atoms that the result
-//! is wanted of: `name OW and around 3.5 protein` looks at the oxygen atoms and at the protein, at no others. Before anything is
-//! read, [`Selection::new`] finds the atoms whose positions that can ever need.
+//! An expression is evaluated for a group, which is all atoms or a selection of its own, and only for the requested atoms:
+//! `name OW and around 3.5 protein` looks at the oxygen atoms and at the protein, at no others. Before anything is read,
+//! [`Selection::new`] finds the atoms whose positions the evaluation can need.
 
 mod classes;
 mod evaluate;
@@ -99,9 +99,9 @@ pub enum Expression {
 /// Limits of a distance, Å.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Distance {
-    /// What is this far or nearer is too near; `None` if nothing is.
+    /// Atoms at this distance or nearer are excluded; `None` to exclude none.
     pub inner: Option<f64>,
-    /// What is farther is too far. The surface of a cylinder is too far.
+    /// Atoms farther away are excluded, and those on the surface of a cylinder.
     pub outer: f64,
     /// Whether distances are those of the nearest images, in frames that have a cell.
     pub is_periodic: bool,

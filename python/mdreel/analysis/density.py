@@ -171,7 +171,7 @@ class DensityAnalysis(Analysis):
             positions, read.dimensions[0] if read.has_cell[0] else None
         )
         if not len(found):
-            message = f"nothing is selected in frame {frame}, around which the grid would be laid"
+            message = f"the group has no atoms in frame {frame}, so mdreel cannot place the grid"
             raise SelectionError(f"{message}: give gridcenter, xdim, ydim and zdim")
         selected: NDArray[np.float32] = positions[np.searchsorted(self.atoms, found)]
         return selected

@@ -158,7 +158,7 @@ class InterRDF(TwoGroupAnalysis):
         if exclusion_block is not None and not _is_block(exclusion_block):
             raise MismatchError(f"exclusion_block must be two numbers of atoms, not {shown(exclusion_block)}")
         if exclusion_block is not None and self.has_changing_groups:
-            message = "exclusion_block counts atoms in their order, which a group that changes does not keep"
+            message = "exclusion_block needs a fixed order of atoms, which an UpdatingAtomGroup does not have"
             raise UnsupportedError(f"{message}: use exclude_same='residue'")
         self._edges = edges_of(nbins, range)
         self.rdf_settings = {"bins": nbins, "range": range}

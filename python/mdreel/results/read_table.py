@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.errors import FormatError, UnsupportedError
-from mdreel.results.column import SPELLED_OUT, Column
+from mdreel.results.column import SPELLED_OUT, Column, unique_names
 
 _UNITS = {**{text: unit for unit, text in SPELLED_OUT.items()}, **{unit: unit for unit in ("nm", "ps", "ns", "us")}}
 _HEADING = re.compile(rf"(?P<name>.+)_(?P<unit>{'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})$")
@@ -46,9 +46,11 @@ def read_table(path: Path) -> list[Column]:
     if reader is None:
         raise UnsupportedError(f"known endings of tables to read: {', '.join(_READERS)}", path=path)
     try:
-        found = [Column(name, unit, values) for name, unit, values in reader(path)]
+        given = list(reader(path))
     except (ValueError, KeyError, TypeError, StopIteration, RuntimeError) as error:
         raise FormatError(f"not a table: {' '.join(str(error).split()) or type(error).__name__}", path=path) from error
+    names = unique_names([name for name, _, _ in given])
+    found = [Column(name, unit, values) for name, (_, unit, values) in zip(names, given, strict=True)]
     if not found or not all(len(one.values) == len(found[0].values) > 0 for one in found):
         raise FormatError("not a table: it has no columns of numbers, or columns of different lengths", path=path)
     return found

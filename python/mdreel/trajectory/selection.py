@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSelection, SelectedAtoms
-from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+from mdreel.errors import MdreelError, MismatchError, SelectionError, UnsupportedError
 from mdreel.foundation.arguments import shown
-from mdreel.trajectory.selection_tree import frame_selection, is_updating
+from mdreel.trajectory.selection_tree import frame_selection, is_updating, named_groups
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, ResidueGroup, SegmentGroup, Universe
@@ -344,7 +344,12 @@ def selected(
     strings = (selection,) if isinstance(selection, str) else tuple(selection)
     words = "', '".join(map(str, strings))
     try:
-        atoms = of.select_atoms(*strings, updating=True) if updating else of.select_atoms(*strings)
+        resolved, groups = named_groups(of, strings)
+        atoms = (
+            of.select_atoms(*resolved, updating=True, **groups) if updating else of.select_atoms(*resolved, **groups)
+        )
+    except MdreelError:
+        raise
     except Exception as error:
         raise _invalid(f"{name} '{words}': {error}") from error
     if len(atoms) == 0 and not (may_be_empty or updating):

@@ -1,6 +1,6 @@
 """Translation of the selections of MDAnalysis for the core, which makes them in each frame."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,22 @@ _UNLIKE = np.iinfo(np.uint32).max
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 Tree = tuple[Any, ...]
-"""The name of an expression and what belongs to it; see `FrameSelection`."""
+"""A tuple of the name of an expression and its operands; see `FrameSelection`."""
 
 
 def is_updating(atoms: object) -> bool:
     """Return whether a group is an UpdatingAtomGroup, without importing MDAnalysis."""
     return any(kind.__name__ == "UpdatingAtomGroup" for kind in type(atoms).__mro__)
+
+
+def named_groups(atoms: Any, selections: Sequence[str]) -> tuple[Sequence[str], dict[str, "AtomGroup"]]:
+    """Return selections without the groups of an index file, and these groups, if the Universe has such a file."""
+    universe = getattr(atoms, "universe", None)
+    # A Universe resolves the groups of its own selections.
+    if universe is None or universe is atoms or not hasattr(universe, "resolve_groups"):
+        return selections, {}
+    resolved, groups = universe.resolve_groups(selections)
+    return resolved, groups
 
 
 def frame_selection(group: "UpdatingAtomGroup") -> FrameSelection:
@@ -68,8 +78,9 @@ def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
     """
     from MDAnalysis.core.selection import Parser
 
+    (resolved,), groups = named_groups(group, [words])
     try:
-        selection = Parser.parse(words, {}, periodic=True)
+        selection = Parser.parse(resolved, groups, periodic=True)
     except Exception as error:
         raise SelectionError(f"'{words}': {error}") from error
     return FrameSelection(len(group.universe.atoms), _applied_tree(selection, group))
@@ -159,7 +170,7 @@ def _depends_on_positions(selection: Any) -> bool:
 
 
 def _labels(values: Any) -> NDArray[np.uint32]:
-    """Number the distinct values; what is not a number is like nothing."""
+    """Number the distinct values; NaN gets the label `_UNLIKE`."""
     values = np.asarray(values)
     _, labels = np.unique(values, return_inverse=True)
     labels = labels.reshape(-1)

@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 use crate::selection::Selecting;
 
-/// Atoms by their places among those of a frame. Each has a number, from 0. In a frame all of them belong to the group, or those
-/// that are selected.
+/// Atoms given by their places in a frame, numbered from 0. In each frame, either all atoms or only the selected ones belong to
+/// the group.
 #[derive(Debug, Clone)]
 pub struct Group {
     places: Arc<Vec<u32>>,
@@ -30,7 +30,7 @@ impl From<Vec<u32>> for Group {
 }
 
 impl Group {
-    /// Of the atoms at these places those that belong to it in a frame: whose key, an atom of the whole system, is selected.
+    /// A group whose members in a frame are the atoms whose key is selected. A key is an index in the whole system.
     pub fn changing(places: Vec<u32>, selecting: Selecting, keys: Vec<u32>) -> Result<Self> {
         if places.len() != keys.len() {
             return Err(Error::mismatch(format!("a group of {} atoms has {} keys", places.len(), keys.len())));

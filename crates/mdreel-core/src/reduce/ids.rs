@@ -2,7 +2,7 @@
 
 use super::{Own, Value};
 
-/// The atoms of all frames, one frame behind the other. How many each frame has is for its computation to say.
+/// The atoms of all frames, one frame after the other. The computation stores how many belong to each frame.
 #[derive(Debug, Default)]
 pub struct Ids(pub Vec<u32>);
 

@@ -161,7 +161,7 @@ def read_index(path: str | PathLike[str]) -> IndexFile:
     """
     path = Path(path)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise FormatError("not an index file: it is not text", path=path) from error
     groups = tuple(_groups(path, lines))

@@ -1,10 +1,12 @@
 """A Universe whose selections know the groups of an index file."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from MDAnalysis import AtomGroup, Universe
 
 from mdreel.analysis.topology.index_file import IndexFile
+from mdreel.errors import MismatchError
 
 
 class IndexedUniverse(Universe):  # type: ignore[misc]  # MDAnalysis has no types
@@ -18,15 +20,18 @@ class IndexedUniverse(Universe):  # type: ignore[misc]  # MDAnalysis has no type
 
     index: IndexFile | None = None
 
-    def use_groups(self, index: IndexFile) -> "IndexedUniverse":
+    def use_groups(self, index: IndexFile, *, is_reference: bool = False) -> "IndexedUniverse":
         """Use the groups of an index file, and return the Universe.
+
+        With `is_reference`, the file may be of a larger system: only groups that are used must fit the Universe.
 
         Raises
         ------
         MismatchError
             If a group has an atom that the Universe does not have.
         """
-        index.check_atoms(len(self.atoms))
+        if not is_reference:
+            index.check_atoms(len(self.atoms))
         self.index = index
         return self
 
@@ -38,11 +43,28 @@ class IndexedUniverse(Universe):  # type: ignore[misc]  # MDAnalysis has no type
         SelectionError
             If a group cannot be used; see `IndexFile`.
         """
+        resolved, groups = self.resolve_groups(selections)
+        return super().select_atoms(*resolved, **settings, **groups)
+
+    def resolve_groups(self, selections: Sequence[str]) -> tuple[list[str], dict[str, AtomGroup]]:
+        """Return selections that MDAnalysis can parse, and the groups that they name.
+
+        Raises
+        ------
+        SelectionError
+            If a group cannot be used; see `IndexFile`.
+        MismatchError
+            If a group has an atom that the Universe does not have.
+        """
         if self.index is None:
-            return super().select_atoms(*selections, **settings)
-        resolved = []
+            return list(selections), {}
+        resolved, groups = [], {}
         for number, selection in enumerate(selections):
             text, found = self.index.resolve(selection, f"{number}_")
             resolved.append(text)
-            settings |= {name: self.atoms[indices] for name, indices in found.items()}
-        return super().select_atoms(*resolved, **settings)
+            for name, indices in found.items():
+                if indices.max() >= len(self.atoms):
+                    message = f"'{selection}' names a group with atom {indices.max() + 1}"
+                    raise MismatchError(f"{message}, but there are {len(self.atoms)} atoms", path=self.index.path)
+                groups[name] = self.atoms[indices]
+        return resolved, groups

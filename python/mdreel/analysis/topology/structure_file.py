@@ -83,11 +83,15 @@ def write_structure(
     import MDAnalysis
 
     path = check_structure(Path(path), force, multiframe)
-    with (
-        replacing_by_ending(path, force) as named,
-        MDAnalysis.Writer(str(named), len(atoms), multiframe=multiframe) as writer,
-    ):
-        writer.write(atoms)
+    try:
+        with (
+            replacing_by_ending(path, force) as named,
+            MDAnalysis.Writer(str(named), len(atoms), multiframe=multiframe) as writer,
+        ):
+            writer.write(atoms)
+    except ValueError as error:  # such as coordinates with too many digits
+        message = f"the format cannot hold these atoms: {' '.join(str(error).split())}: choose another ending"
+        raise UnsupportedError(message, path=path) from error
     return path
 
 

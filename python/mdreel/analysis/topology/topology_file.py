@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 
-def open_topology(path: str | PathLike[str], index: str | PathLike[str] | None = None) -> "Universe":
+def open_topology(
+    path: str | PathLike[str], index: str | PathLike[str] | None = None, *, is_reference: bool = False
+) -> "Universe":
     """Open a topology or structure file, without a trajectory.
 
     Parameters
@@ -20,6 +22,8 @@ def open_topology(path: str | PathLike[str], index: str | PathLike[str] | None =
         The file.
     index : path, optional
         A GROMACS index file. In selections of the Universe, ``group Protein`` then stands for its group ``Protein``.
+    is_reference : bool
+        Whether the index file may be of a larger system. Only groups that a selection names must fit then.
 
     Raises
     ------
@@ -47,7 +51,7 @@ def open_topology(path: str | PathLike[str], index: str | PathLike[str] | None =
         universe = IndexedUniverse(str(path))
     except Exception as error:
         raise FormatError(f"cannot be read as a topology: {_first_words(error)}", path=path) from error
-    return universe.use_groups(groups)
+    return universe.use_groups(groups, is_reference=is_reference)
 
 
 def select_atoms(universe: "Universe", selection: str, path: str | PathLike[str]) -> "AtomGroup":

@@ -76,6 +76,8 @@ class Torsions:
     @property
     def names(self) -> list[str]:
         """Names such as ``"phi ALA 5"``, with the segment if there are several."""
+        if not self.residues:
+            return []
         first = self.residues[0]
         indices = np.array([residue.ix for residue in self.residues])
         labels = ResidueLabels.of(first.universe.residues[indices]).texts

@@ -54,7 +54,9 @@ def average(
 
         theirs = None
         if reference is not None:
-            theirs = select_atoms(open_topology(reference, request.index), request.selection, reference)
+            theirs = select_atoms(
+                open_topology(reference, request.index, is_reference=True), request.selection, reference
+            )
         mass = "mass" if weights == "mass" else None
         return AverageStructure(
             atoms,
@@ -66,15 +68,14 @@ def average(
             trajectory=source,
         )
 
-    def tabulate(analysis: "AverageStructure") -> Table:
+    def write(analysis: "AverageStructure") -> None:
         if structure is not None:
             with failing_with(ExitCode.OUTPUT):
                 analysis.save_structure(structure, request.force)
-        return _table(analysis)
 
     by = str(reference) if reference is not None else f"frame {reference_frame or 0}"
     facts = {"weights": weights, "reference": by}
-    return AnalysisSpec("Average structure", prepare, tabulate, facts)
+    return AnalysisSpec("Average structure", prepare, _table, facts, write=write)
 
 
 def _table(analysis: "AverageStructure") -> Table:

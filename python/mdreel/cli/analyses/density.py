@@ -54,12 +54,11 @@ def density(
 
         return DensityAnalysis(atoms, delta, padding=padding, trajectory=source)
 
-    def tabulate(analysis: "DensityAnalysis") -> Table:
+    def write(analysis: "DensityAnalysis") -> None:
         if grid is not None:
             _export(analysis, grid, request.force)
-        return _table(analysis)
 
-    return AnalysisSpec("Density", prepare, tabulate, {"delta": delta, "padding": padding})
+    return AnalysisSpec("Density", prepare, _table, {"delta": delta, "padding": padding}, write=write)
 
 
 def _export(analysis: "DensityAnalysis", path: Path, force: bool) -> None:

@@ -56,6 +56,8 @@ class AnalysisSpec:
         Metadata of the output file that only this analysis has.
     reads_twice : bool
         Whether `prepare` reads all frames, which needs a complete trajectory.
+    write : callable, optional
+        Writes the files of the finished analysis that are not tables or plots, once.
     """
 
     title: str
@@ -63,6 +65,7 @@ class AnalysisSpec:
     tabulate: "Callable[[Any], Table]"
     facts: "dict[str, Any]"
     reads_twice: bool = False
+    write: "Callable[[Any], None] | None" = None
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def rmsd(
             atoms,
             None
             if reference is None
-            else select_atoms(open_topology(reference, request.index), request.selection, reference),
+            else select_atoms(open_topology(reference, request.index, is_reference=True), request.selection, reference),
             ref_frame=reference_frame or 0,
             weights="mass" if weights == "mass" else None,
             superposition=superposition,

@@ -56,7 +56,9 @@ def rmsf(
         by = atoms if fit is None else select_atoms(atoms.universe, fit, request.topology)
         theirs = None
         if reference is not None:
-            theirs = select_atoms(open_topology(reference, request.index), fit or request.selection, reference)
+            theirs = select_atoms(
+                open_topology(reference, request.index, is_reference=True), fit or request.selection, reference
+            )
         return RMSF(
             atoms,
             superposition=by if is_superposed else False,

@@ -138,6 +138,8 @@ def environment_of_run(request: Request) -> dict[str, Any]:
 def write_outputs(request: Request, prepared: PreparedAnalyses) -> None:
     """Write the results of the analyses that have output files."""
     for one, atoms, analysis in zip(prepared.requests, prepared.groups, prepared.analyses, strict=True):
+        if one.spec.write is not None:
+            one.spec.write(analysis)
         if one.tables or one.plots:
             _write(request, one, analysis, len(atoms))
 

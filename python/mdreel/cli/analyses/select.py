@@ -29,7 +29,7 @@ def select(
             "--dynamic",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Selection that is made again in each frame, among the atoms of --select. Required.",
+            help="Selection that is evaluated in each frame, among the atoms of --select. Required.",
         ),
     ] = None,
     list_atoms: Annotated[
@@ -58,7 +58,7 @@ def select(
 ) -> AnalysisSpec:
     """Number of atoms that a selection selects in each frame, which atoms they are, or how long they stay."""
     if dynamic is None:
-        raise CommandError("name what is selected in each frame: --dynamic SELECTION", ExitCode.USAGE)
+        raise CommandError("--dynamic is required: the selection that mdreel evaluates in each frame", ExitCode.USAGE)
     if list_atoms and survival is not None:
         raise CommandError("--list and --survival are two tables: give one of them", ExitCode.USAGE)
     if intermittency and survival is None:

@@ -132,26 +132,51 @@ def _correlated(
     from mdreel.errors import MismatchError
     from mdreel.results.column import Column
 
+    time = next((one for one in found if one.name == "time" and one.unit in _TIMES), None)
+    frame = next((one for one in found if one.name == "frame"), None)
+    if time is None and frame is None:
+        raise MismatchError("a correlation needs a row for each frame: the table has neither frame nor time", path=path)
+    if time is None and frame is not None:
+        _check_steps(path, frame, tolerance=0.0)
     columns = []
     for one in chosen:
         try:
             values = autocorrelation(one.values, max_lag=max_lag, normalize=normalize, subtract_mean=subtract_mean)
         except MismatchError as error:
             raise MismatchError(f"column {one.name!r}: {error}", path=path) from error
-        unit = "" if normalize or not one.unit else f"{one.unit}^2"
+        unit = "" if normalize or not one.unit else f"({one.unit})^2" if "^" in one.unit else f"{one.unit}^2"
         columns.append(Column(f"{one.name}_correlation", unit, values))
     numbers = np.arange(len(columns[0].values))
     lags = [Column("lag", "", numbers)]
-    time = next((one for one in found if one.name == "time" and one.unit in _TIMES), None)
     if time is not None and len(time.values) > 1:
         steps = np.diff(time.values)
+        step = abs(float(steps.mean()))
         # Times are rounded to float32 in files.
-        if np.ptp(steps) > 1e-3 * abs(steps.mean()) + 1e-6 * np.abs(time.values).max():
-            place = int(np.abs(steps - np.median(steps)).argmax())
-            message = f"row {place + 1} is {steps[place]:g} {time.unit} before the next row, not {np.median(steps):g}"
-            raise MismatchError(f"a correlation needs frames at equal intervals: {message} {time.unit}", path=path)
+        _check_steps(path, time, min(1e-3 * step + 2.5e-7 * float(np.abs(time.values).max()), 0.4 * step))
         lags.append(_in_ps("lag_time", time.unit, numbers.astype(np.float64) * float(steps.mean())))
     return lags, columns
+
+
+def _check_steps(path: Path, column: "Column", tolerance: float) -> None:
+    """Check that frames or times ascend in equal steps.
+
+    Raises
+    ------
+    MismatchError
+        If they do not.
+    """
+    import numpy as np
+
+    from mdreel.errors import MismatchError
+
+    steps = np.diff(column.values)
+    if not len(steps) or ((np.abs(steps - np.median(steps)) <= tolerance).all() and np.median(steps) > 0):
+        return
+    place = int(np.abs(steps - np.median(steps)).argmax())
+    unit = f" {column.unit}" if column.unit else ""
+    message = f"in the column {column.name}, row {place + 1} is {steps[place]:g}{unit} before the next row"
+    expected = f"expected the same positive step everywhere, such as {np.median(steps):g}{unit}"
+    raise MismatchError(f"a correlation needs frames at equal intervals: {message}; {expected}", path=path)
 
 
 def _in_ps(name: str, unit: str, values: "NDArray[np.float64]") -> "Column":

@@ -58,7 +58,7 @@ def align(
         frames = frames_in_window(source.with_on_error(on_error), TimeWindow(begin, end, interval))
         aligned = AlignTraj(
             universe,
-            None if reference is None else open_topology(reference, index),
+            None if reference is None else open_topology(reference, index, is_reference=True),
             selection,
             output,
             weights="mass" if weights == "mass" else None,
