@@ -162,7 +162,8 @@ def is_too_wide(analysis: mdreel.Selection) -> bool:
     try:
         analysis.run(backend="serial")
     except MismatchError as error:
-        assert "the cylinder of a selection" in str(error)
+        if "the cylinder of a selection" not in str(error):
+            raise
         return True
     return False
 
