@@ -14,8 +14,8 @@ def mixed_job(source: Source, atoms: NDArray[np.uint32]) -> Job:
     third = np.arange(0, len(atoms), 3, dtype=np.uint32)
     members = [(rmsd(reference, None, True), None), (rmsd(reference[third], None, False), third)]
     # Few donors: some tests run this over a hundred thousand frames.
-    donors = np.stack([third, np.roll(third, 1)], axis=1)[:2]
-    near = hydrogen_bonds(len(atoms), donors, third, None, 9.0, 40.0)
+    donors, hydrogens = third[:2], np.roll(third, 1)[:2]
+    near = hydrogen_bonds(len(atoms), donors, hydrogens, third, None, 9.0, 40.0)
     kernel = Pass(len(atoms), [*members, (fluctuation(reference), None), (near, None)])
     return Job(source, atoms, kernel, SharedPositions.of)
 

@@ -120,8 +120,12 @@ SYSTEMS: dict[str, tuple[Any, ...]] = {
 }
 
 
-ROUNDED = {("LAMMPS", f"sphzone 25 ({FEW})", 0): {6480}}
-"""Atoms at a limit, to within the single precision of images in MDAnalysis: 24.99999993 Å are 25.0000002 Å there."""
+DIFFERING = {
+    ("LAMMPS", f"sphzone 25 ({FEW})", 0): {6480},
+    ("triclinic DCD", f"point 10 10 10 14 and {MORE}", 9): {164},
+}
+"""Atoms that MDAnalysis misses: one at 24.99999993 Å, which are 25.0000002 Å in the single precision of its images; and
+one at 13.65 Å, whose nearest image it does not find in a cell with an angle of 32 degrees (14.55 Å)."""
 
 UNBEARABLE = 20_000
 """Bonds above which MDAnalysis takes a second for each frame of a selection by bonds."""
@@ -200,4 +204,4 @@ def test_atoms_of_every_frame_are_those_of_mdanalysis(name: str, periodic: bool)
     for words, analysis in analyses.items():
         for i, atoms in enumerate(expected[words]):
             differing = set(np.setxor1d(analysis.atoms_in(i).ix, atoms).tolist())
-            assert differing == (ROUNDED.get((name, words, i), set()) if periodic else set()), f"{words}, frame {i}"
+            assert differing == (DIFFERING.get((name, words, i), set()) if periodic else set()), f"{words}, frame {i}"
