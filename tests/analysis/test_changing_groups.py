@@ -111,3 +111,29 @@ def test_what_groups_that_change_cannot_do_is_refused(universe: MDAnalysis.Unive
         mdreel.InterRDF(several, group)
     with pytest.raises(SelectionError, match="no atom can match"):
         mdreel.Rg(universe.select_atoms("resname XYZ and around 3 protein", updating=True))
+
+
+def test_groups_without_pairs_in_any_frame_are_reported(universe: MDAnalysis.Universe) -> None:
+    empty = universe.select_atoms("protein and prop x > 1e4", updating=True)
+    with pytest.warns(UserWarning, match="no pairs in any frame"):
+        found = mdreel.InterRDF(empty, universe.select_atoms("name OW"), 10, (0, 3)).run(stop=2).results
+    assert np.isnan(found.rdf).all()
+    with pytest.warns(UserWarning, match="no atom is selected in any frame"):
+        mdreel.Selection(empty).run(stop=2)
+
+
+def test_only_atoms_of_the_group_must_be_whole(universe: MDAnalysis.Universe) -> None:
+    group = shell(universe, "byres (name OW and around 4 protein)")
+    assert set(mdreel.Rg(group).molecules) <= set(universe.select_atoms("not protein").ix)
+
+
+def test_bonds_of_atoms_with_the_same_coordinate_are_those_of_each_frame(universe: MDAnalysis.Universe) -> None:
+    chosen = {
+        "hydrogens_sel": "name HW1 HW2 and same x as (resid 1:40 and name CA)",
+        "acceptors_sel": "name OW",
+        "update_selections": True,
+    }
+    own = mdreel.HydrogenBondAnalysis(universe, **chosen).run(stop=3).results.hbonds
+    theirs = HydrogenBondAnalysis(universe, **chosen).run(stop=3).results.hbonds
+    assert sorted(map(tuple, own[:, :4])) == sorted(map(tuple, theirs[:, :4]))
+    assert len(own)

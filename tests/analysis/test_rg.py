@@ -77,3 +77,9 @@ def test_plot_has_the_radius() -> None:
     rg = mdreel.Rg(MDAnalysis.Universe(PSF, DCD).select_atoms("protein")).run()
     (axes, *_) = rg.plot().axes
     assert axes.get_ylabel() == "Radius of gyration (Å)"
+
+
+def test_universe_stands_for_all_of_its_atoms() -> None:
+    universe = MDAnalysis.Universe(PSF, DCD)
+    found = mdreel.Rg(universe).run(stop=2).results.rgyr
+    np.testing.assert_array_equal(found, mdreel.Rg(universe.atoms).run(stop=2).results.rgyr)

@@ -207,3 +207,9 @@ def test_plot_labels(universe: MDAnalysis.Universe) -> None:
     for options in ({"mode": "residue"}, {"average": True}):
         (axes,) = mdreel.SASA(atoms, 1.4, 24, **options).run(step=5).plot().axes
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("Residue", "SASA (Å²)")
+
+
+def test_radius_of_something_that_is_no_element_is_refused() -> None:
+    universe = MDAnalysis.Universe(PSF, DCD)
+    with pytest.raises(MismatchError, match="radii has 'Carbon', which is no element"):
+        mdreel.SASA(universe.select_atoms("name CA"), radii={"Carbon": 5.0})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments_but, shown
+from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
@@ -202,7 +204,11 @@ class InterRDF(TwoGroupAnalysis):
         if self.exclusion_block is not None:
             n_pairs -= self.exclusion_block[0] * self.exclusion_block[1] * (len(self._from) / self.exclusion_block[0])
         divisor = divisor_of(self, self.norm, self._edges, tally, n_pairs)
-        self.results.rdf = self.results.count / divisor
+        if n_all_pairs == 0:
+            message = "the groups have no pairs in any frame, so g(r) is not a number: distances in selections are in Å"
+            warnings.warn(message, UserWarning, stacklevel=caller_level())
+        with np.errstate(invalid="ignore"):
+            self.results.rdf = self.results.count / divisor
         warn_of_images(tally, self._edges)
 
     def columns(self) -> Sequence[Column]:

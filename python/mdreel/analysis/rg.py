@@ -82,7 +82,7 @@ class Rg(Analysis):
     ) -> None:
         super().__init__(atomgroup, trajectory)
         if self._selection.changing is None:
-            self._weights = self._selection.add_up(weights_of(atomgroup, weights))
+            self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
         else:
             if not (weights is None or (isinstance(weights, str) and weights == "mass")):
                 raise MismatchError("weights of atoms that change from frame to frame must be 'mass' or None")

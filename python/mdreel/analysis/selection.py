@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +17,7 @@ from mdreel.analysis.survival import mean_interval, stays, survival
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.series import series_columns
 from mdreel.trajectory.opener import Trajectory
@@ -66,6 +68,11 @@ class Selection(Analysis):
         If the selection is invalid, or no atom can ever be selected.
     UnsupportedError
         If the selection contains a keyword that mdreel cannot evaluate in each frame.
+
+    Warns
+    -----
+    UserWarning
+        If no atom is selected in any frame.
 
     Notes
     -----
@@ -134,6 +141,9 @@ class Selection(Analysis):
     def conclude(self, tally: Tally) -> None:
         """Store counts and indices."""
         self.results.counts = tally.values[:, 0].astype(np.int64)
+        if not self.results.counts.any():
+            message = "no atom is selected in any frame: check the selection, whose distances are in Å"
+            warnings.warn(message, UserWarning, stacklevel=caller_level())
         if self._keeps_ids:
             self.results.ids = np.empty(0, np.uint32) if tally.own is None else tally.own
             self.results.offsets = np.concatenate([[0], np.cumsum(self.results.counts)])

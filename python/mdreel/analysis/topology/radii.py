@@ -94,6 +94,9 @@ def elements_of(atomgroup: "AtomGroup") -> NDArray[Any]:
 def _by_element(atomgroup: "AtomGroup", changed: Mapping[str, float]) -> NDArray[np.float64]:
     known = {**RADII, **{element.capitalize(): float(radius) for element, radius in changed.items()}}
     elements = elements_of(atomgroup)
+    unknown = [element for element in changed if element.capitalize() not in {*RADII, *elements}]
+    if unknown:
+        raise MismatchError(f"radii has {unknown[0]!r}, which is no element of an atom: give symbols such as 'C'")
     for element in dict.fromkeys(elements):
         if element not in known:
             first = atomgroup[np.flatnonzero(elements == element)[0]]

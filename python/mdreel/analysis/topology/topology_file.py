@@ -1,11 +1,13 @@
 """Topology files and atom selections, read by MDAnalysis."""
 
+import warnings
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdreel.analysis.topology.index_file import read_index
 from mdreel.errors import FormatError, SelectionError
+from mdreel.foundation.stack_level import caller_level
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -82,6 +84,22 @@ def select_atoms(universe: "Universe", selection: str, path: str | PathLike[str]
         message = f"matches none of the {len(universe.atoms):,} atoms of {path}"
         raise SelectionError(f"selection '{selection}' {message}")
     return atoms
+
+
+def warn_of_positions(selection: str, path: str | PathLike[str]) -> None:
+    """Warn that a selection that depends on positions is evaluated once, in the structure.
+
+    Warns
+    -----
+    UserWarning
+        If the selection depends on positions.
+    """
+    from mdreel.analysis.topology.hydrogen_bond_atoms import may_change
+
+    if may_change(selection):
+        message = f"the selection '{selection}' depends on positions: it is evaluated once, in {path}, for all frames"
+        remedy = "mdreel select --dynamic evaluates a selection in each frame"
+        warnings.warn(f"{message}; {remedy}", UserWarning, stacklevel=caller_level())
 
 
 def _first_words(error: Exception) -> str:

@@ -116,11 +116,13 @@ def prepare(
     since = perf_counter()
 
     from mdreel.analysis.named_transformations import transformed_by_name
-    from mdreel.analysis.topology.topology_file import open_topology, select_atoms
+    from mdreel.analysis.topology.topology_file import open_topology, select_atoms, warn_of_positions
 
     with failing_with(ExitCode.INPUT):
         universe = open_topology(request.topology, request.index)
         groups = [select_atoms(universe, one.selection, request.topology) for one in analyses]
+        for selection in dict.fromkeys(one.selection for one in analyses):
+            warn_of_positions(selection, request.topology)
         source = transformed_by_name(source, universe, request.transforms or (), request.center_on, request.topology)
         made = [one.spec.prepare(atoms, source) for one, atoms in zip(analyses, groups, strict=True)]
     return PreparedAnalyses(analyses, source, groups, made, perf_counter() - since)
