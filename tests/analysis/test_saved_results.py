@@ -271,3 +271,10 @@ def test_workbook_has_text_as_text_and_says_when_it_is_too_small(tmp_path: Path)
     with pytest.raises(UnsupportedError, match=r"16,384 columns: use \.parquet or \.csv"):
         write(tmp_path / "b.xlsx", [Column(f"a{i}", "", np.zeros(1)) for i in range(16_385)], {})
     assert [one.name for one in tmp_path.iterdir()] == ["a.xlsx"]
+
+
+def test_values_that_look_like_frames_or_times_are_kept() -> None:
+    universe = peptide()
+    first = mdreel.from_function(lambda _: [0.0, 0.0, 7.0], universe.atoms).run(stop=1)
+    names = [column.name for column in first.columns()]
+    assert names == ["frame", "time", "timeseries_1", "timeseries_2", "timeseries_3"]

@@ -377,3 +377,18 @@ def test_superposition_has_one_spelling(run, command: str) -> None:
 def test_rmsf_refuses_options_of_a_superposition_without_one(run, options: tuple[str, ...]) -> None:
     done = run("rmsf", *INPUT, *options)
     assert (done.returncode, "superpos" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("command", "option", "name"), [("density", "--grid", "g.dx"), ("average", "-c", "mean.pdb")])
+def test_files_beside_the_table_are_written_once(run, tmp_path: Path, command: str, option: str, name: str) -> None:
+    done = run(command, *INPUT, "--step", "20", option, tmp_path / name, "-o", tmp_path / "plot.png")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / name).stat().st_size > 0
+    assert (tmp_path / "plot.png").stat().st_size > 0
+
+
+def test_selection_that_depends_on_positions_is_reported(run) -> None:
+    done = run("rg", *INPUT, "--select", "protein and prop x > -100", "--stop", "2")
+    assert done.returncode == 0, done.stderr
+    assert "depends on positions" in done.stderr
+    assert "mdreel select --dynamic" in done.stderr

@@ -105,3 +105,24 @@ def test_missing_index_files_are_refused(run) -> None:
     refused(run("rg", "-s", PSF, "-f", DCD, "-n", "no.ndx"), 3, "no.ndx")
     refused(run("rg", "-s", PSF, "-f", DCD, "--select", "group Core"), 3, "index file", "-n")
     refused(run("convert", "-f", DCD, "-n", "a.ndx", "-o", "a.xtc"), 2, "-n needs a topology")
+
+
+def test_groups_are_known_in_selections_within_a_selection(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    dynamic = 'name N and around 4 group "Lys"'
+    done = run("select", *INPUT, "--dynamic", dynamic, "--stop", "3", "-q", "-o", "n.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = mdreel.Selection(universe, "name N and around 4 resid 13").run(stop=3).results.counts
+    np.testing.assert_array_equal(table(tmp_path / "n.csv")[1][:, 2], expected)
+    options = ("--select", "resname ARG LYS", "--remove", "group Lys", "--stop", "2", "-q", "-o", "j.csv")
+    done = run("janin", *INPUT, *options)
+    assert done.returncode == 0, done.stderr
+    assert not [name for name in table(tmp_path / "j.csv")[0] if name.endswith("_13_degree")]
+
+
+def test_reference_may_be_smaller_than_the_system_of_the_index_file(
+    run, universe: MDAnalysis.Universe, tmp_path: Path
+) -> None:
+    universe.select_atoms("resid 1:30").write(str(tmp_path / "small.pdb"))
+    done = run("rmsd", *INPUT, "--select", "group Core", "--reference", "small.pdb", "--stop", "2", "-q", "-o", "r.csv")
+    assert done.returncode == 0, done.stderr
+    refused(run("rmsd", *INPUT, "--select", 'group "The lid"', "--reference", "small.pdb"), 3, "there are")
