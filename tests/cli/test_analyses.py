@@ -388,7 +388,7 @@ def test_files_beside_the_table_are_written_once(run, tmp_path: Path, command: s
 
 
 def test_selection_that_depends_on_positions_is_reported(run) -> None:
-    done = run("rg", *INPUT, "--select", "protein and prop x > -100", "--stop", "2")
+    done = run("rg", "-s", TPR, "-f", XTC, "--select", "protein and prop x > -100", "--stop", "2")
     assert done.returncode == 0, done.stderr
     assert "depends on positions" in done.stderr
     assert "mdreel select --dynamic" in done.stderr

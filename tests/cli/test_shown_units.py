@@ -37,6 +37,7 @@ SETTINGS = {
     "hbonds": {"select": "resid 1:40"},
     "density": {"select": "resid 1:40", "delta": 2.0},
     "linear-density": {},
+    "select": {"dynamic": "name N and around 5 resid 13"},
     "msd": {"select": SMALL},
 }
 NEEDS_CELL = ("linear-density",)

@@ -66,7 +66,9 @@ pub(super) fn add_volume(frame: u64, images: Option<Periodic>, needs_cell: bool,
             return Ok(());
         }
         Some(volume) => format!("the cell has {volume:e} Å³: expected {:e} at most", Sum::MOST),
-        None if needs_cell => "no periodic cell: there is no density to compare with".to_owned(),
+        None if needs_cell => {
+            "no periodic cell: there is no density to compare with (the norms density and none need no cell)".to_owned()
+        }
         None => return Ok(()),
     };
     Err(Error::mismatch(problem).at_frame(frame))
