@@ -79,7 +79,7 @@ def test_grid_that_is_too_small_and_padding_without_effect_are_reported(universe
     with pytest.warns(UserWarning, match=f"of {n_seen} positions of atoms lie outside") as caught:
         mdreel.DensityAnalysis(atoms, **grid).run(stop=2)
     assert [warning.filename for warning in caught] == [__file__]
-    with pytest.warns(UserWarning, match=r"padding \(currently set at 1.0\) .* gridcenter"):
+    with pytest.warns(UserWarning, match=r"padding=1 has no effect.*gridcenter"):
         mdreel.DensityAnalysis(atoms, padding=1.0, **grid)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -199,7 +199,7 @@ def test_atoms_of_an_updating_group_are_those_of_the_current_frame() -> None:
     universe.trajectory[30]
     updating = universe.select_atoms("around 4 resname TRP TYR", updating=True)
     atoms = updating.ix.copy()
-    with pytest.warns(UserWarning, match="must be a static AtomGroup") as caught:
+    with pytest.warns(UserWarning, match="uses its current atoms in every frame") as caught:
         matrix = mdreel.DistanceMatrix(updating)
     assert caught[0].filename == __file__
     np.testing.assert_array_equal(matrix.atoms, atoms)

@@ -16,7 +16,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.survival import mean_interval, stays, survival
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments, checked_arguments_but
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.series import series_columns
@@ -98,7 +98,7 @@ class Selection(Analysis):
     _may_change = True
     _result_dimensions = MappingProxyType({"counts": ("frame",), "ids": ("selected",), "offsets": ("edge",)})
 
-    @checked_arguments
+    @checked_arguments_but("select")
     def __init__(
         self,
         atomgroup: Atoms,
