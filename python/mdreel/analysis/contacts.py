@@ -168,7 +168,6 @@ class Contacts(TwoGroupAnalysis):
     """
 
     _moved_to_results: ClassVar = {"timeseries": "timeseries"}
-
     _result_heads = MappingProxyType({"timeseries": 1})
     _result_dimensions = MappingProxyType({"timeseries": ("frame", "reference")})
 
