@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from mdreel.analysis.topology.index_file import read_index
 from mdreel.errors import FormatError, SelectionError
-from mdreel.foundation.stack_level import caller_level
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -99,7 +98,8 @@ def warn_of_positions(selection: str, path: str | PathLike[str]) -> None:
     if may_change(selection):
         message = f"the selection '{selection}' depends on positions: it is evaluated once, in {path}, for all frames"
         remedy = "mdreel select --dynamic evaluates a selection in each frame"
-        warnings.warn(f"{message}; {remedy}", UserWarning, stacklevel=caller_level())
+        # The command line shows warnings whose place is in mdreel.
+        warnings.warn(f"{message}; {remedy}", UserWarning, stacklevel=1)
 
 
 def _first_words(error: Exception) -> str:
