@@ -105,7 +105,7 @@ def test_summaries_are_converted_number_by_number(run, tmp_path: Path, has_cell:
     assert not re.search(r"Å|\bps\b", shown)
     n_converted = 0
     for line, new in zip(plain.splitlines(), shown.splitlines(), strict=True):
-        # The unit behind a number is its own, or that of the number behind it: 1 to 10 ps.
+        # A number may share the unit of the next number, as in 1 to 10 ps.
         parts = re.findall(r"(-?[\d,]+(?:\.\d+)?(?:e[-+]\d+)?)(?: (?:to|and|±) (-?[\d.,]+))? +(\S+)", new)
         numbers = dict(zip(amounts(new), amounts(line), strict=True))
         for first, second, unit in parts:

@@ -103,7 +103,7 @@ class InterRDF(TwoGroupAnalysis):
     -----
     RangeWarning
         If the range reaches beyond half the shortest lattice vector of the cell in a frame. Beyond this distance, a
-        pair has several images, of which only the shortest counts, so that g(r) is too low.
+        pair has several images. Only the shortest one counts, so g(r) is too low.
 
     Notes
     -----

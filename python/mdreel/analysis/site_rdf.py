@@ -98,7 +98,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     -----
     RangeWarning
         If the range reaches beyond half the shortest lattice vector of the cell in a frame. Beyond this distance, a
-        pair has several images, of which only the shortest counts, so that g(r) is too low.
+        pair has several images. Only the shortest one counts, so g(r) is too low.
 
     Notes
     -----

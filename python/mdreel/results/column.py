@@ -59,7 +59,7 @@ def check_table(columns: Sequence[Column]) -> None:
     Raises
     ------
     ValueError
-        If the columns differ in length, there is none, or two have the same name.
+        If there are no columns, columns differ in length, or two columns have the same name.
     """
     lengths = {column.name: len(column.values) for column in columns}
     if len(set(lengths.values())) != 1:

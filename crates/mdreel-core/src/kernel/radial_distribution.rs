@@ -14,7 +14,7 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Counts the distances of all pairs of two groups in bins and, behind them, all pairs; adds up the volume of the cell, Å³. A frame in which the bins
+/// Counts the distances of all pairs of two groups in bins. A last count is the number of all pairs. Adds up the volume of the cell, Å³. A frame in which the bins
 /// reach farther than images are unique leaves a record of that radius, Å.
 #[derive(Debug, Clone)]
 pub struct RadialDistribution {

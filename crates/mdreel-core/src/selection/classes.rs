@@ -89,7 +89,7 @@ impl Bonds {
         Ok(Bonds { n_atoms, lists: Lists::new(n_atoms, pairs) })
     }
 
-    /// The atoms that are bonded to one of these, by bonds of which one atom belongs to the group.
+    /// The atoms that are bonded to one of these. Only bonds with at least one atom in the group count.
     pub(super) fn of(&self, atoms: &Set, group: &Set) -> Set {
         let mut found = Set::none(self.n_atoms);
         for atom in atoms.iter() {

@@ -158,7 +158,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Those of which the position is as wanted.
+    /// The candidates whose position satisfies a condition.
     fn filter(&self, candidates: &Set, mut is_wanted: impl FnMut([f64; 3]) -> bool) -> Result<Set> {
         let mut found = Set::none(candidates.n_atoms());
         for atom in candidates.iter() {

@@ -1,4 +1,4 @@
-//! Preparing an expression: which atoms it can select, and of which atoms it needs the positions.
+//! Prepares an expression: finds the atoms that it can select and the atoms whose positions it needs.
 
 use super::classes::{Bonds, Classes};
 use super::set::Set;
@@ -58,8 +58,8 @@ impl Node {
         }
     }
 
-    /// The atoms it can select out of `wanted`, if the group is `group` or some of it. Adds the atoms of which it needs the
-    /// positions. Follows [`super::evaluate`] step by step.
+    /// Returns the atoms among `wanted` that the expression can select if the group is `group` or a part of it. Adds the atoms
+    /// whose positions it needs to `needed`. The steps are those of [`super::evaluate`].
     pub(super) fn plan(&self, group: &Set, wanted: &Set, needed: &mut Set) -> Set {
         let all = || Set::all(wanted.n_atoms());
         let candidates = || group.both(wanted);

@@ -31,7 +31,7 @@ fn within(outer: f64) -> Distance {
     Distance { inner: None, outer, is_periodic: true }
 }
 
-/// What a selection selects in each frame, of which only the atoms are read that it says it needs.
+/// Makes a selection in each frame, reading only the atoms that the selection declares as needed.
 fn selected(expression: Expression, frames: &[Frame], cell: Option<UnitCell>) -> Vec<Vec<u32>> {
     let selection = Selection::new(N_ATOMS as usize, expression).unwrap();
     let (needed, possible) = (selection.needed(), selection.possible());

@@ -49,31 +49,37 @@ class ResultOutput:
     @property
     def frames(self) -> NDArray[np.int64]:
         """Frames analysed, shape (n_frames,), int64, from 0."""
+        # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
     @property
     def times(self) -> NDArray[np.float64]:
         """Times of the analysed frames, shape (n_frames,), float64, ps."""
+        # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
     @property
     def timing(self) -> Timing:
         """Timing of the last run."""
+        # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
     @property
     def damage(self) -> tuple[DamagedFrame, ...]:
         """Damaged frames that the last run left out; see `on_error` of `run`."""
+        # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
     @property
     def _damage_handling(self) -> str:
         """How the last run handled damaged frames; see `on_error` of `run`."""
+        # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
     @property
     def _is_finished(self) -> bool:
         """Whether a run has finished."""
+        # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
     def columns(self) -> Sequence[Column]:
@@ -238,6 +244,7 @@ class ResultOutput:
 
     def _describe(self) -> str:
         """Return the size of the analysis in words."""
+        # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
     def _input_facts(self) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class ResidueNeighbours:
         }
 
     def at(self, residue: int, shift: int, *, by_number: bool = False) -> int | None:
-        """Return the index of the next (`shift` 1) or the previous (-1) residue; None if there is none.
+        """Return the index of the next residue (`shift=1`) or of the previous one (`shift=-1`), or None at an end.
 
         With `by_number`, only the adjacent residue with the next or the previous number is a neighbour.
         """
