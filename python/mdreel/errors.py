@@ -72,31 +72,35 @@ class UnsupportedError(MdreelError, NotImplementedError):
     """The input is valid, but mdreel does not support it."""
 
 
-class DamagedFrameWarning(UserWarning):
+class MdreelWarning(UserWarning):
+    """Base of the warnings of mdreel: a result or a file may not be what the user expects."""
+
+
+class DamagedFrameWarning(MdreelWarning):
     """Damaged frames of a trajectory were left out, as requested with ``on_error``."""
 
 
-class UnansweredRequestWarning(UserWarning):
+class UnansweredRequestWarning(MdreelWarning):
     """A simulation received a request, but could not write its answer. The simulation continues."""
 
 
-class RangeWarning(UserWarning):
+class RangeWarning(MdreelWarning):
     """Distances exceed the range in which each pair of atoms has a single image, so counts beyond it are too low."""
 
 
-class AtomOrderWarning(UserWarning):
+class AtomOrderWarning(MdreelWarning):
     """Compared atoms may not correspond to the atoms of the reference."""
 
 
-class BrokenMoleculeWarning(UserWarning):
+class BrokenMoleculeWarning(MdreelWarning):
     """The cell boundary cuts a molecule that an analysis needs whole."""
 
 
-class JumpWarning(UserWarning):
+class JumpWarning(MdreelWarning):
     """An atom jumps across the periodic cell, but an analysis needs its continuous path."""
 
 
-class UnitWarning(UserWarning):
+class UnitWarning(MdreelWarning):
     """A length or an angle appears to be in a unit other than Å or degrees."""
 
 

@@ -117,7 +117,7 @@ class AlignTraj(ResultOutput, MDAnalysisInterface):
     -----
     AtomOrderWarning
         If residues are left out, or atoms may not correspond to those of the reference.
-    UserWarning
+    MdreelWarning
         If a file is requested, but the trajectory of the Universe is in memory.
 
     Notes

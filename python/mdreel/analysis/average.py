@@ -106,7 +106,7 @@ class AverageStructure(Analysis):
     -----
     AtomOrderWarning
         If atoms may not correspond to those of the reference.
-    UserWarning
+    MdreelWarning
         If a file is requested, but the trajectory of the Universe is in memory.
 
     Notes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.errors import SelectionError, UnsupportedError
+from mdreel.errors import MdreelWarning, SelectionError, UnsupportedError
 from mdreel.foundation.stack_level import caller_level
 
 
@@ -67,10 +67,10 @@ def warn_of_repetitions() -> None:
         "and an atom that is in both groups is in contact with itself. Use pairs='unique' to count each pair of "
         "different atoms once, or pairs='all' to confirm"
     )
-    warnings.warn(text, UserWarning, stacklevel=caller_level())
+    warnings.warn(text, MdreelWarning, stacklevel=caller_level())
 
 
 def warn_of_no_atoms(which: str) -> None:
     """Warn that the first or the second group has no atoms."""
     message = f"the {which} group has no atoms, so the reference has no contacts, and there is no fraction to compute"
-    warnings.warn(message, UserWarning, stacklevel=caller_level())
+    warnings.warn(message, MdreelWarning, stacklevel=caller_level())

@@ -135,7 +135,7 @@ class Contacts(TwoGroupAnalysis):
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If the groups share atoms, or have an atom twice, so that pairs of atoms count twice, and `pairs` is not given.
         If a group has no atoms. `run` then raises a MismatchError, because the reference has no contacts.
     RangeWarning

@@ -14,7 +14,7 @@ from mdreel._core import Computation, Source, density
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.current_frame import current_frame, read_one_frame
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.errors import MismatchError, SelectionError
+from mdreel.errors import MdreelWarning, MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments_but
 from mdreel.foundation.size_check import check_size
@@ -71,7 +71,7 @@ class DensityAnalysis(Analysis):
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If `padding` is given together with a grid of one's own, on which it has no effect. After a run, if atoms were
         outside of such a grid.
 
@@ -124,7 +124,7 @@ class DensityAnalysis(Analysis):
         self._extent = _extent_of(gridcenter, (xdim, ydim, zdim))
         if self._extent is not None and padding not in (0.0, _PADDING):
             message = f"padding={padding:g} has no effect, because gridcenter, xdim, ydim and zdim define the grid"
-            warnings.warn(message, UserWarning, stacklevel=caller_level())
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
     @property
     def delta(self) -> float:
@@ -193,7 +193,7 @@ class DensityAnalysis(Analysis):
         if self._extent is not None and n_outside:
             message = f"{n_outside:,} of {n_seen:,} positions of atoms lie outside of the grid and are not counted"
             message += ": define a larger grid if you want them"
-            warnings.warn(message, UserWarning, stacklevel=caller_level())
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
     def columns(self) -> Sequence[Column]:
         """Return columns of the centre of each bin, the number of atoms in it and their density."""

@@ -15,7 +15,7 @@ from mdreel._core import Computation, Source, distance_matrix, kept_positions
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
-from mdreel.errors import FunctionError, MismatchError
+from mdreel.errors import FunctionError, MdreelWarning, MismatchError
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
@@ -82,7 +82,7 @@ class DistanceMatrix(Analysis):
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If `universe` is an UpdatingAtomGroup. The analysis then uses its current atoms in every frame.
 
     Notes
@@ -126,7 +126,7 @@ class DistanceMatrix(Analysis):
         _check_options(options)
         if is_updating(universe):
             message = "universe is an UpdatingAtomGroup: the analysis uses its current atoms in every frame"
-            warnings.warn(message, UserWarning, stacklevel=caller_level())
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
             universe = universe.atoms
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self._metric = None if _is_rmsd(metric) else metric
@@ -249,7 +249,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
         if name not in _OPTIONS_OF_RUN:
             raise TypeError(f"DistanceMatrix() got an unexpected keyword argument {name!r}")
         message = f"{name} has no effect on a new DistanceMatrix: give it to run()"
-        warnings.warn(message, UserWarning, stacklevel=caller_level())
+        warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
 
 def _empty(kind: type[DistanceMatrix]) -> DistanceMatrix:

@@ -110,7 +110,7 @@ class DSSP(Analysis):
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If the cell of the current frame is the placeholder of PDB files without a cell. It is then ignored, as with
         ``pbc=False``.
 

@@ -26,7 +26,7 @@ from mdreel.analysis.topology.hydrogen_bond_atoms import (
 from mdreel.analysis.topology.hydrogen_bond_atoms import select as select_atoms
 from mdreel.analysis.updated_bonds import BondRules, UpdatedBonds
 from mdreel.analysis.user.user_functions import value_or_raise
-from mdreel.errors import MismatchError, SelectionError
+from mdreel.errors import MdreelWarning, MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
@@ -98,7 +98,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If there are no donors with hydrogens, or no acceptors.
 
     Notes
@@ -336,7 +336,7 @@ class HydrogenBondAnalysis(BondCounts):
             if not len(self._pairs) or not len(self._acceptors):
                 lacking = "donors with hydrogens" if not len(self._pairs) else "acceptors"
                 message = f"hydrogen bonds: there are no {lacking}, so no hydrogen bonds will be found"
-                warnings.warn(message, UserWarning, stacklevel=caller_level())
+                warnings.warn(message, MdreelWarning, stacklevel=caller_level())
                 self._rules = self._rules_of(("", "", ""), [False] * 3, donors[:0])
         self._donors = self.u.atoms[self._pairs[:, 0]]
         self._hydrogens = self.u.atoms[self._pairs[:, 1]]
@@ -373,5 +373,5 @@ def _stripped(selection: str | None, name: str) -> str | None:
     selection = selection.strip()
     if not selection:
         message = f"{name} is an empty selection string, so no hydrogen bonds will be found"
-        warnings.warn(message, UserWarning, stacklevel=caller_level())
+        warnings.warn(message, MdreelWarning, stacklevel=caller_level())
     return selection

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source
-from mdreel.errors import MismatchError
+from mdreel.errors import MdreelWarning, MismatchError
 from mdreel.foundation.stack_level import caller_level
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If a file is requested, but the trajectory of the Universe is in memory.
     """
     if has_own_trajectory:
@@ -54,6 +54,7 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
         warnings.warn(
             f"{filename} will not be written: the trajectory of the Universe is in memory, so its positions change "
             "there, as in MDAnalysis; give trajectory= to read a file instead",
+            MdreelWarning,
             stacklevel=caller_level(),
         )
     return True
@@ -73,7 +74,7 @@ def replace_positions(universe: "Universe", source: Source, frames: NDArray[np.i
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If there are velocities or forces, which are not rotated.
     """
     reader = universe.trajectory
@@ -88,5 +89,6 @@ def replace_positions(universe: "Universe", source: Source, frames: NDArray[np.i
     if left:
         warnings.warn(
             f"{' and '.join(left)} in memory are not rotated, as in MDAnalysis: align to a file to rotate them too",
+            MdreelWarning,
             stacklevel=caller_level(),
         )

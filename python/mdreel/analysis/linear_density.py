@@ -15,7 +15,7 @@ from mdreel.analysis.choices import Grouping
 from mdreel.analysis.current_frame import current_frame, read_one_frame
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
-from mdreel.errors import MismatchError, SelectionError
+from mdreel.errors import MdreelWarning, MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
@@ -108,7 +108,7 @@ class LinearDensity(Analysis):
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If the cell is triclinic, where the results differ from those of MDAnalysis.
 
     Notes
@@ -262,7 +262,7 @@ class LinearDensity(Analysis):
                 "the cell is triclinic: the volume of a bin is that of the cell by the number of bins, and every atom "
                 "counts, unlike in MDAnalysis, which multiplies the lengths and leaves atoms out"
             )
-            warnings.warn(message, UserWarning, stacklevel=caller_level())
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
         return lengths.astype(np.float32)
 
 

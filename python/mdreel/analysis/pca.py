@@ -20,7 +20,7 @@ from mdreel.analysis.principal_components import checked_mean, components_of, co
 from mdreel.analysis.projection import Projection
 from mdreel.analysis.topology.matching import MASS_TOLERANCE
 from mdreel.analysis.topology.reference import is_group, read_frame
-from mdreel.errors import MismatchError
+from mdreel.errors import MdreelWarning, MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
@@ -239,7 +239,7 @@ class PCA(ComponentAnalysis):
         -----
         AtomOrderWarning
             If the atoms do not correspond to those of the components.
-        UserWarning
+        MdreelWarning
             If the components are of superposed frames, and `superposition` is not given.
         """
         self.check_run("using transform")
@@ -330,7 +330,7 @@ class PCA(ComponentAnalysis):
 
         Warns
         -----
-        UserWarning
+        MdreelWarning
             If the components are of superposed frames: the function projects frames as they are, like in MDAnalysis.
             If `anchor` is given without `group`, and has no effect.
 
@@ -350,7 +350,7 @@ class PCA(ComponentAnalysis):
         if group is not None and anchor is None:
             raise MismatchError("'anchor' cannot be 'None' if 'group' is not 'None': select one atom of each residue")
         if group is None and anchor is not None:
-            warnings.warn("anchor has no effect without group", UserWarning, stacklevel=caller_level())
+            warnings.warn("anchor has no effect without group", MdreelWarning, stacklevel=caller_level())
         if self.align:
             self._warn_of_superposition("project_single_frame", "superpose the trajectory first, with AlignTraj")
         directions = chosen_components(self.results.p_components, components)
@@ -372,7 +372,7 @@ class PCA(ComponentAnalysis):
             raise MismatchError(f"n_components must be 1 to {n_all}, not {wanted}")
         if wanted is not None and wanted > n_all:
             message = f"n_components is {wanted}, but {self._n_atoms} atoms only have {n_all} components: all are kept"
-            warnings.warn(message, UserWarning, stacklevel=caller_level())
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
             return n_all
         return wanted
 
@@ -392,4 +392,4 @@ class PCA(ComponentAnalysis):
         )
         if method == "transform":
             message = message.replace("ignore this", "give superposition=False")
-        warnings.warn(message, UserWarning, stacklevel=caller_level())
+        warnings.warn(message, MdreelWarning, stacklevel=caller_level())

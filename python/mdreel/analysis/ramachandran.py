@@ -13,7 +13,7 @@ from mdreel.analysis.dihedrals import QuadrupleAngles
 from mdreel.analysis.topology.required_attributes import check_attributes
 from mdreel.analysis.topology.residue_labels import ResidueLabels, residue_name, residue_names
 from mdreel.analysis.topology.torsions import TORSIONS, Torsions, backbone_torsions, torsions_of
-from mdreel.errors import SelectionError
+from mdreel.errors import MdreelWarning, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
@@ -187,7 +187,7 @@ class Ramachandran(_TorsionPairs):
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If residues are left out. Without `check_protein`, these may be all; the results are then empty. If residues
         have other neighbours than in MDAnalysis, because of insertion codes or bonds.
 
@@ -288,7 +288,7 @@ class Janin(_TorsionPairs):
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If residues are left out.
 
     Notes
@@ -380,7 +380,7 @@ def _warn_of_others(given: ResidueGroup, used: tuple[Any, ...], why: str) -> Non
     if len(left):
         message = f"{len(left):,} of {len(given):,} residues are left out, {why}: {residue_names(left)}"
         message += "" if used else "; none is left, and the results are empty"
-        warnings.warn(message, UserWarning, stacklevel=caller_level())
+        warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
 
 def _reference(name: str) -> Any:

@@ -26,7 +26,7 @@ from mdreel.analysis.pair_distribution import (
     warn_of_images,
 )
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.errors import MdreelWarning, MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments_but, shown
 from mdreel.foundation.stack_level import caller_level
@@ -206,7 +206,7 @@ class InterRDF(TwoGroupAnalysis):
         divisor = divisor_of(self, self.norm, self._edges, tally, n_pairs)
         if n_all_pairs == 0:
             message = "the groups have no pairs in any frame, so g(r) is not a number: distances in selections are in Å"
-            warnings.warn(message, UserWarning, stacklevel=caller_level())
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
         with np.errstate(invalid="ignore"):
             self.results.rdf = self.results.count / divisor
         warn_of_images(tally, self._edges)

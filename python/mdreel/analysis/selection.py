@@ -14,7 +14,7 @@ from mdreel._core import Computation, Source, selected
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.survival import mean_interval, stays, survival
-from mdreel.errors import MismatchError, SelectionError
+from mdreel.errors import MdreelWarning, MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments, checked_arguments_but
 from mdreel.foundation.stack_level import caller_level
@@ -71,7 +71,7 @@ class Selection(Analysis):
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If no atom is selected in any frame.
 
     Notes
@@ -143,7 +143,7 @@ class Selection(Analysis):
         self.results.counts = tally.values[:, 0].astype(np.int64)
         if not self.results.counts.any():
             message = "no atom is selected in any frame: check the selection, whose distances are in Å"
-            warnings.warn(message, UserWarning, stacklevel=caller_level())
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
         if self._keeps_ids:
             self.results.ids = np.empty(0, np.uint32) if tally.own is None else tally.own
             self.results.offsets = np.concatenate([[0], np.cumsum(self.results.counts)])

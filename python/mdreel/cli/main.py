@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from mdreel.cli.errors import CommandError, ExitCode, one_line
 from mdreel.cli.output import echo
-from mdreel.errors import MdreelError
+from mdreel.errors import MdreelError, MdreelWarning
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.foundation.printable import printable
 
@@ -154,8 +154,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     """Show the warnings of mdreel without their place. Those of MDAnalysis and NumPy are for programmers."""
-    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 (pathlib takes 10 ms of each start)
-    if category.__module__ == MdreelError.__module__ or filename.startswith(package + os.sep):
+    if issubclass(category, MdreelWarning):
         # A warning about several frames has one line for each.
         for text in str(message).splitlines():
             echo(f"mdreel: warning: {printable(text)}", err=True)

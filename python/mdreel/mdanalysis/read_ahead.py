@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameReader, Frames, FrameSet, Source
-from mdreel.errors import FormatError
+from mdreel.errors import FormatError, MdreelWarning
 from mdreel.trajectory.array_reading import Order
 from mdreel.trajectory.read import read
 
@@ -82,7 +82,7 @@ class ReadAhead:
             if self._source is not None:
                 self._source.check_end()
         except FormatError as error:
-            warnings.warn(str(error), stacklevel=2)
+            warnings.warn(str(error), MdreelWarning, stacklevel=2)
 
     def close(self) -> None:
         """Close the file and discard frames that were read."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Source, output_formats
-from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.errors import MdreelWarning, MismatchError, UnsupportedError
 from mdreel.execution.source_name import source_name
 from mdreel.foundation.atomic_files import check_target
 
@@ -174,6 +174,7 @@ def warn_of_times(path: Path, source: Source, times: NDArray[np.float64]) -> Non
         warnings.warn(
             f"{path}: the file will have a frame every {intervals[0]:g} ps, but in {source_name(source)} "
             f"{after:g} ps comes after {before:g} ps",
+            MdreelWarning,
             stacklevel=3,
         )
 

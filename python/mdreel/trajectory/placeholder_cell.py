@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.errors import MdreelWarning
 from mdreel.foundation.stack_level import caller_level
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def cell_of(universe: "Universe") -> NDArray[np.float32] | None:
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If the cell is a placeholder, which is not used.
     """
     dimensions = universe.dimensions
@@ -58,4 +59,4 @@ def warn_of_placeholder() -> None:
     message = (
         "the cell of 1 × 1 × 1 Å is a placeholder for structures without a cell: not using periodic boundary conditions"
     )
-    warnings.warn(message, UserWarning, stacklevel=caller_level())
+    warnings.warn(message, MdreelWarning, stacklevel=caller_level())

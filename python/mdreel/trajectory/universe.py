@@ -40,7 +40,7 @@ def source_of(universe: Universe) -> Source:
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If MDAnalysis provides the frames, and the cell is a placeholder: the frames then have no cell.
 
     Raises

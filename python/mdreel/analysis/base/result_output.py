@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mdreel.analysis.base.frame_columns import frame_columns, is_of_frames
 from mdreel.analysis.base.result_arrays import result_arrays
-from mdreel.errors import UnsupportedError
+from mdreel.errors import MdreelWarning, UnsupportedError
 from mdreel.execution.damage import DamagedFrame, damage_metadata
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
@@ -128,7 +128,7 @@ class ResultOutput:
 
         Warns
         -----
-        UserWarning
+        MdreelWarning
             If the table lacks results of an own analysis, because they have no value for each frame.
 
         Examples
@@ -176,7 +176,7 @@ class ResultOutput:
 
         Warns
         -----
-        UserWarning
+        MdreelWarning
             See `save`.
         """
         from mdreel.results.data_frame import data_frame
@@ -270,7 +270,7 @@ class ResultOutput:
             raise UnsupportedError(f"{message}: define columns() in a subclass, or use to_xarray()")
         if left and not is_declared:
             message = f"{', '.join(left)} has no value for each frame and is not in the table: see to_xarray()"
-            warnings.warn(message, UserWarning, stacklevel=caller_level())
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
         return columns
 
     def _result_arrays(self) -> list[LabelledArray]:

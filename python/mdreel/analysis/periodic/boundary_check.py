@@ -15,7 +15,7 @@ from mdreel.analysis.periodic.broken_molecules import BrokenMolecule, find_broke
 from mdreel.analysis.periodic.jumps import find_jump_between
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
 from mdreel.analysis.transformations import unwrap
-from mdreel.errors import BrokenMoleculeWarning, FrameIndexError, JumpWarning, MdreelError, StreamError
+from mdreel.errors import BrokenMoleculeWarning, FrameIndexError, JumpWarning, MdreelError, MdreelWarning, StreamError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
 
@@ -41,7 +41,7 @@ class Finding:
         Instruction for the user.
     """
 
-    category: type[UserWarning]
+    category: type[MdreelWarning]
     names: tuple[str, ...]
     what: str
     remedy: str

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdreel.analysis.topology.index_file import read_index
-from mdreel.errors import FormatError, SelectionError
+from mdreel.errors import FormatError, MdreelWarning, SelectionError
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -90,7 +90,7 @@ def warn_of_positions(selection: str, path: str | PathLike[str]) -> None:
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If the selection depends on positions.
     """
     from mdreel.analysis.topology.hydrogen_bond_atoms import may_change
@@ -98,8 +98,7 @@ def warn_of_positions(selection: str, path: str | PathLike[str]) -> None:
     if may_change(selection):
         message = f"the selection '{selection}' depends on positions: it is evaluated once, in {path}, for all frames"
         remedy = "mdreel select --dynamic evaluates a selection in each frame"
-        # The command line shows warnings whose place is in mdreel.
-        warnings.warn(f"{message}; {remedy}", UserWarning, stacklevel=1)
+        warnings.warn(f"{message}; {remedy}", MdreelWarning, stacklevel=2)
 
 
 def _first_words(error: Exception) -> str:

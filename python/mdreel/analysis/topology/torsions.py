@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mdreel.analysis.topology.residue_labels import ResidueLabels, residue_names
 from mdreel.analysis.topology.residue_neighbours import ResidueNeighbours
-from mdreel.errors import MismatchError, SelectionError
+from mdreel.errors import MdreelWarning, MismatchError, SelectionError
 from mdreel.foundation.stack_level import caller_level
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def torsions_of(
 
     Warns
     -----
-    UserWarning
+    MdreelWarning
         If a residue has other neighbours than its number suggests. MDAnalysis finds other torsions there.
 
     Notes
@@ -207,4 +207,4 @@ def _warn_of_neighbours(residues: Sequence[Any]) -> None:
         f"bonds: {names}. Torsions join residues that are bonded or next in the chain, whereas MDAnalysis joins "
         "residues by number"
     )
-    warnings.warn(message, UserWarning, stacklevel=caller_level())
+    warnings.warn(message, MdreelWarning, stacklevel=caller_level())

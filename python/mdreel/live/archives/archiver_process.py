@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from time import monotonic
 
-from mdreel.errors import StreamError
+from mdreel.errors import MdreelWarning, StreamError
 from mdreel.foundation.atomic_files import check_target
 from mdreel.live.archives.options import Archive, wait_until_unused
 
@@ -126,5 +126,6 @@ class ArchiverProcess:
         warnings.warn(
             f"{self._path} is no longer being archived: {self._failure_reason(code)}; run `{command}` to continue "
             "with the frames that staging still contains",
+            MdreelWarning,
             stacklevel=4,
         )

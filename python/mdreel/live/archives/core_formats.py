@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mdreel._core import FrameEncoder
+from mdreel.errors import MdreelWarning
 from mdreel.live.archives.frames import ArchivedFrame, check_alike
 from mdreel.live.archives.part_file import PartFile
 from mdreel.live.channels.encoder_outline import Outline
@@ -120,6 +121,7 @@ class EncodedFrames:
             warnings.warn(
                 f"{self._part.path}: the file will have a frame every {self._outline.interval:g} ps, but step "
                 f"{frame.step} is at {frame.time:g} ps",
+                MdreelWarning,
                 stacklevel=3,
             )
         cell = None if frame.cell is None else frame.cell.tolist()

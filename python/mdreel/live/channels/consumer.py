@@ -8,7 +8,7 @@ from typing import Self, TypeAlias
 from weakref import WeakSet
 
 from mdreel._core import ChannelConsumer
-from mdreel.errors import MismatchError
+from mdreel.errors import MdreelWarning, MismatchError
 from mdreel.live.channels.directory import channel_path, wait_until_available
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.manifest import Manifest
@@ -176,7 +176,7 @@ class Consumer:
 
         Warns
         -----
-        UserWarning
+        MdreelWarning
             If arrays of such frames are still referenced elsewhere while the simulation is running. The simulation
             waits for these arrays when its ring is full.
         """
@@ -185,6 +185,7 @@ class Consumer:
             warnings.warn(
                 f"{self.path}: arrays over {n_held} frames are still in use after their consumer was closed; the "
                 "simulation waits for them when its ring is full, so copy arrays that you keep",
+                MdreelWarning,
                 stacklevel=2,
             )
 
