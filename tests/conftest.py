@@ -1,17 +1,13 @@
 """What tests share: real trajectories, and an index cache of their own."""
 
-import multiprocessing.spawn
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from forked_python.command import fork_server, forked_python
-from mdreel.execution.executors.local import processes
+from forked_python.workers import forked_workers
 from parsed_topologies import parse_once
 
 # Started in the background by a script, a process ignores Ctrl-C, and all that it starts do: tests send it.
@@ -42,14 +38,8 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 @pytest.fixture(scope="session", autouse=True)
 def workers_start_at_once() -> Iterator[None]:
     """Have the fork server start the workers of our processes, of Dask and of `multiprocessing`."""
-    interpreter = multiprocessing.spawn.get_executable()
-    stand_in = SimpleNamespace(executable=forked_python(), path=sys.path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(processes, "sys", stand_in)
-        multiprocessing.set_executable(forked_python())
+    with forked_workers():
         yield
-        multiprocessing.set_executable(interpreter)
-    assert fork_server(sys.executable).process.poll() is None, "the server of forked processes has ended"
 
 
 @pytest.fixture(autouse=True)

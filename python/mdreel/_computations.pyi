@@ -28,7 +28,7 @@ __all__ = [
     "hydrogen_bonds",
     "kept_positions",
     "linear_density",
-    "mean_squares",
+    "mean_square_displacements",
     "native_contacts",
     "paths",
     "projection",
@@ -172,7 +172,16 @@ def distance_matrix(
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
 ) -> NDArray[np.float64]: ...
-def mean_squares(paths: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]: ...
+def mean_square_displacements(
+    frames: NDArray[np.float32],
+    n_atoms: int,
+    first: int,
+    end: int,
+    axes: Sequence[int],
+    scheme: str | None,
+    n_lags: int,
+    length: int | None,
+) -> NDArray[np.float64]: ...
 def paths(
     frames: NDArray[np.float32], n_atoms: int, first: int, end: int, scheme: str | None
 ) -> NDArray[np.float64]: ...

@@ -75,7 +75,7 @@ __all__ = [
     "kept_positions",
     "linear_density",
     "map_blocks",
-    "mean_squares",
+    "mean_square_displacements",
     "native_contacts",
     "output_formats",
     "paths",

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 
 import mdreel
 from conformance.foreign_suite import Deselected, Suite
+from forked_python.workers import forked_workers
+from mdreel.execution.executors.dask import cluster
+from mdreel.execution.executors.dask.cluster import local_cluster
 
 DESELECTED = Deselected(Path(__file__).with_name("drop_in_deselected.txt"))
 
@@ -42,6 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
         for module in modules:
             setattr(importlib.import_module(f"MDAnalysis.analysis.{module}"), name, ours)
     config.pluginmanager.register(suite)
+    # Hundreds of tests would start workers of their own, which takes longer than all that they compute.
+    lasting = ExitStack()
+    config.add_cleanup(lasting.close)
+    lasting.enter_context(forked_workers())
+    start = functools.cache(lambda *of: lasting.enter_context(local_cluster(*of)))
+    cluster.local_cluster = lambda *of: nullcontext(start(*of))  # type: ignore[assignment]
 
 
 def counted(suite: Suite, name: str, run: Any) -> Any:

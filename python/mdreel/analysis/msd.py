@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, Source, kept_positions, mean_squares, paths
+from mdreel._core import Computation, Source, kept_positions, mean_square_displacements, paths
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.choices import Coordinates, Scheme
 from mdreel.analysis.correlation import fft_length
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 _AXES = {"xyz": [0, 1, 2], "xy": [0, 1], "xz": [0, 2], "yz": [1, 2], "x": [0], "y": [1], "z": [2]}
-_CHUNK = 8 << 20  # bytes of coordinates that are processed at a time
+_CHUNK = 1 << 20  # bytes of coordinates that a thread processes at a time
 
 
 class UpdatingGroupError(UnsupportedError, TypeError):
@@ -109,7 +109,7 @@ class EinsteinMSD(Analysis):
     with `per_particle`, and each pair takes about 50 bytes while they are sorted.
 
     Memory: positions take 12 bytes for each atom and frame; number, time and cell take 40 bytes for each frame. The
-    displacements of each particle take 8 bytes for each lag. Each worker takes 8 MB and the memory of a transform.
+    displacements of each particle take 8 bytes for each lag. Each worker takes a few megabytes and a transform.
 
     Examples
     --------
@@ -221,14 +221,17 @@ class EinsteinMSD(Analysis):
         self.results.delta_t_values = self._lags(times) if uneven is None else uneven.times
         n_lags = len(self.results.delta_t_values)
         frames = tally.values.view(np.float32)
-        total = np.zeros(n_lags)
         each = np.empty((n_lags, len(self.atoms))) if self._per_particle else None
-        counts = np.bincount(self._selection.places, minlength=len(self.atoms))
-        for first, found in self._of_chunks(frames, n_lags, uneven):
-            end = first + len(found)
-            total += (counts[first:end, None] * found).sum(axis=0)
+        counts = np.bincount(self._selection.places, minlength=len(self.atoms)).astype(np.float64)
+
+        def of_atoms(first: int, end: int) -> NDArray[np.float64]:
+            """Return the sum over particles, after storing the displacements of each."""
+            found = self._displacements(frames, first, end, n_lags, uneven)
             if each is not None:
                 each[:, first:end] = found.T
+            return (counts[first:end, None] * found).sum(axis=0)
+
+        total = sum(self._of_chunks(of_atoms, max(len(frames), n_lags)), np.zeros(n_lags))
         self.results.timeseries = total / self._selection.n_given
         if each is not None:
             self.results.msds_by_particle = each[:, self._selection.places]
@@ -276,63 +279,33 @@ class EinsteinMSD(Analysis):
             )
         return np.arange(n_lags, dtype=np.float64) * interval
 
-    def _of_chunks(
-        self, frames: NDArray[np.float32], n_lags: int, uneven: UnevenLags | None
-    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the first index and the displacements, shape (n_particles, n_lags), of chunks of particles."""
+    def _displacements(
+        self, frames: NDArray[np.float32], first: int, end: int, n_lags: int, uneven: UnevenLags | None
+    ) -> NDArray[np.float64]:
+        """Return the displacements of atoms from `first` up to `end`, shape (end - first, n_lags)."""
         n_atoms = len(self.atoms)
-        width = max(1, _CHUNK // (8 * 3 * max(len(frames), n_lags, 1)))
-        firsts = range(0, n_atoms, width)
+        if uneven is not None:
+            return uneven.mean_squares(paths(frames, n_atoms, first, end, self._nojump)[:, self._axes])
+        # Transforms of real numbers are fast if their length is even.
+        length = 2 * fft_length(-(-(len(frames) + n_lags - 1) // 2)) if self.fft else None
+        return mean_square_displacements(frames, n_atoms, first, end, self._axes, self._nojump, n_lags, length)
 
-        def compute(first: int) -> NDArray[np.float64]:
-            end = min(first + width, n_atoms)
-            path = paths(frames, n_atoms, first, end, self._nojump)[:, self._axes]
-            if uneven is not None:
-                return uneven.mean_squares(path)
-            return by_fft(path, n_lags) if self.fft else mean_squares(path, n_lags)
-
-        n_threads = min(self._n_threads(), len(firsts))
+    def _of_chunks(
+        self, of_atoms: Callable[[int, int], NDArray[np.float64]], n_numbers: int
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield what a function returns for chunks of atoms, in order; each atom takes `n_numbers` coordinates."""
+        n_atoms = len(self.atoms)
+        width = max(1, _CHUNK // (8 * 3 * max(n_numbers, 1)))
+        chunks = [(first, min(first + width, n_atoms)) for first in range(0, n_atoms, width)]
+        n_threads = min(self._n_threads(), len(chunks))
         if n_threads == 1:
-            yield from ((first, compute(first)) for first in firsts)
+            yield from (of_atoms(*chunk) for chunk in chunks)
             return
         with ThreadPoolExecutor(n_threads) as threads:
-            for some in range(0, len(firsts), n_threads):  # limits the number of finished chunks in memory
-                batch = firsts[some : some + n_threads]
-                yield from zip(batch, threads.map(compute, batch), strict=True)
+            yield from threads.map(of_atoms, *zip(*chunks, strict=True))
 
     def _n_threads(self) -> int:
         """Return the number of workers that the run had on this machine, at least 1."""
         crew = self._done().crew
         here = crew.get(COORDINATOR)
         return max(1, sum(one.host == here.host for number, one in crew.items() if number != COORDINATOR and here))
-
-
-def by_fft(path: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
-    """Return mean square displacements computed with Fourier transforms.
-
-    Parameters
-    ----------
-    path : ndarray, shape (n_particles, n_axes, n_frames), float64
-        Coordinates, Å.
-    n_lags : int
-        Number of lags, from 0.
-
-    Returns
-    -------
-    ndarray, shape (n_particles, n_lags), float64
-        Mean square displacements, Å^2.
-    """
-    n_frames = path.shape[-1]
-    path = path - path.mean(axis=-1, keepdims=True)
-    length = fft_length(n_frames + n_lags - 1)
-    transform = np.fft.rfft(path, length, axis=-1)
-    power = (transform.real**2 + transform.imag**2).sum(axis=1)
-    products = np.fft.irfft(power, length, axis=-1)[:, :n_lags]
-    squares = np.zeros((len(path), n_frames + 1))
-    np.cumsum((path**2).sum(axis=1), axis=-1, out=squares[:, 1:])
-    lags = np.arange(n_lags)
-    # Sums of squares over the first N - m frames, plus those over all but the first m frames.
-    both = squares[:, n_frames - lags] + squares[:, -1:] - squares[:, lags]
-    found: NDArray[np.float64] = np.maximum((both - 2 * products) / (n_frames - lags), 0.0)
-    found[:, 0] = 0.0
-    return found

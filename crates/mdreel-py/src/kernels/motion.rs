@@ -2,20 +2,23 @@
 
 use mdreel_core::kernel::bins::Bins;
 use mdreel_core::kernel::density::Density;
-use mdreel_core::kernel::displacement;
+use mdreel_core::kernel::displacement::Displacements;
 use mdreel_core::kernel::end_to_end::EndToEnd;
 use mdreel_core::kernel::linear_density::LinearDensity;
 use mdreel_core::kernel::positions::{self, Positions};
 use mdreel_core::transform::Scheme;
 use mdreel_core::{Error, Result};
-use numpy::ndarray::{Array2, Array3};
-use numpy::{IntoPyArray, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
+use numpy::ndarray::{Array2, Array3, ArrayView2};
+use numpy::{IntoPyArray, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use super::copied;
 use crate::computation::Computation;
 use crate::error::to_python;
 use crate::selection::Members;
+
+/// Atoms whose paths are computed at a time: enough for whole lines of memory, few enough for the cache.
+const ATOMS_AT_A_TIME: usize = 16;
 
 /// Positions of each frame and its cell, as they are, two float32 in each value: x, y, z of one atom after the other, Å, then
 /// lengths (Å) and angles (degrees), zeros for no cell.
@@ -38,36 +41,51 @@ pub(crate) fn paths<'py>(
 ) -> PyResult<Bound<'py, PyArray3<f64>>> {
     let frames = frames.as_array();
     let found = py.detach(|| -> Result<Array3<f64>> {
-        let scheme = scheme.map(Scheme::from_name).transpose()?;
-        let rows: Option<Vec<&[f32]>> = frames.outer_iter().map(|row| row.to_slice()).collect();
-        let rows = rows.ok_or_else(|| Error::mismatch("the numbers of a frame must lie side by side"))?;
-        let values = positions::paths(&rows, n_atoms, first..end, scheme)?;
+        let rows = rows_of(&frames)?;
+        let values = positions::paths(&rows, n_atoms, first..end, scheme.map(Scheme::from_name).transpose()?)?;
         let shape = (end - first, 3, rows.len());
         Array3::from_shape_vec(shape, values).map_err(|error| Error::mismatch(error.to_string()))
     });
     Ok(found.map_err(|error| to_python(py, error))?.into_pyarray(py))
 }
 
-/// Mean square displacements of particles, shape (n_particles, n_lags), Å^2, of their paths, shape (n_particles, n_axes, n_frames).
+/// Mean square displacements of atoms from `first` up to `end` along some axes, shape (end - first, n_lags), Å^2, of frames as
+/// `kept_positions` keeps them. With a scheme (`lattice`, `toroidal`) jumps across boundaries are undone. They are computed by Fourier
+/// transforms of this length, or pair by pair of frames.
 #[pyfunction]
-pub(crate) fn mean_squares<'py>(
+#[pyo3(signature = (frames, n_atoms, first, end, axes, scheme, n_lags, length))]
+#[expect(clippy::too_many_arguments, reason = "Python gives each by name")]
+pub(crate) fn mean_square_displacements<'py>(
     py: Python<'py>,
-    paths: PyReadonlyArray3<'py, f64>,
+    frames: PyReadonlyArray2<'py, f32>,
+    n_atoms: usize,
+    first: usize,
+    end: usize,
+    axes: Vec<usize>,
+    scheme: Option<&str>,
     n_lags: usize,
+    length: Option<usize>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (particles, (_, _, n_frames)) = (paths.as_array(), paths.as_array().dim());
+    let frames = frames.as_array();
     let found = py.detach(|| -> Result<Array2<f64>> {
-        let mut found = Array2::zeros((particles.dim().0, n_lags));
-        if n_lags > n_frames {
-            return Err(Error::mismatch(format!("{n_frames} frames have no {n_lags} lags")));
-        }
-        for (path, mut lags) in particles.outer_iter().zip(found.outer_iter_mut()) {
-            let (path, Some(lags)) = (path.as_standard_layout(), lags.as_slice_mut()) else { continue };
-            displacement::mean_squares(path.as_slice().unwrap_or_default(), n_frames, lags);
+        let rows = rows_of(&frames)?;
+        let scheme = scheme.map(Scheme::from_name).transpose()?;
+        let mut found = Array2::zeros((end.saturating_sub(first), n_lags));
+        let atoms = (first..end).step_by(ATOMS_AT_A_TIME).map(|atom| atom..end.min(atom + ATOMS_AT_A_TIME));
+        let places = found.as_slice_mut().unwrap_or_default().chunks_mut(ATOMS_AT_A_TIME * n_lags.max(1));
+        let mut displacements = Displacements::new(&axes, n_lags, length)?;
+        for (atoms, out) in atoms.zip(places) {
+            displacements.of(&positions::paths(&rows, n_atoms, atoms, scheme)?, rows.len(), out)?;
         }
         Ok(found)
     });
     Ok(found.map_err(|error| to_python(py, error))?.into_pyarray(py))
+}
+
+/// Frames as `kept_positions` keeps them.
+fn rows_of<'a>(frames: &'a ArrayView2<'_, f32>) -> Result<Vec<&'a [f32]>> {
+    let rows: Option<Vec<&[f32]>> = frames.outer_iter().map(|row| row.to_slice()).collect();
+    rows.ok_or_else(|| Error::mismatch("the numbers of a frame must lie side by side"))
 }
 
 /// How many of a group among `n_atoms` atoms are in each bin between these edges, Å, over all frames, and behind the bins how many
