@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
+from mdreel_lab.bench.exchange.work import free_port
 
 LONG = 60.0
 N_ARGON = 108
@@ -41,13 +42,6 @@ fix 2 all imd {port} trate {stride} version {version} unwrap on {sends}
 run {n_steps}
 """
 IN_UNITS = {"metal": ("0.0104", "0.002"), "real": ("0.2381", "2.0")}
-
-
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def file_of(package: str, end: str) -> Path:

@@ -64,9 +64,11 @@ def test_record_of_the_scheduler_of_dask_agrees_with_the_spans(adk_xtc: Path) ->
     for task in timing.tasks:
         own = (computing["block"] >= task["first"]) & (computing["block"] < task["end"])
         assert (computing["worker"][own] == task["worker"]).all()
-        # The scheduler's clock is told from ours by asking it, which takes milliseconds, and more on a busy machine.
-        assert (computing["start_ns"][own].astype(np.int64) > int(task["start_ns"]) - 500 * MS).all()
-        assert (computing["stop_ns"][own].astype(np.int64) < int(task["stop_ns"]) + 500 * MS).all()
+        starts, stops = (computing[name][own].astype(np.int64) for name in ("start_ns", "stop_ns"))
+        assert int(task["stop_ns"]) - int(task["start_ns"]) > stops.max() - starts.min() - MS
+        # Dask places a worker's times on the scheduler's clock by the delay of messages: seconds on a busy machine.
+        assert (starts > int(task["start_ns"]) - 5000 * MS).all()
+        assert (stops < int(task["stop_ns"]) + 5000 * MS).all()
         seen |= own
     assert seen.all()
 

@@ -1,5 +1,6 @@
 """Orders of the processes of a pair."""
 
+import secrets
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,6 +11,9 @@ from typing import TypeVar
 
 from mdreel_lab.bench.exchange.models import FRAMES, MODELS, Model
 from mdreel_lab.bench.records import JsonLine
+
+_PORTS = range(20_000, 30_000, 2)
+"""Ports below those that systems give to connections."""
 
 T = TypeVar("T")
 
@@ -71,9 +75,15 @@ class Work(JsonLine):
 
 
 def free_port() -> int:
-    """Return a port that is free on this host."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+    """Return a port that is free on this host, like the next one.
+
+    The system gives such ports to no connection by itself, so that they stay free until a server listens.
+    """
+    while True:
+        port = _PORTS[secrets.randbelow(len(_PORTS))]
+        here, beside = ("127.0.0.1", port), ("127.0.0.1", port + 1)
+        with suppress(OSError), socket.create_server(here), socket.create_server(beside):
+            return port
 
 
 def when_there(make: Callable[[], T], *errors: type[BaseException]) -> T:
