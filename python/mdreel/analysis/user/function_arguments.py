@@ -17,7 +17,7 @@ from mdreel.errors import ArgumentError, MismatchError
 FRAME_NAMES = ("dimensions", "time", "frame")
 """Names of the parameters for which a function gets data of the frame."""
 
-Given: TypeAlias = "NDArray[np.float32] | Batch"
+Given: TypeAlias = NDArray[np.float32] | Batch
 """Frames as a user function receives them one by one or together: their positions, or a batch."""
 
 _Parameter = inspect.Parameter
