@@ -104,7 +104,7 @@ class FrameFunction:
     def __call__(self, given: Frame | Batch) -> Any:
         """Call the function for a frame or a block of frames."""
         named = {name: one.of(given) for name, one in self.by_name.items()}
-        return self.function(*(one.of(given) for one in self.positional), **named)
+        return self.function(*[one.of(given) for one in self.positional], **named)
 
     @property
     def __name__(self) -> str:

@@ -145,26 +145,25 @@ class Batch:
         return len(self.frames)
 
     def __iter__(self) -> Iterator[Frame]:
-        return (self[place] for place in range(len(self)))
+        # Converts all frames at once, because functions are called for millions of small frames.
+        has_cell = np.logical_not(np.isnan(self.cells).any(axis=1))
+        cells = [cell if has else None for cell, has in zip(self.cells, has_cell, strict=True)]
+        n_frames = len(self)
+        of_groups: list[Sequence[NDArray[np.uint32] | None]] = [group or [None] * n_frames for group in self.members]
+        members = zip(*of_groups, strict=True)
+        each = members if self.members else [()] * n_frames
+        return map(Frame, self.frames.tolist(), self.times.tolist(), cells, self.positions, each)
 
     @overload
     def __getitem__(self, index: int) -> Frame: ...
     @overload
     def __getitem__(self, index: slice) -> "Batch": ...
     def __getitem__(self, index: int | slice) -> "Frame | Batch":
-        if isinstance(index, slice):
-            members = [None if group is None else group[index] for group in self.members]
-            columns = (self.frames[index], self.times[index], self.cells[index], self.positions[index])
-            return Batch(self.n_block_frames, *columns, members)
-        cell = self.cells[index]
-        members_here = [None if group is None else group[index] for group in self.members]
-        return Frame(
-            int(self.frames[index]),
-            float(self.times[index]),
-            None if np.isnan(cell).any() else cell,
-            self.positions[index],
-            members_here,
-        )
+        if not isinstance(index, slice):
+            return next(iter(self[index : index + 1]))
+        members = [None if group is None else group[index] for group in self.members]
+        columns = (self.frames[index], self.times[index], self.cells[index], self.positions[index])
+        return Batch(self.n_block_frames, *columns, members)
 
 
 @dataclass(frozen=True)
