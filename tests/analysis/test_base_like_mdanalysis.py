@@ -97,6 +97,31 @@ def contacts(base: Any) -> Any:
     return Contacts
 
 
+def gyration(base: Any) -> Any:
+    class Gyration(base):
+        """An array in place of the results, and results in other attributes."""
+
+        def __init__(self, atomgroup: Any, masses: Any = None, **kwargs: Any) -> None:
+            super().__init__(atomgroup.universe.trajectory, **kwargs)
+            self.atomgroup = atomgroup
+            self.masses = atomgroup.masses if masses is None else masses
+
+        def _prepare(self) -> None:
+            self.results = np.zeros((self.n_frames, 3))
+
+        def _single_frame(self) -> None:
+            centre = self.atomgroup.center_of_mass()
+            squares = ((self.atomgroup.positions - centre) ** 2).sum(axis=1)
+            radius = np.sqrt((self.masses * squares).sum() / self.masses.sum())
+            self.results[self._frame_index] = self._ts.frame, self._trajectory.time, radius
+
+        def _conclude(self) -> None:
+            self.average = self.results[:, 2].mean()
+            self.results = {"table": self.results, "average": self.average, "times": self.times}
+
+    return Gyration
+
+
 def shell(base: Any) -> Any:
     class Shell(base):
         """Parallelizable, with an updating group and an aggregator."""
@@ -128,7 +153,7 @@ def shell(base: Any) -> Any:
 
 # Subclasses as users of MDAnalysis write them, of MDAnalysis's base class and of mdreel's.
 OURS, THEIRS = (
-    {"EndToEnd": end_to_end(base), "Contacts": contacts(base), "Shell": shell(base)}
+    {"EndToEnd": end_to_end(base), "Contacts": contacts(base), "Gyration": gyration(base), "Shell": shell(base)}
     for base in (mdreel.AnalysisBase, TheirAnalysisBase)
 )
 

@@ -161,7 +161,7 @@ class AnalysisBase(Analysis):
             raise MismatchError("reads and trajectory need an AtomGroup: pass it instead of the trajectory")
         self._trajectory = self._reader
         self._given_trajectory = self._outcome = None
-        self.is_verbose = verbose
+        self.is_verbose = self._verbose = verbose
         self.results = Results()
 
     def _prepare(self) -> None:
