@@ -125,6 +125,11 @@ def spread(positions: np.ndarray) -> float:
     return float(np.sqrt(((positions - positions.mean(axis=0, dtype=np.float64)) ** 2).sum(axis=1).mean()))
 
 
+def gap(first: np.ndarray, second: np.ndarray, dimensions: np.ndarray | None) -> float:
+    """A function of a user's: how far the centres of two groups are from each other."""
+    return float(np.linalg.norm(first.mean(axis=0, dtype=np.float64) - second.mean(axis=0, dtype=np.float64)))
+
+
 def by_ids(analysis: Analysis, name: str) -> np.ndarray:
     """Values of atoms in the order of the residues."""
     values: np.ndarray = analysis.results[name][np.argsort(analysis.atomgroup.ids)]
@@ -256,6 +261,9 @@ CASES = {
         copies=2,
     ),
     "FunctionAnalysis": Case(lambda s: mdreel.from_function(spread, s.pick(), trajectory=s.trajectory)),
+    "FunctionAnalysis, two groups": Case(
+        lambda s: mdreel.from_function(gap, s.pick(), s.pick("name CA"), trajectory=s.trajectory), copies=2
+    ),
     "FunctionAnalysis, reduced": Case(
         lambda s: mdreel.from_function(spread, s.pick(), reduce="std", trajectory=s.trajectory)
     ),

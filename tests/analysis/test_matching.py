@@ -74,7 +74,6 @@ PAIRED: dict[str, Paired] = {
 """All parameters whose atoms are compared with those of another group, atom by atom."""
 
 NOT_PAIRED = {
-    "FunctionAnalysis(atomgroup)": "the atoms that it is about",
     "from_function(atomgroup)": "the atoms that it is about",
     "AnalysisBase(reads)": "further atoms whose positions the worker reads",
     "Contacts(select)": "each atom of one group is compared with all of the other, in the same frame",

@@ -7,21 +7,20 @@ use mdreel_core::frame::FrameBatch;
 use mdreel_core::kernel::Computation as CoreComputation;
 use mdreel_core::reduce::{Ids, Layout, Own, Slots, Value};
 use mdreel_core::{Error, Result};
-use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::computation::Computation;
-use crate::frame::cells;
-use crate::function::{failure, positions};
+use crate::function::failure;
+use crate::given::{Given, Places, batch_of};
 
 /// A fold over frames.
 #[derive(Clone)]
 struct Fold {
     fold: Arc<Py<PyAny>>,
     n_atoms: usize,
-    /// Where each atom that the fold is given, in its order, is among the atoms of the batch.
-    places: Arc<Vec<u32>>,
+    given: Given,
 }
 
 /// What a fold has made of some frames.
@@ -35,24 +34,19 @@ struct Folded {
 /// What a fold of Python makes of frames: any value that can be pickled; see `mdreel.analysis.user.user_functions`.
 ///
 /// `fold.add` is called with the value of the frames of the block so far (None for none), how many the block has (0 where
-/// nobody knows), and a few more of them: numbers, times (ps), cells (n_frames, 6), NaN for none, and positions
-/// (n_frames, n_places, 3), float32, Å; it returns the value of all. What it raises may say in an attribute `place` which of
-/// the frames it is about. `fold.merge`, `fold.pack` and `fold.unpack` do not raise.
+/// nobody knows), and a few more of them: numbers, times (ps), cells (n_frames, 6), NaN for none, positions
+/// (n_frames, n_places, 3), float32, Å, and the members of groups as for `function`; it returns the value of all. What it raises
+/// may say in an attribute `place` which of the frames it is about. `fold.merge`, `fold.pack` and `fold.unpack` do not raise.
 #[pyfunction]
 pub(crate) fn fold<'py>(
     py: Python<'py>,
     fold: Py<PyAny>,
     n_atoms: usize,
-    places: PyReadonlyArray1<'py, u32>,
+    places: Places<'py>,
 ) -> PyResult<Computation> {
-    let given: Vec<u32> = places.as_array().to_vec();
-    let kept = given.clone().into_pyarray(py);
-    let arguments = (fold.clone_ref(py), n_atoms, kept);
-    let checked = match given.iter().find(|&&atom| atom as usize >= n_atoms) {
-        Some(atom) => Err(Error::mismatch(format!("a fold wants atom {atom} of {n_atoms}"))),
-        None => Ok(Fold { fold: Arc::new(fold), n_atoms, places: Arc::new(given) }),
-    };
-    Computation::new(py, checked, "fold", arguments)
+    let shared = Arc::new(fold.clone_ref(py));
+    let made = places.given(n_atoms).map(|given| Fold { fold: shared, n_atoms, given });
+    Computation::new(py, made, "fold", (fold, n_atoms, places.copied(py)?))
 }
 
 impl CoreComputation for Fold {
@@ -73,18 +67,14 @@ impl CoreComputation for Fold {
     }
 
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
-        let positions = positions(batch, &self.places);
-        let headers = batch.headers();
-        let frames: Vec<u64> = headers.iter().map(|header| header.index).collect();
-        let times: Vec<f64> = headers.iter().map(|header| header.time).collect();
-        let dimensions = cells(headers, |cell| cell.dimensions().to_vec());
+        let positions = self.given.positions(batch);
+        let current = self.given.current(batch)?;
         let folded = slots.own.as_mut().and_then(|own| own.here::<Folded>());
         let folded = folded.ok_or_else(|| Error::worker("a fold has no room for its value"))?;
         Python::attach(|py| {
-            let dimensions = dimensions.into_pyarray(py).reshape([headers.len(), 6]);
-            let dimensions = dimensions.map_err(|error| failure(py, batch, &error))?;
-            let (frames, times) = (frames.into_pyarray(py), times.into_pyarray(py));
-            let given = (folded.value.take(), folded.n_expected, frames, times, dimensions, positions.into_pyarray(py));
+            let given = batch_of(py, batch, positions, current).map_err(|error| failure(py, batch, &error))?;
+            let (frames, times, cells, positions, members) = given;
+            let given = (folded.value.take(), folded.n_expected, frames, times, cells, positions, members);
             let called = self.fold.call_method1(py, "add", given);
             folded.value = Some(called.map_err(|error| failure(py, batch, &error))?);
             Ok(())

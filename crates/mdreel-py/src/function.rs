@@ -6,20 +6,19 @@ use mdreel_core::frame::FrameBatch;
 use mdreel_core::kernel::Computation as CoreComputation;
 use mdreel_core::reduce::{Layout, Slots, Sum};
 use mdreel_core::{Error, Result};
-use numpy::ndarray::Array3;
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::computation::Computation;
+use crate::given::{Given, Places, batch_of};
 
 /// A function that makes `n_columns` values of each frame of a batch.
 #[derive(Clone)]
 struct Function {
     function: Arc<Py<PyAny>>,
     n_atoms: usize,
-    /// Where each atom that the function is given, in its order, is among the atoms of the batch.
-    places: Arc<Vec<u32>>,
+    given: Given,
     n_columns: usize,
     is_summed: bool,
 }
@@ -27,27 +26,23 @@ struct Function {
 /// What a function of Python makes of frames; see `mdreel.from_function`.
 ///
 /// `function` is called with positions, shape (n_frames, n_places, 3), float32, Å, of a few frames, and returns values, shape
-/// (n_frames, n_columns), float64. What it raises may say in an attribute `place` which of the frames it is about. Values are
+/// (n_frames, n_columns), float64. If `places` is a list of groups, `function` is called with frame numbers, times (ps), cells
+/// (n_frames, 6), NaN for none, positions of all groups, and for each group None or its members in each frame; the last is an
+/// empty list if no group changes. What it raises may say in an attribute `place` which of the frames it is about. Values are
 /// kept for each frame, or added up.
 #[pyfunction]
 pub(crate) fn function<'py>(
     py: Python<'py>,
     function: Py<PyAny>,
     n_atoms: usize,
-    places: PyReadonlyArray1<'py, u32>,
+    places: Places<'py>,
     n_columns: usize,
     is_summed: bool,
 ) -> PyResult<Computation> {
-    let given: Vec<u32> = places.as_array().to_vec();
-    let kept = given.clone().into_pyarray(py);
-    let arguments = (function.clone_ref(py), n_atoms, kept, n_columns, is_summed);
-    let function = Function { function: Arc::new(function), n_atoms, places: Arc::new(given), n_columns, is_summed };
-    let atom = function.places.iter().find(|&&atom| atom as usize >= n_atoms);
-    let checked = match atom {
-        Some(atom) => Err(Error::mismatch(format!("a function wants atom {atom} of {n_atoms}"))),
-        None => Ok(function),
-    };
-    Computation::new(py, checked, "function", arguments)
+    let shared = Arc::new(function.clone_ref(py));
+    let made = places.given(n_atoms);
+    let made = made.map(|given| Function { function: shared, n_atoms, given, n_columns, is_summed });
+    Computation::new(py, made, "function", (function, n_atoms, places.copied(py)?, n_columns, is_summed))
 }
 
 impl CoreComputation for Function {
@@ -67,9 +62,13 @@ impl CoreComputation for Function {
     }
 
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
-        let positions = positions(batch, &self.places);
+        let positions = self.given.positions(batch);
+        let current = self.given.current(batch)?;
         Python::attach(|py| {
-            let called = self.function.call1(py, (positions.into_pyarray(py),));
+            let called = match self.given.is_list() {
+                true => batch_of(py, batch, positions, current).and_then(|given| self.function.call1(py, given)),
+                false => self.function.call1(py, (positions.into_pyarray(py),)),
+            };
             let values = called.map_err(|error| failure(py, batch, &error))?;
             let values = values.into_bound(py).cast_into::<PyArray2<f64>>();
             let values = values.map_err(|_| Error::worker("a function has not been checked"))?;
@@ -91,19 +90,6 @@ impl CoreComputation for Function {
             Ok(())
         })
     }
-}
-
-/// The positions of the atoms of a batch at some places, in their order.
-pub(crate) fn positions(batch: &FrameBatch, places: &[u32]) -> Array3<f32> {
-    let mut positions = Array3::zeros((batch.len(), places.len(), 3));
-    for (i, mut frame) in positions.outer_iter_mut().enumerate() {
-        let columns = batch.columns(i);
-        for (mut row, &place) in frame.outer_iter_mut().zip(places) {
-            let place = place as usize;
-            (row[0], row[1], row[2]) = (columns.x[place], columns.y[place], columns.z[place]);
-        }
-    }
-    positions
 }
 
 /// What a function has raised, with the frame that it is about.

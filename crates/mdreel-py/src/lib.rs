@@ -20,6 +20,7 @@ mod follow;
 mod foreign;
 mod frame;
 mod function;
+mod given;
 mod kernels;
 mod lent_file;
 #[cfg(target_os = "linux")]

@@ -175,7 +175,7 @@ class AverageStructure(Analysis):
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that superposes each frame and sums displacements."""
-        universe = self.atomgroup.universe if self._trajectory is None else None
+        universe = self.atomgroup.universe if self._given_trajectory is None else None
         if self._in_memory:
             fitted = self._fitted
             fit = superposed(fitted.selection.atoms, fitted.structure.read(source, universe), fitted.weights)

@@ -142,7 +142,7 @@ class DensityAnalysis(Analysis):
             low, high = self._extent
         else:
             # MDAnalysis also computes the limits in float32, so the edges are the same.
-            positions = self._positions_in(source, self._frame if self._trajectory is None else 0)
+            positions = self._positions_in(source, self._frame if self._given_trajectory is None else 0)
             low = (positions.min(axis=0) - np.float32(self._padding)).astype(np.float64)
             high = (positions.max(axis=0) + np.float32(self._padding)).astype(np.float64)
         if not (np.isfinite(low).all() and np.isfinite(high).all() and (high > low).all()):

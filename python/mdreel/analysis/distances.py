@@ -194,7 +194,7 @@ class DistanceArray(TwoGroupAnalysis):
         """Return the positions of the reference, shape (n_other, 3), Å."""
         if is_group(self._reference):
             is_of_source = self._reference.universe is self._first.universe and (
-                self._trajectory is None or self._reference == self._first
+                self._given_trajectory is None or self._reference == self._first
             )
             return positions_at(self._reference, self._ref_frame, source if is_of_source else None)
         positions = np.asarray(self._reference, np.float64)

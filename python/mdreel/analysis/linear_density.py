@@ -251,7 +251,7 @@ class LinearDensity(Analysis):
         """Return the lengths of the rectangular box of the diagonal of the cell, Å."""
         from MDAnalysis.lib.mdamath import triclinic_vectors
 
-        frame = self._frame if self._trajectory is None else 0
+        frame = self._frame if self._given_trajectory is None else 0
         read = read_one_frame(source, frame, self.atoms[:1])
         dimensions = read.dimensions[0]
         lengths = np.diagonal(triclinic_vectors(dimensions)) if read.has_cell[0] else np.zeros(3)

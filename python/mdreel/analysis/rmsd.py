@@ -218,7 +218,7 @@ class RMSD(Analysis):
 
     def _own_universe(self) -> Universe | None:
         """Return the Universe to which the analysed trajectory belongs; None for a separate trajectory."""
-        return self.atomgroup.universe if self._trajectory is None else None
+        return self.atomgroup.universe if self._given_trajectory is None else None
 
     def _shift(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far the centre of the reference by its own masses is from the one by the masses of the atoms."""

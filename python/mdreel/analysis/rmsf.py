@@ -138,7 +138,7 @@ class RMSF(Analysis):
         """Return the computation that sums displacements and their squares."""
         if self._fitted is None:
             return fluctuation(read_frame(source, 0, self.atoms))
-        universe = self.atomgroup.universe if self._trajectory is None else None
+        universe = self.atomgroup.universe if self._given_trajectory is None else None
         return after_superposition(source, self._fitted, self._selection.atoms, self.atoms, universe)
 
     def conclude(self, tally: Tally) -> None:

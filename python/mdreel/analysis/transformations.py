@@ -274,17 +274,34 @@ def transformed(source: Source, transformations: Sequence[Transformation]) -> So
     return source.with_transformations(list(transformations)) if transformations else source
 
 
-def executor_in_order(source: Source, executor: Executor, n_parts: int | None, has_checkpoint: bool) -> Executor:
-    """Return the executor for a trajectory, which is serial if a transformation needs frames in order.
+def executor_in_order(
+    source: Source, executor: Executor, n_parts: int | None, has_checkpoint: bool, reasons: Sequence[str] = ()
+) -> Executor:
+    """Return the executor for a trajectory, which is serial if a transformation or an analysis needs frames in order.
+
+    Parameters
+    ----------
+    source : Source
+        The trajectory.
+    executor : Executor
+        The executor that the user has chosen.
+    n_parts : int or None
+        The number of blocks that the user has chosen.
+    has_checkpoint : bool
+        Whether the run writes a checkpoint.
+    reasons : sequence of str
+        Why analyses need all frames in order.
 
     Raises
     ------
     UnsupportedError
-        If a transformation needs frames in order, and the executor or the options of the run do not allow this.
+        If something needs frames in order, and the executor or the options of the run do not allow this.
     """
-    if not any(one.needs_order for one in source.transformations):
+    if any(one.needs_order for one in source.transformations):
+        reasons = ["nojump needs all frames in order in one block", *reasons]
+    if not reasons:
         return executor
-    reason = "nojump needs all frames in order in one block"
+    reason = reasons[0]
     if executor.name not in ("serial", "threads"):
         raise UnsupportedError(f"{reason}: use the backend 'serial' instead of {executor.name!r}")
     if n_parts not in (None, 1):

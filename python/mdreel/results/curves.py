@@ -59,6 +59,31 @@ def curve(
     return figure_of(axes)
 
 
+def histogram(
+    edges: NDArray[np.float64],
+    counts: NDArray[np.integer],
+    x_label: str,
+    title: str = "",
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw counts in bins.
+
+    Parameters
+    ----------
+    edges : ndarray, shape (n_bins + 1,), float64
+        Edges of the bins, in the unit given in `x_label`.
+    counts : ndarray, shape (n_bins,), int
+        Count in each bin.
+    x_label : str
+        Label of the axis of the bins.
+    """
+    with canvas(ax, title) as axes:
+        axes.stairs(counts, edges, fill=True, color=RAW_ALONE)
+        axes.set(xlabel=x_label, ylabel="Count", ylim=(0.0, 1.08 * float(counts.max()) or 1.0))
+        axes.margins(x=0.0)
+    return figure_of(axes)
+
+
 def lines(
     times: NDArray[np.float64],
     values: NDArray[np.float64],

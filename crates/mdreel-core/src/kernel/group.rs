@@ -43,7 +43,7 @@ impl Group {
     }
 
     /// The places of all that can belong to it, by number.
-    pub(crate) fn places(&self) -> &Arc<Vec<u32>> {
+    pub fn places(&self) -> &Arc<Vec<u32>> {
         &self.places
     }
 
@@ -53,12 +53,12 @@ impl Group {
     }
 
     /// Whether it is selected again in each frame.
-    pub(crate) fn is_changing(&self) -> bool {
+    pub fn is_changing(&self) -> bool {
         self.changing.is_some()
     }
 
     /// The numbers of those that belong to it in the i-th frame of a batch; `None` for all.
-    pub(crate) fn current(&mut self, batch: &FrameBatch, i: usize) -> Result<Option<&[u32]>> {
+    pub fn current(&mut self, batch: &FrameBatch, i: usize) -> Result<Option<&[u32]>> {
         let Some(Changing { selecting, keys, current }) = &mut self.changing else { return Ok(None) };
         let selected = selecting.select(batch, i)?;
         current.clear();

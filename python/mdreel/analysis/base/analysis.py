@@ -34,7 +34,7 @@ from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 from mdreel.trajectory.universe import source_of
 
 if TYPE_CHECKING:
-    from MDAnalysis import AtomGroup
+    from MDAnalysis import AtomGroup, Universe
     from MDAnalysis.coordinates.base import ProtoReader
 
 
@@ -64,7 +64,7 @@ class Analysis(ResultOutput, MDAnalysisInterface):
     def __init__(self, atomgroup: Atoms, trajectory: Trajectory | None = None, *, verbose: bool = False) -> None:
         self._atomgroup = atoms_of(atomgroup, may_change=self._may_change)
         self._selection = Selection.of(self._atomgroup, may_change=self._may_change)
-        self._trajectory = trajectory
+        self._given_trajectory = trajectory
         self._outcome: Outcome | None = None
         self.is_verbose = verbose
         self.results = Results()
@@ -273,15 +273,36 @@ class Analysis(ResultOutput, MDAnalysisInterface):
     @property
     def trajectory(self) -> Trajectory | ProtoReader:
         """The given trajectory, or that of the Universe."""
-        return self._atomgroup.universe.trajectory if self._trajectory is None else self._trajectory
+        return self.universe_read.trajectory if self._given_trajectory is None else self._given_trajectory
+
+    @property
+    def universe_read(self) -> Universe:
+        """The Universe whose trajectory is read unless another one is given."""
+        return self._atomgroup.universe
+
+    # A run calls these two, because a subclass of `AnalysisBase` may use the names `atoms` and `trajectory` itself.
+    @property
+    def atoms_read(self) -> NDArray[np.uint32]:
+        """Indices of the atoms that the computation receives, as `atoms`."""
+        return self.atoms
+
+    @property
+    def trajectory_read(self) -> Trajectory | ProtoReader:
+        """The given trajectory, or that of the Universe, as `trajectory`."""
+        return self.trajectory
+
+    @property
+    def order_reason(self) -> str | None:
+        """Why the analysis needs all frames in order in one block; None if it does not."""
+        return None
 
     def set_trajectory(self, trajectory: Trajectory) -> None:
         """Set the trajectory of the next runs."""
-        self._trajectory = trajectory
+        self._given_trajectory = trajectory
 
     def observer(self, source: Source, views: Sequence[ResultsView]) -> Observer | None:
         """Return the observer that the trajectory provides for a run over it, if there is one."""
-        return self._trajectory.observer(source, views) if isinstance(self._trajectory, Observed) else None
+        return self._given_trajectory.observer(source, views) if isinstance(self._given_trajectory, Observed) else None
 
     def accept(self, outcome: Outcome, tally: Tally) -> None:
         """Store the outcome of a run and fill in the results."""
@@ -290,15 +311,15 @@ class Analysis(ResultOutput, MDAnalysisInterface):
 
     def open(self) -> Source:
         """Open the trajectory and check that it has as many atoms as the Universe."""
-        universe = self._atomgroup.universe
-        if self._trajectory is None:
+        universe = self.universe_read
+        if self._given_trajectory is None:
             source = source_of(universe)
-        elif isinstance(self._trajectory, Source):
-            source = self._trajectory
-        elif isinstance(self._trajectory, Opener):
-            source = self._trajectory.source()
+        elif isinstance(self._given_trajectory, Source):
+            source = self._given_trajectory
+        elif isinstance(self._given_trajectory, Opener):
+            source = self._given_trajectory.source()
         else:
-            source = open_trajectory(self._trajectory)
+            source = open_trajectory(self._given_trajectory)
         if source.n_atoms != len(universe.atoms):
             message = f"the trajectory has {source.n_atoms} atoms, the topology has {len(universe.atoms)}"
             raise MismatchError(message, path=source_name(source))
@@ -310,7 +331,7 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         return self._outcome
 
     def _input_facts(self) -> dict[str, Any]:
-        return {**input_facts(self._atomgroup.universe, self.trajectory), "n_atoms": self._n_described}
+        return {**input_facts(self.universe_read, self.trajectory_read), "n_atoms": self._n_described}
 
     @property
     def _n_described(self) -> int:

@@ -108,7 +108,7 @@ def run(
         for analysis in writing:
             analysis.check_output_file()
         opened = transformed(leader.open().with_on_error(on_error), transformations)
-        reading = executor_in_order(opened, executor, n_parts, checkpoint is not None)
+        reading = executor_in_order(opened, executor, n_parts, checkpoint is not None, order_reasons(analyses))
         selected = select_frames(opened, start, stop, step, frames)
         job = job_of(analyses, opened, first_frame(opened, selected, start, stop, step, frames))
         check = BoundaryCheck(analyses, opened)
@@ -159,9 +159,15 @@ def leader_of(analyses: Sequence[Analysis]) -> Analysis:
         raise MismatchError("there is no analysis to run: give at least one")
     leader = analyses[0]
     for other in analyses[1:]:
-        if other.trajectory is not leader.trajectory and other.trajectory != leader.trajectory:
+        theirs, ours = other.trajectory_read, leader.trajectory_read
+        if theirs is not ours and theirs != ours:
             raise MismatchError(f"{other!r} and {leader!r} have different trajectories: run them separately")
     return leader
+
+
+def order_reasons(analyses: Sequence[Analysis]) -> list[str]:
+    """Return why analyses need all frames in order in one block."""
+    return [reason for reason in (analysis.order_reason for analysis in analyses) if reason is not None]
 
 
 def job_of(analyses: Sequence[Analysis], source: Source, first: int = 0) -> Job:
@@ -178,7 +184,7 @@ def job_of(analyses: Sequence[Analysis], source: Source, first: int = 0) -> Job:
     """
     for analysis in analyses:
         analysis.start_at(first)
-    each = [analysis.atoms for analysis in analyses]
+    each = [analysis.atoms_read for analysis in analyses]
     atoms = each[0] if len(each) == 1 else np.unique(np.concatenate(each))
     places = [None if len(own) == len(atoms) else np.searchsorted(atoms, own).astype(np.uint32) for own in each]
     computations = [analysis.computation(source) for analysis in analyses]

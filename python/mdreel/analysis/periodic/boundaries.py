@@ -46,7 +46,7 @@ class HasBoundaries(Protocol):
         """The atoms in the order in which the user gave them."""
 
     @property
-    def atoms(self) -> NDArray[np.uint32]:
+    def atoms_read(self) -> NDArray[np.uint32]:
         """Indices of the atoms, ascending."""
 
     @property

@@ -101,7 +101,7 @@ class BoundaryCheck:
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, kernel), strict=True):
             jump = analysis.find_kept_jump(tally) if analysis.boundaries.paths else None
             if jump is not None:
-                atom = _atom(analysis.atomgroup.universe, int(analysis.atoms[jump.place]))
+                atom = _atom(analysis.atomgroup.universe, int(analysis.atoms_read[jump.place]))
                 edges = int(frames[jump.before]), int(frames[jump.after])
                 self._add_jump([analysis], atom, edges, jump.distance, jump.height)
 
@@ -160,7 +160,7 @@ class BoundaryCheck:
 
     def _found_jump(self, analysis: HasBoundaries, frames: NDArray[np.uint64]) -> bool:
         def read(frame: int) -> tuple[NDArray[np.float32], PeriodicCell | None]:
-            positions, cell = self._read(frame, analysis.atoms)
+            positions, cell = self._read(frame, analysis.atoms_read)
             if positions is None:
                 raise FrameIndexError(f"frame {frame} no longer exists")
             return positions, cell
@@ -171,7 +171,7 @@ class BoundaryCheck:
             return False
         if jump is None:
             return False
-        atom = _atom(analysis.atomgroup.universe, int(analysis.atoms[jump.place]))
+        atom = _atom(analysis.atomgroup.universe, int(analysis.atoms_read[jump.place]))
         self._add_jump([analysis], atom, (jump.before, jump.after), jump.distance, jump.height)
         return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from contextlib import nullcontext
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -13,25 +14,29 @@ from numpy.typing import NDArray
 from mdreel._core import Computation, FrameSet, Source, fold
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.user.block_results import Aggregator, ConcatenatingAggregator, blocks_of, check_blocks
+from mdreel.analysis.user.block_results import Aggregator, Block, ConcatenatingAggregator, blocks_of, check_blocks
 from mdreel.analysis.user.frames_fold import FramesFold
-from mdreel.analysis.user.object_state import FrameAttribute, guard_attributes, sent
-from mdreel.analysis.user.referenced_atoms import atoms_held
+from mdreel.analysis.user.object_state import FrameAttribute, guard_attributes, received, sent
+from mdreel.analysis.user.referenced_atoms import atoms_held, is_reader, universe_held
 from mdreel.analysis.user.user_functions import value_or_raise
 from mdreel.analysis.user.worker_task import Known
-from mdreel.errors import FunctionError
+from mdreel.errors import FunctionError, MismatchError, UnsupportedError
 from mdreel.execution.job import Outcome
 from mdreel.execution.tally import Tally
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments_but
 from mdreel.results.results import Results
 from mdreel.timing.spans import SPAN
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
-    from MDAnalysis import AtomGroup
+    from MDAnalysis import AtomGroup, Universe
+    from MDAnalysis.coordinates.base import ProtoReader
 
-_NOT_SENT = ("_outcome", "_trajectory", "results")
+_NOT_SENT = ("_outcome", "_trajectory", "_given_trajectory", "results")
 """Attributes of an analysis that are not sent to workers."""
+
+_PARALLELIZABLE = "_analysis_algorithm_is_parallelizable"
+"""Attribute by which a class of MDAnalysis declares that its frames may be analysed in any order."""
 
 
 class AnalysisBase(Analysis):
@@ -42,8 +47,11 @@ class AnalysisBase(Analysis):
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup
-        The atoms, available as ``self.atomgroup``.
+    atomgroup : MDAnalysis.AtomGroup, or MDAnalysis.coordinates.base.ProtoReader
+        The atoms, available as ``self.atomgroup``; the group may be an UpdatingAtomGroup. Or the trajectory of a
+        Universe, as for MDAnalysis's class: see the notes.
+    verbose : bool
+        Whether `run` shows progress by default.
     reads : MDAnalysis.AtomGroup or sequence of AtomGroup, optional
         Further atoms whose positions mdreel must read, such as ``universe.atoms`` for selections by distance. You need
         not name groups that are attributes of the analysis.
@@ -57,10 +65,17 @@ class AnalysisBase(Analysis):
 
     Raises
     ------
-    SelectionError, UnsupportedError
-        If the group has no atoms, or is an updating group. `run` raises `FunctionError`, which names the frame, if the
-        code of the subclass fails, accesses data that was not read, or leaves no results. It raises `MismatchError` if
-        the results of the blocks cannot be merged.
+    SelectionError
+        If the group has no atoms.
+    MismatchError
+        If `reads` or `trajectory` is given with a trajectory instead of a group. `run` raises it if the results of the
+        blocks cannot be merged, or an analysis that was made with a trajectory holds no atoms of its Universe.
+    UnsupportedError
+        If mdreel cannot evaluate the selection of an updating group. `run` raises it for a class that needs all frames
+        in order, if its arguments do not allow this.
+    FunctionError
+        `run` raises it, and it names the frame, if the code of the subclass fails, accesses data that was not read, or
+        leaves no results.
 
     Notes
     -----
@@ -78,7 +93,15 @@ class AnalysisBase(Analysis):
     the atoms of all groups, atoms, residues and bonds that are attributes (also in lists, dictionaries and sets), and
     those of `reads`. Access to the positions of any other atom raises an error. So does access to velocities and forces
     if the trajectory has them, to the time between frames, and to any frame other than the current one. The cell is
-    that of the frame. In `_prepare`, all atoms have the positions that they had when `run` was called.
+    that of the frame. In `_prepare`, all atoms have the positions that they had when `run` was called, and updating
+    groups cannot be used yet. MDAnalysis selects the atoms of an updating group in each frame, for which mdreel reads
+    all atoms of the group that it selects from.
+
+    A subclass written for MDAnalysis, which calls ``super().__init__(atomgroup.universe.trajectory)``, runs unchanged.
+    mdreel finds the Universe through the groups that are attributes, and reads all of its atoms. MDAnalysis runs such a
+    class serially unless it declares ``_analysis_algorithm_is_parallelizable = True``. Without this declaration, mdreel
+    also analyses all frames in order in one block, and keeps all attributes that the class sets. The executor must then
+    be ``"serial"`` or the default.
 
     Workers return only `results`. It is an error if `results` is empty, or if `_conclude` reads another attribute that
     a worker has set. A class that only has side effects, such as writing a file for each frame, sets its class
@@ -115,19 +138,31 @@ class AnalysisBase(Analysis):
     _has_results: ClassVar[bool] = True
     """Whether the class produces results; if so, a run without results is an error."""
 
+    _may_change = True
+
     _frame_index: Any = FrameAttribute()
     _ts: Any = FrameAttribute()
 
-    @checked_arguments
+    @checked_arguments_but("atomgroup")
     def __init__(
         self,
-        atomgroup: AtomGroup,
+        atomgroup: AtomGroup | ProtoReader,
+        verbose: bool = False,
         *,
         reads: AtomGroup | Sequence[AtomGroup] = (),
         trajectory: Trajectory | None = None,
     ) -> None:
-        super().__init__(atomgroup, trajectory)
-        self._reads = reads
+        self._reader = atomgroup if is_reader(atomgroup) else None
+        if self._reader is None:
+            super().__init__(atomgroup, trajectory, verbose=verbose)
+            self._reads = reads
+            return
+        if len(reads) or trajectory is not None:
+            raise MismatchError("reads and trajectory need an AtomGroup: pass it instead of the trajectory")
+        self._trajectory = self._reader
+        self._given_trajectory = self._outcome = None
+        self.is_verbose = self._verbose = verbose
+        self.results = Results()
 
     def _prepare(self) -> None:
         """Prepare for the frames of a block; each worker calls this once for each block."""
@@ -148,10 +183,86 @@ class AnalysisBase(Analysis):
         """What the analysis requires of molecules that the cell boundary may cut; nothing by default."""
         return Boundaries("a subclass declares what it requires")
 
+    # A subclass that is written for MDAnalysis may give these names to attributes of its own.
     @property
-    def atoms(self) -> NDArray[np.uint32]:
-        """Indices of the atoms of all groups that the analysis holds, ascending."""
-        return atoms_held(vars(self), self.atomgroup.universe)
+    def atomgroup(self) -> AtomGroup:
+        """The group that was passed; all atoms of the Universe if a trajectory was passed."""
+        if "atomgroup" in vars(self):
+            return vars(self)["atomgroup"]
+        return self._atomgroup if self._reader is None else self.universe_read.atoms
+
+    @atomgroup.setter
+    def atomgroup(self, value: AtomGroup) -> None:
+        vars(self)["atomgroup"] = value
+
+    @property
+    def atoms(self) -> Any:
+        """Indices of the atoms of all groups that the analysis holds, ascending, as `atoms_read`."""
+        if "atoms" in vars(self):
+            return vars(self)["atoms"]
+        return self.atoms_read
+
+    @atoms.setter
+    def atoms(self, value: Any) -> None:
+        vars(self)["atoms"] = value
+
+    @property
+    def trajectory(self) -> Any:
+        """The given trajectory, or that of the Universe, as `trajectory_read`."""
+        if "trajectory" in vars(self):
+            return vars(self)["trajectory"]
+        return self.trajectory_read
+
+    @trajectory.setter
+    def trajectory(self, value: Any) -> None:
+        vars(self)["trajectory"] = value
+
+    @property
+    def universe_read(self) -> Universe:
+        """The Universe of the group or of the trajectory that was passed."""
+        if self._reader is None:
+            return self._atomgroup.universe
+        return universe_held(vars(self), self._reader, type(self).__name__)
+
+    @property
+    def atoms_read(self) -> NDArray[np.uint32]:
+        """Indices of the atoms of all groups that the analysis holds; of all atoms if a trajectory was passed."""
+        universe = self.universe_read
+        if self._reader is not None:
+            return np.arange(len(universe.atoms), dtype=np.uint32)
+        return atoms_held(vars(self), universe)
+
+    @property
+    def trajectory_read(self) -> Trajectory | ProtoReader:
+        """The given trajectory, or that of the Universe."""
+        return self.universe_read.trajectory if self._given_trajectory is None else self._given_trajectory
+
+    @property
+    def molecules(self) -> NDArray[np.uint32]:
+        """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
+        return self.atoms_read
+
+    @property
+    def parallelizable(self) -> bool:
+        """Whether the frames may be analysed in several blocks.
+
+        They may unless the class declares ``_analysis_algorithm_is_parallelizable = False``, or was made with a
+        trajectory, as for MDAnalysis, and does not declare it to be true.
+        """
+        for kind in takewhile(lambda kind: kind is not AnalysisBase, type(self).__mro__):
+            if _PARALLELIZABLE in vars(kind):
+                return bool(vars(kind)[_PARALLELIZABLE])
+        return self._reader is None
+
+    @property
+    def order_reason(self) -> str | None:
+        """Why the analysis needs all frames in order in one block; None if it does not."""
+        if self.parallelizable:
+            return None
+        return (
+            f"{type(self).__name__} needs all frames in order in one block, unless the class declares that its frames "
+            f"can be analysed in any order ({_PARALLELIZABLE} = True)"
+        )
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that calls the subclass for each frame."""
@@ -159,16 +270,23 @@ class AnalysisBase(Analysis):
             self._single_frame()
         # Before such a block has been read, only the number of frames of a batch is known.
         by_batch = source.is_growing or source.on_error != "raise"
+        is_in_order = not self.parallelizable
+        if is_in_order and by_batch:
+            raise UnsupportedError(f"{self.order_reason}: the number of frames must be known, and on_error be 'raise'")
         # Reading n_frames locates all frames, which also gives the number of frames of each block.
         n_frames = None if by_batch else source.n_frames
-        atoms = self.atoms
-        frames = FramesFold.of(self.sent(), self.atomgroup.universe, atoms, self._known(source, n_frames), by_batch)
+        atoms = self.atoms_read
+        known = self._known(source, n_frames)
+        frames = FramesFold.of(self.sent(), self.universe_read, atoms, known, by_batch, is_in_order)
         frames.origin = type(self), self._state()
         return fold(frames, len(atoms), np.arange(len(atoms), dtype=np.uint32))
 
     def conclude(self, tally: Tally) -> None:
         """Merge the results of the blocks, then call `_conclude` of the subclass."""
         blocks = blocks_of(value_or_raise(tally.own))
+        if not self.parallelizable:
+            self._conclude_in_order(blocks)
+            return
         changed = frozenset().union(*(block.changed for block in blocks))
         self.results = Results()
         with guard_attributes(self, changed) if changed else nullcontext():
@@ -179,14 +297,23 @@ class AnalysisBase(Analysis):
                 raise FunctionError(self._left_nothing(changed))
             self._conclude()
 
+    def _conclude_in_order(self, blocks: Sequence[Block]) -> None:
+        """Take over the results and all attributes of the only block, then call `_conclude` of the subclass."""
+        if len(blocks) != 1:
+            raise UnsupportedError(f"{self.order_reason}: the frames were read in {len(blocks)} blocks, by 'access'")
+        for name, value in blocks[0].kept.items():
+            vars(self)[name] = received(value, self.universe_read) if isinstance(value, bytes) else value
+        self.results = blocks[0].results
+        self._conclude()
+
     def _known(self, source: Source, n_frames: int | None) -> Known:
         """Return the facts about the trajectory that workers need."""
         quantities = set(source.quantities) - {"positions"}
         if quantities and n_frames is not None:  # the format may support quantities that this file lacks
-            first = source.read(FrameSet.range(0, 1, 1), self.atoms[:1], sorted(quantities))
+            first = source.read(FrameSet.range(0, 1, 1), self.atoms_read[:1], sorted(quantities))
             quantities = {name for name in quantities if getattr(first, f"has_{name}").any()}
-        if self._trajectory is None:  # a Universe in memory may have more quantities than the source
-            ts = self.atomgroup.universe.trajectory.ts
+        if self._given_trajectory is None:  # a Universe in memory may have more quantities than the source
+            ts = self.universe_read.trajectory.ts
             quantities |= {name for name in ("velocities", "forces") if getattr(ts, f"has_{name}")}
         return Known(n_frames, frozenset(quantities))
 
@@ -221,7 +348,16 @@ class AnalysisBase(Analysis):
 
     def sent(self) -> bytes:
         """Return the class and state as bytes for workers, without the Universe."""
-        return sent((type(self), self._state()), "the analysis", self.atomgroup.universe)
+        return sent((type(self), self._state()), "the analysis", self.universe_read)
 
     def _state(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in _NOT_SENT}
+
+    @property
+    def _n_described(self) -> int:
+        return len(self.atoms_read) if self._reader is not None else super()._n_described
+
+    def _describe(self) -> str:
+        if self._reader is None:
+            return super()._describe()
+        return f"{self.n_frames:,} frames" if self._outcome is not None else "a trajectory, not run"

@@ -1,7 +1,7 @@
 """Results of blocks of a user analysis, and their aggregation."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Protocol
 
@@ -30,11 +30,15 @@ class Block:
         Number of frames in the block.
     changed : frozenset of str
         Names of other attributes that the analysis has set in the worker.
+    kept : mapping of str to bytes or object
+        These attributes as `sent` pickles them, or themselves if they cannot be pickled; empty unless all frames are
+        analysed in order in one block.
     """
 
     results: Results
     n_frames: int
     changed: frozenset[str]
+    kept: Mapping[str, Any] = field(default_factory=dict)
 
     def finished(self) -> "Block":
         """Return this block."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.analysis.user.user_functions import FrameError, describe_error, function_name, pickle_by_value
+from mdreel.analysis.user.function_arguments import Given, given_to
+from mdreel.analysis.user.user_functions import Batch, Frame, FrameError, describe_error, function_name, pickle_by_value
 from mdreel.errors import FunctionError
 
 EXPECTED = "expected a number or an array of numbers, of the same shape for each frame"
@@ -16,12 +17,12 @@ EXPECTED = "expected a number or an array of numbers, of the same shape for each
 
 @dataclass(frozen=True)
 class Checked:
-    """A user function of positions whose results are checked.
+    """A user function whose results are checked.
 
     Attributes
     ----------
     function : callable
-        The function of the user.
+        The function of the user, which receives positions, or a `FrameFunction`.
     takes_blocks : bool
         Whether the function receives several frames at a time.
     shape : tuple of int or None
@@ -32,13 +33,13 @@ class Checked:
     takes_blocks: bool
     shape: tuple[int, ...] | None
 
-    def shape_of(self, first: NDArray[np.float32]) -> tuple[int, ...]:
+    def shape_of(self, first: Given) -> tuple[int, ...]:
         """Return the shape of the result for one frame, found by calling the function for the first frame.
 
         Parameters
         ----------
-        first : ndarray, shape (1, n_atoms, 3), float32
-            Positions of the first frame, Å.
+        first : ndarray, shape (1, n_atoms, 3), float32, or Batch
+            The first frame, as `given_to` gives it to the function.
 
         Raises
         ------
@@ -55,19 +56,30 @@ class Checked:
             raise FunctionError(f"expected an array with one entry for each frame (here 1), got shape {found.shape}")
         return found.shape[1:]
 
-    def __call__(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the results of the function for frames, shape (n_frames, n_columns)."""
-        values = self._of_block(positions) if self.takes_blocks else self._of_frames(positions)
-        return np.ascontiguousarray(values.reshape(len(positions), -1))
+    def __call__(self, *columns: Any) -> NDArray[np.float64]:
+        """Return the results of the function for frames, shape (n_frames, n_columns).
+
+        The core gives the positions of frames, or all columns of a `Batch`.
+        """
+        return self.values(columns[0] if len(columns) == 1 else Batch(0, *columns))
+
+    def of_batch(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the results of the function for the frames of a batch, shape (n_frames, n_columns)."""
+        return self.values(given_to(self.function, batch))
+
+    def values(self, given: Given) -> NDArray[np.float64]:
+        """Return the results of the function for frames, as `given_to` gives them, shape (n_frames, n_columns)."""
+        values = self._of_block(given) if self.takes_blocks else self._of_frames(given)
+        return np.ascontiguousarray(values.reshape(len(given), -1))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the function by value if it cannot be imported, for example from a notebook."""
         return _unpickled, (pickle_by_value(self.function, "the function"), self.takes_blocks, self.shape)
 
-    def _of_frames(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _of_frames(self, given: Given) -> NDArray[np.float64]:
         assert self.shape is not None
-        values = np.empty((len(positions), *self.shape))
-        for i, frame in enumerate(positions):
+        values = np.empty((len(given), *self.shape))
+        for i, frame in enumerate(given):
             try:
                 found = self._called(frame)
             except Exception as error:
@@ -77,15 +89,15 @@ class Checked:
             values[i] = found
         return values
 
-    def _of_block(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _of_block(self, given: Given) -> NDArray[np.float64]:
         assert self.shape is not None
-        expected = (len(positions), *self.shape)
+        expected = (len(given), *self.shape)
         try:
-            values = self._called(positions)
+            values = self._called(given)
         except Exception as error:
-            for i in range(len(positions)):
+            for i in range(len(given)):
                 try:
-                    self._called(positions[i : i + 1])
+                    self._called(given[i : i + 1])
                 except Exception as alone:  # noqa: BLE001 (whatever a user's function raises)
                     raise FrameError(i, describe_error(alone)) from error
             raise FunctionError(f"{describe_error(error)}, for all frames of the batch together") from error
@@ -93,8 +105,8 @@ class Checked:
             raise FunctionError(f"the function returned the shape {values.shape}, expected {expected}")
         return values
 
-    def _called(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        return numbers_of(self.function(positions), self.function)
+    def _called(self, given: Given | Frame) -> NDArray[np.float64]:
+        return numbers_of(self.function(given), self.function)
 
 
 def numbers_of(found: Any, function: Callable[..., Any]) -> NDArray[np.float64]:

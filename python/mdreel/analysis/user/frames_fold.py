@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mdreel.analysis.user.block_results import Block, FinishableBlock, blocks_of
-from mdreel.analysis.user.object_state import Fingerprints, received
+from mdreel.analysis.user.object_state import Fingerprints, received, sent
 from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, describe_error, pickle_by_value
 from mdreel.analysis.user.worker_task import Start, Task
+from mdreel.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from mdreel.analysis.user.worker_task import Known
     from mdreel.results.results import Results
 
-_OURS = frozenset({"_atomgroup", "_selection", "_reads", "_trajectory", "_outcome", "results", "_frame_index", "_ts"})
+_OURS = frozenset(
+    {"_atomgroup", "_selection", "_reads", "_trajectory", "_given_trajectory", "_outcome", "results"}
+    | {"_reader", "_frame_index", "_ts"}
+)
 """Attributes that mdreel sets, not the code of the user."""
 
 
@@ -70,12 +74,21 @@ class _Worker:
             except Exception as error:
                 raise FrameError(i, describe_error(error)) from error
 
-    def changed(self, analysis: OwnAnalysis) -> frozenset[str]:
-        """Return the attributes that a copy of the analysis has set; restore state that it shares with later copies."""
-        names, is_stale = self._fingerprints.compared(_state_of(analysis))
+    def finished(self, analysis: OwnAnalysis, n_frames: int) -> Block:
+        """Return what a copy of the analysis has set; restore state that it shares with later copies."""
+        state = _state_of(analysis)
+        names, is_stale = self._fingerprints.compared(state)
+        kept = {name: self._kept(state[name]) for name in names} if self._task.is_in_order else {}
         if is_stale:
             self._receive()
-        return names
+        return Block(analysis.results, n_frames, names, kept)
+
+    def _kept(self, value: Any) -> Any:
+        """Return an attribute as bytes, in which the Universe can be replaced; an open file, for example, as it is."""
+        try:
+            return sent(value, "an attribute", self._universe)
+        except UnsupportedError:
+            return value
 
     def _receive(self) -> None:
         kind, state = received(self._task.analysis, self._universe)
@@ -102,11 +115,11 @@ class _UnfinishedBlock:
 
     def finished(self) -> Block:
         """Return the block with the results of the frames so far."""
-        return Block(self.analysis.results, self.n_frames, self.worker.changed(self.analysis))
+        return self.worker.finished(self.analysis, self.n_frames)
 
     def __reduce__(self) -> tuple[Any, ...]:
         done = self.finished()
-        return Block, (done.results, done.n_frames, done.changed)
+        return Block, (done.results, done.n_frames, done.changed, done.kept)
 
 
 class FramesFold(Fold):
@@ -131,11 +144,19 @@ class FramesFold(Fold):
         self._workers: dict[int, _Worker] = {}
 
     @classmethod
-    def of(cls, analysis: bytes, universe: Universe, atoms: NDArray[np.uint32], known: Known, by_batch: bool) -> Self:
-        """Return the fold that calls a pickled analysis on copies of a Universe."""
+    def of(
+        cls,
+        analysis: bytes,
+        universe: Universe,
+        atoms: NDArray[np.uint32],
+        known: Known,
+        by_batch: bool,
+        is_in_order: bool,
+    ) -> Self:
+        """Return the fold that calls a pickled analysis on copies of a Universe; see `Task`."""
         # MDAnalysis has no public name for the topology of a Universe.
         topology = pickle_by_value(universe._topology, "the topology")  # noqa: SLF001
-        return cls(Task(analysis, topology, Start.of(universe), atoms, known, by_batch))
+        return cls(Task(analysis, topology, Start.of(universe), atoms, known, by_batch, is_in_order))
 
     def digested(self) -> object:
         """Return the inputs that determine the results, for checkpoint digests; pickles of classes are not stable."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, FrameSet, Source, fold, function
+from mdreel._core import Computation, Source, fold, function
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.user.checked_function import Checked
+from mdreel.analysis.user.function_groups import FunctionGroups
 from mdreel.analysis.user.reducers import (
     REDUCERS,
     Deviations,
@@ -24,13 +25,15 @@ from mdreel.analysis.user.reducers import (
     edges_of,
 )
 from mdreel.analysis.user.user_functions import Fold, function_name, value_or_raise
-from mdreel.errors import FunctionError, MismatchError
+from mdreel.errors import FunctionError, MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
 Per = Literal["frame", "block"]
@@ -62,10 +65,13 @@ class FunctionAnalysis(Analysis):
     values do.
     """
 
+    _may_change = True
+
     def __init__(
         self,
         given: Callable[..., Any],
-        atomgroup: AtomGroup,
+        arguments: Sequence[Any],
+        named: Mapping[str, Any],
         per: Per,
         reduce: ReducerName | Reducer | None,
         trajectory: Trajectory | None,
@@ -81,8 +87,14 @@ class FunctionAnalysis(Analysis):
         if reduce != "histogram" and not (bins is None and limits is None):
             raise MismatchError(f"bins and range are for reduce='histogram', not for {reduce!r}")
         self._edges, self._is_even = edges_of(bins, limits) if reduce == "histogram" else (np.empty(0), False)
-        super().__init__(atomgroup, trajectory)
-        self._function, self._per, self._reduce = given, per, reduce
+        self._groups = FunctionGroups.of(given, arguments, named, takes_blocks=per == "block")
+        super().__init__(self._groups.read, trajectory)
+        self._function, self._per, self._reduce = self._groups.function, per, reduce
+
+    @property
+    def atomgroup(self) -> AtomGroup:
+        """The first group."""
+        return self._groups.first
 
     @property
     def boundaries(self) -> Boundaries:
@@ -91,13 +103,13 @@ class FunctionAnalysis(Analysis):
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that calls the function, after a first call that finds the shape of its result."""
-        places = self._selection.places.astype(np.uint32)
+        places = self._groups.members(self.atoms)
         takes_blocks = self._per == "block"
         if isinstance(self._reduce, Reducer):
             return fold(ReducerFold(self._function, takes_blocks, self._reduce), len(self.atoms), places)
         if self._reduce == "discard":
             return fold(DiscardFold(self._function, takes_blocks), len(self.atoms), places)
-        first = source.read(FrameSet.range(0, 1, 1), self.atoms).positions[:, self._selection.places]
+        first = self._groups.first_frame(source, self.atoms)
         shape = Checked(self._function, takes_blocks, None).shape_of(first)
         checked = Checked(self._function, takes_blocks, shape)
         if self._reduce in ("max", "min", "histogram"):
@@ -157,6 +169,31 @@ class FunctionAnalysis(Analysis):
             return HistogramFold(checked, self._edges, self._is_even)
         return ExtremeFold(checked, self._reduce == "max")
 
+    def draw(self, title: str, ax: Axes | None) -> Figure:
+        """Draw the values over time, of which `lines` draws the first seven, or the histogram."""
+        results, name = self.results, getattr(self._function, "__name__", "a function")
+        if "histogram" in results:
+            from mdreel.results.curves import histogram
+
+            return histogram(results.edges, results.histogram, f"Value of {name}", title, ax)
+        if "timeseries" not in results:
+            kept = f"reduce={self._reduce!r}" if isinstance(self._reduce, str) else "a Reducer"
+            raise UnsupportedError(f"the result of {kept} cannot be plotted: it has no value for each frame")
+        shape = results.timeseries.shape[1:]
+        values = results.timeseries.reshape(len(self.frames), -1)
+        if values.shape[1] == 1:
+            from mdreel.results.figure import time_series
+
+            return time_series(self.times, values[:, 0], name, title, ax, frames=self.frames, from_zero=False)
+        from mdreel.results.curves import lines
+
+        names = [", ".join(map(str, index)) for index in np.ndindex(shape)]
+        return lines(self.times, values, names, name, title, ax, kind="Index")
+
+    @property
+    def _n_described(self) -> int:
+        return self._groups.n_possible
+
     def _describe(self) -> str:
         return f"{getattr(self._function, '__name__', 'a function')}, {super()._describe()}"
 
@@ -165,23 +202,34 @@ class FunctionAnalysis(Analysis):
 def from_function(
     f: Callable[..., Any],
     atomgroup: AtomGroup,
-    *,
+    *arguments: Any,
     per: Per = "frame",
     reduce: ReducerName | Reducer | None = None,
     bins: int | Sequence[float] | NDArray[np.float64] | None = None,
     range: tuple[float, float] | None = None,  # noqa: A002 (NumPy's word)
     trajectory: Trajectory | None = None,
+    **named: Any,
 ) -> FunctionAnalysis:
     """Return an analysis that calls a function for each frame.
 
     Parameters
     ----------
     f : callable
-        The function. It receives positions in Å (float32) in the order of the group: shape (n_atoms, 3) for one
-        frame, or shape (n_frames, n_atoms, 3) for a block. It returns a number or an array of numbers with the same
-        shape for every frame. For a block, the first axis of the array is the frame.
+        The function. It receives the positions of each group in Å (float32) in the order of the group: shape
+        (n_atoms, 3) for one frame, or shape (n_frames, n_atoms, 3) for a block. It returns a number or an array of
+        numbers with the same shape for every frame. For a block, the first axis of the array is the frame.
+
+        A parameter with one of these names gets data of the frame; for a block, an array with an entry for each frame:
+
+        * ``dimensions``: the cell as ``ts.dimensions`` of MDAnalysis, shape (6,), float32, or None without a cell. For
+          a block, shape (n_frames, 6), with NaN for frames without a cell.
+        * ``time``: the time in ps, float.
+        * ``frame``: the frame number from 0, int.
     atomgroup : MDAnalysis.AtomGroup
-        The atoms.
+        The first group. It may be an UpdatingAtomGroup, unless `per` is ``"block"``: `f` then receives the positions of
+        the atoms that belong to the group in this frame.
+    *arguments : MDAnalysis.AtomGroup or object
+        Further arguments of `f`. It receives the positions of each group, and any other object as it is.
     per : {"frame", "block"}
         Whether `f` receives one frame or a block of frames. Blocks are several times as fast if NumPy does the work.
         The number of frames in a block varies, and the result must not depend on it.
@@ -198,6 +246,9 @@ def from_function(
         Lowest and highest edge, if `bins` is a number.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe.
+    **named : MDAnalysis.AtomGroup or object
+        Keyword arguments of `f`, treated as `arguments`. To pass a keyword argument that has the name of a parameter
+        of `from_function`, use ``functools.partial``.
 
     Returns
     -------
@@ -206,10 +257,15 @@ def from_function(
 
     Raises
     ------
+    SelectionError
+        If a group has no atoms, or a list or another object among the arguments contains atoms.
     MismatchError
-        If `f` is not a function, `per` or `reduce` is unknown, or there are no bins. `run` raises `FunctionError`,
-        which names the frame, if the function raises, or if it returns None, an empty array, a value that is not a
-        number, or an array of another shape.
+        If `f` is not a function, `per` or `reduce` is unknown, or there are no bins. If the parameters of `f` do not
+        fit the arguments, or the groups are of different Universes. `run` raises `FunctionError`, which names the
+        frame, if the function raises, or if it returns None, an empty array, a value that is not a number, or an array
+        of another shape.
+    UnsupportedError
+        If a group is an UpdatingAtomGroup and `per` is ``"block"``, or mdreel cannot evaluate its selection.
 
     Notes
     -----
@@ -224,11 +280,17 @@ def from_function(
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import numpy as np
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> def height(positions):
     ...     return positions[:, :, 2].max(axis=1) - positions[:, :, 2].min(axis=1)
-    >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
-    >>> from_function(height, protein, per="block").run().results.timeseries.shape
+    >>> u = mda.Universe(PSF, DCD)
+    >>> from_function(height, u.select_atoms("protein"), per="block").run().results.timeseries.shape
     (98,)
+    >>> def distance(first, second, time):
+    ...     return time, np.linalg.norm(first.mean(axis=0) - second.mean(axis=0))
+    >>> core, lid = u.select_atoms("resid 1-29"), u.select_atoms("resid 122-159")
+    >>> from_function(distance, core, lid).run().results.timeseries.shape
+    (98, 2)
     """
-    return FunctionAnalysis(f, atomgroup, per, reduce, trajectory, bins, range)
+    return FunctionAnalysis(f, (atomgroup, *arguments), named, per, reduce, trajectory, bins, range)

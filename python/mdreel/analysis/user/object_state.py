@@ -14,6 +14,7 @@ import numpy as np
 
 from mdreel.analysis.user.user_functions import pickle_by_value
 from mdreel.errors import FunctionError
+from mdreel.trajectory.selection_tree import is_updating
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic)
 _UNCHANGING = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type)
@@ -85,12 +86,23 @@ def _without_universes() -> type:
 
 
 def sent(value: Any, name: str, universe: Any) -> bytes:
-    """Return a value as bytes, with a placeholder for a Universe that it refers to."""
+    """Return a value as bytes, with placeholders for a Universe, its trajectory and its timestep."""
     import cloudpickle
+
+    trajectory = getattr(universe, "trajectory", None)
+    placeholders = {id(universe): "the Universe", id(trajectory): "the trajectory"}
+    placeholders[id(getattr(trajectory, "ts", None))] = "the timestep"
+    placeholders.pop(id(None), None)
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def persistent_id(self, one: object) -> str | None:
-            return "the Universe" if one is universe else None
+            return placeholders.get(id(one))
+
+        def reducer_override(self, one: Any) -> Any:
+            if is_updating(one):
+                parts = one._base_group, one._selections, one._selection_strings  # noqa: SLF001 (no public names)
+                return _updating_group, parts
+            return super().reducer_override(one)
 
     return pickle_by_value(value, name, Pickler)
 
@@ -99,10 +111,25 @@ def received(content: bytes, universe: Any) -> Any:
     """Return a value that `sent` has pickled, with another Universe in place of the original."""
 
     class Unpickler(pickle.Unpickler):
-        def persistent_load(self, _: object) -> Any:
-            return universe
+        def persistent_load(self, name: object) -> Any:
+            match name:
+                case "the Universe":
+                    return universe
+                case "the trajectory":
+                    return universe.trajectory
+            return universe.trajectory.ts
 
     return Unpickler(io.BytesIO(content)).load()
+
+
+def _updating_group(base: Any, selections: Any, strings: Any) -> Any:
+    """Return an updating group that MDAnalysis selects when its atoms are first used, not before a frame is there."""
+    from MDAnalysis.core.groups import UpdatingAtomGroup
+
+    # MDAnalysis selects at once if it is given selections, or an updating group to select from.
+    group = UpdatingAtomGroup(base.universe.atoms, (), strings)
+    group._base_group, group._selections = base, selections  # noqa: SLF001 (no public names)
+    return group
 
 
 class _LostAttribute:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.analysis.user.checked_function import Checked
+from mdreel.analysis.user.function_arguments import given_to
 from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, describe_error, function_name, pickle_by_value
 from mdreel.errors import FunctionError, MismatchError
 from mdreel.foundation.size_check import check_size
@@ -79,10 +80,10 @@ class ReducerFold(Fold):
 
     def added(self, value: Any, batch: Batch) -> Any:
         """Call the function for each frame or for the whole batch, and merge its values."""
-        given = [batch.positions] if self.takes_blocks else batch.positions
-        for place, positions in enumerate(given):
+        given = given_to(self.function, batch)
+        for place, one in enumerate([given] if self.takes_blocks else given):
             try:
-                found = self.function(positions)
+                found = self.function(one)
                 if found is None:
                     raise FunctionError(f"{function_name(self.function)} returned nothing (None): {_EXPECTED}")
                 value = found if value is None else self._merged(value, found)
@@ -107,9 +108,10 @@ class ReducerFold(Fold):
         """Return the error with the frame at which the function fails, if one frame alone makes it fail."""
         if not self.takes_blocks:
             return FrameError(place, describe_error(error))
+        given = given_to(self.function, batch)
         for i in range(len(batch.frames)):
             try:
-                self.function(batch.positions[i : i + 1])
+                self.function(given[i : i + 1])
             except Exception as alone:  # noqa: BLE001 (whatever a user's function raises)
                 return FrameError(i, describe_error(alone))
         return FunctionError(f"{describe_error(error)}, for all frames of the batch together")
@@ -141,10 +143,10 @@ class DiscardFold(Fold):
 
     def added(self, value: int | None, batch: Batch) -> int:
         """Call the function, drop its return value, and count the frames."""
-        given = [batch.positions] if self.takes_blocks else batch.positions
-        for place, positions in enumerate(given):
+        given = given_to(self.function, batch)
+        for place, one in enumerate([given] if self.takes_blocks else given):
             try:
-                self.function(positions)
+                self.function(one)
             except Exception as error:
                 # Finding the failing frame would repeat the side effects of the function.
                 message = describe_error(error)
@@ -180,7 +182,7 @@ class ExtremeFold(Fold):
 
     def added(self, value: NDArray[np.float64] | None, batch: Batch) -> NDArray[np.float64]:
         """Update the extreme values with a batch; NaN propagates."""
-        found = self.checked(batch.positions)
+        found = self.checked.of_batch(batch)
         # Adding 0 turns -0 into 0, so that the result does not depend on which of the two comes first.
         found = (found.max(axis=0) if self.is_largest else found.min(axis=0)) + 0.0
         return found if value is None else self.merged(value, found)
@@ -210,7 +212,7 @@ class HistogramFold(Fold):
 
     def added(self, value: NDArray[np.int64] | None, batch: Batch) -> NDArray[np.int64]:
         """Count the numbers of a batch."""
-        numbers = self.checked(batch.positions).ravel()
+        numbers = self.checked.of_batch(batch).ravel()
         if self.is_even:
             limits = (float(self.edges[0]), float(self.edges[-1]))
             counts, _ = np.histogram(numbers, len(self.edges) - 1, limits)
@@ -238,9 +240,9 @@ class Deviations:
     checked: Checked
     origin: NDArray[np.float64]
 
-    def __call__(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return deviations and their squares, shape (n_frames, 2 * n_columns)."""
-        differences = self.checked(positions) - self.origin
+    def __call__(self, *columns: Any) -> NDArray[np.float64]:
+        """Return deviations and their squares, shape (n_frames, 2 * n_columns); see `Checked` for the columns."""
+        differences = self.checked(*columns) - self.origin
         return np.concatenate([differences, differences**2], axis=1)
 
     def moments(self, sums: NDArray[np.float64], n_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,13 +1,15 @@
 """Atoms of all groups that a user object holds."""
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.errors import UnsupportedError
+from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.trajectory.selection_tree import frame_selection, is_updating
 
 _OF_ATOMS = {"GroupBase", "ComponentBase", "TopologyObject", "TopologyGroup"}
 """Names of the MDAnalysis classes that hold atoms, so that MDAnalysis need not be imported."""
@@ -29,31 +31,79 @@ def atoms_held(value: Any, universe: Any) -> NDArray[np.uint32]:
     ndarray, shape (n_atoms,), uint32
         Indices, ascending, each once.
 
-    Raises
-    ------
-    UnsupportedError
-        If a group of this Universe is an updating group.
+    Notes
+    -----
+    Of an UpdatingAtomGroup, these are all atoms that its selection may look at or select.
     """
     found = [_indices_of(one) for one in _groups_in(value) if one.universe is universe]
     return np.unique(np.concatenate(found)).astype(np.uint32) if found else np.empty(0, np.uint32)
 
 
-def _groups_in(value: Any) -> Iterator[Any]:
+def universe_held(value: Any, reader: Any, name: str) -> Any:
+    """Return the Universe of a trajectory, found through the groups of atoms or the Universes that a value holds.
+
+    Parameters
+    ----------
+    value : object
+        See `atoms_held`; it may also contain Universes.
+    reader : MDAnalysis.coordinates.base.ProtoReader
+        The trajectory.
+    name : str
+        Name of the analysis, for messages.
+
+    Raises
+    ------
+    MismatchError
+        If there is no such Universe.
+    """
+    for one in _groups_in(value, _OF_ATOMS | {"Universe"}):
+        universe = one if "Universe" in _class_names(one) else one.universe
+        if getattr(universe, "trajectory", None) is reader:
+            return universe
+    raise MismatchError(
+        f"{name} was made with a trajectory, but holds no atoms of its Universe: set the AtomGroup as an attribute "
+        "before run(), as in self.atomgroup = atomgroup, or pass it, as in super().__init__(atomgroup)"
+    )
+
+
+def is_reader(value: Any) -> bool:
+    """Return whether a value is a trajectory of MDAnalysis."""
+    return "ProtoReader" in _class_names(value)
+
+
+def holds_atoms(value: Any) -> bool:
+    """Return whether a value is or contains a group, an atom, a residue, a segment or a bond; see `atoms_held`."""
+    return any(True for _ in _groups_in(value))
+
+
+def _groups_in(value: Any, kinds: AbstractSet[str] = _OF_ATOMS) -> Iterator[Any]:
     if isinstance(value, Mapping):
-        yield from chain.from_iterable(map(_groups_in, value.values()))
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        yield from chain.from_iterable(map(_groups_in, value))
-    elif _OF_ATOMS & _class_names(value):
+        value = [*value.values()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        yield from chain.from_iterable(_groups_in(one, kinds) for one in value)
+    elif kinds & _class_names(value):
         yield value
 
 
 def _indices_of(group: Any) -> NDArray[np.integer]:
     names = _class_names(group)
     if "UpdatingAtomGroup" in names:
-        raise UnsupportedError("an UpdatingAtomGroup needs all atoms of each frame: select without updating=True")
+        return _indices_for_selection(group)
     if names & {"TopologyObject", "TopologyGroup"}:
         return np.ravel(group.indices)
     return np.ravel(group.atoms.ix if hasattr(group, "atoms") else group.ix)
+
+
+def _indices_for_selection(group: Any) -> NDArray[np.integer]:
+    """Return the atoms that MDAnalysis looks at when it selects an updating group again, and those it may select."""
+    try:
+        changing = frame_selection(group)
+    except UnsupportedError:  # MDAnalysis may know keywords that the core does not know
+        return np.asarray(group.universe.atoms.ix)
+    base = group
+    while is_updating(base):
+        base = base._base_group  # noqa: SLF001 (MDAnalysis has no public name for it)
+    return np.concatenate([base.ix, changing.needed, changing.possible])
 
 
 def _class_names(value: Any) -> set[str]:

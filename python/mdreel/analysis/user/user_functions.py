@@ -4,10 +4,10 @@ import io
 import pickle
 import traceback
 from _thread import interrupt_main
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,31 @@ def describe_error(error: Exception) -> str:
     return f"{named} (in {frames[0].name}, {frames[0].filename}, line {frames[0].lineno})" if frames else named
 
 
+class Frame(NamedTuple):
+    """One frame of a batch.
+
+    Attributes
+    ----------
+    frame : int
+        Frame number.
+    time : float
+        Time, ps.
+    dimensions : ndarray, shape (6,), float32, or None
+        Cell lengths in Å and angles in degrees; None without a cell.
+    positions : ndarray, shape (n_atoms, 3), float32
+        Positions of all groups, Å.
+    members : sequence of ndarray or None
+        For each group, numbers of the atoms that belong to it in this frame, or None for all; empty if no group
+        changes.
+    """
+
+    frame: int
+    time: float
+    dimensions: NDArray[np.float32] | None
+    positions: NDArray[np.float32]
+    members: Sequence[NDArray[np.uint32] | None]
+
+
 @dataclass(frozen=True)
 class Batch:
     """A few frames of a block.
@@ -89,6 +114,9 @@ class Batch:
         Cell lengths in Å and angles in degrees; NaN for frames without a cell.
     positions : ndarray, shape (n_frames, n_atoms, 3), float32
         Positions, Å.
+    members : sequence of (sequence of ndarray) or None
+        For each group, the numbers of its members in each frame, or None if it does not change; empty if no group
+        changes.
     """
 
     n_block_frames: int
@@ -96,6 +124,46 @@ class Batch:
     times: NDArray[np.float64]
     cells: NDArray[np.float32]
     positions: NDArray[np.float32]
+    members: Sequence[Sequence[NDArray[np.uint32]] | None] = ()
+
+    @property
+    def frame(self) -> NDArray[np.int64]:
+        """Frame numbers, shape (n_frames,), int64."""
+        return self.frames.astype(np.int64)
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Times, shape (n_frames,), float64, ps."""
+        return self.times
+
+    @property
+    def dimensions(self) -> NDArray[np.float32]:
+        """Cells, shape (n_frames, 6), float32; NaN for frames without a cell."""
+        return self.cells
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def __iter__(self) -> Iterator[Frame]:
+        # Converts all frames at once, because functions are called for millions of small frames.
+        has_cell = np.logical_not(np.isnan(self.cells).any(axis=1))
+        cells = [cell if has else None for cell, has in zip(self.cells, has_cell, strict=True)]
+        n_frames = len(self)
+        of_groups: list[Sequence[NDArray[np.uint32] | None]] = [group or [None] * n_frames for group in self.members]
+        members = zip(*of_groups, strict=True)
+        each = members if self.members else [()] * n_frames
+        return map(Frame, self.frames.tolist(), self.times.tolist(), cells, self.positions, each)
+
+    @overload
+    def __getitem__(self, index: int) -> Frame: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Batch": ...
+    def __getitem__(self, index: int | slice) -> "Frame | Batch":
+        if not isinstance(index, slice):
+            return next(iter(self[index : index + 1]))
+        members = [None if group is None else group[index] for group in self.members]
+        columns = (self.frames[index], self.times[index], self.cells[index], self.positions[index])
+        return Batch(self.n_block_frames, *columns, members)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,8 @@ class Task:
         Facts about the trajectory.
     by_batch : bool
         Whether each batch is analysed on its own, instead of each block.
+    is_in_order : bool
+        Whether all frames are analysed in order in one block, which then keeps all attributes that the analysis sets.
     """
 
     analysis: bytes
@@ -86,3 +88,4 @@ class Task:
     atoms: NDArray[np.uint32]
     known: Known
     by_batch: bool
+    is_in_order: bool = False

@@ -235,7 +235,9 @@ class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
         """Number of the current frame."""
         if not self._is_at_frame:
             # Updating groups compare this number with the one of their last update.
-            raise UnsupportedError("in _prepare no frame has been read: create updating groups in _single_frame")
+            raise UnsupportedError(
+                "in _prepare no frame has been read: create and use updating groups in _single_frame"
+            )
         return int(self.ts.frame)
 
     def __getitem__(self, frame: Any) -> Any:
