@@ -147,7 +147,7 @@ class InterRDF(TwoGroupAnalysis):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(g1, g2, "g2", trajectory, verbose=verbose)
+        super().__init__(g1, g2, "g2", trajectory, first_name="g1", verbose=verbose)
         self.norm = norm_of(norm)
         self._units = units_of(self.norm)
         if exclusion_block is not None and exclude_same is not None:

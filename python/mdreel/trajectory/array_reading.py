@@ -15,6 +15,7 @@ from mdreel.execution.damage import DamagedFrame, damaged_frames, warn_of_damage
 from mdreel.execution.progress import Progress
 from mdreel.execution.source_name import source_name
 from mdreel.foundation.arguments import shown
+from mdreel.trajectory.atom_counts import topology_mismatch
 from mdreel.trajectory.frame_arrays import UNITS, Coordinates, FrameArrays
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.opener import Opener
@@ -286,8 +287,7 @@ def _indices_of(source: Source, trajectory: Any, atoms: Any) -> tuple[NDArray[np
     if hasattr(atoms, "universe"):
         group = atoms_of(atoms, name="atoms")
         if len(group.universe.atoms) != source.n_atoms:
-            message = f"the trajectory has {source.n_atoms} atoms, the topology has {len(group.universe.atoms)}"
-            raise MismatchError(message, path=source_name(source))
+            raise topology_mismatch(source, len(group.universe.atoms))
         selection = Selection.of(group, "atoms")
         indices, places = selection.atoms, selection.places
     else:

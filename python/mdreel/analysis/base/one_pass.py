@@ -14,6 +14,7 @@ import numpy as np
 from mdreel._core import Pass, Source, Transformation
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.base.observer import views_of
+from mdreel.analysis.base.result_sizes import check_result_sizes
 from mdreel.analysis.periodic.boundary_check import BoundaryCheck
 from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.errors import ArgumentError, MismatchError
@@ -111,6 +112,7 @@ def run(
         reading = executor_in_order(opened, executor, n_parts, checkpoint is not None)
         selected = select_frames(opened, start, stop, step, frames)
         job = job_of(analyses, opened, first_frame(opened, selected, start, stop, step, frames))
+        check_result_sizes(analyses, job.kernel.computations, opened, selected)
         check = BoundaryCheck(analyses, opened)
         check.before(start)
         observer = leader.observer(opened, views_of(analyses))

@@ -173,7 +173,7 @@ def _group_and_reference(
     """Return a further group, and its atoms in the reference; None if those are the same atoms of the trajectory."""
     if is_group(group):
         if group.universe is not atomgroup.universe:
-            raise SelectionError(f"{name} is in another Universe than atomgroup")
+            raise SelectionError(f"{name} is in another Universe than atomgroup: both must be in the same one")
         if reference is None:
             return group, None
         if reference.universe is not group.universe:
