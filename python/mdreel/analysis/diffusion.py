@@ -72,7 +72,7 @@ def diffusion_of(
     chosen = np.flatnonzero((times >= begin) & (times <= end))
     if len(chosen) < _FEWEST:
         found = f"the fit needs {_FEWEST} lag times from {begin:g} to {end:g} ps, got {len(chosen)}"
-        raise MismatchError(f"{found}: give begin and end between 0 and {times[-1]:g} ps, or analyse more frames")
+        raise MismatchError(f"{found}: fit between 0 and {times[-1]:g} ps, or analyse more frames")
     x, y = times[chosen], displacements[chosen]
     half = len(x) // 2
     slope, intercept = np.polyfit(x, y, 1).tolist()

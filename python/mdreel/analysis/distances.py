@@ -139,8 +139,12 @@ class DistanceArray(TwoGroupAnalysis):
     @property
     def smaller_results(self) -> str:
         """How to get results that need less memory."""
-        averages = "" if self._cutoff is not None else ", or give a cutoff for averages over frames"
-        return f"select fewer atoms, or use step for fewer frames{averages}"
+        return f"{super().smaller_results}, or averages over all frames, such as cutoff=8.0"
+
+    @property
+    def without_cell(self) -> str:
+        """What to do for frames without a periodic cell."""
+        return "give pbc=False for distances of the atoms as they lie"
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the distances in each frame, after reading the reference."""

@@ -185,6 +185,11 @@ class InterRDF(TwoGroupAnalysis):
         return volume
 
     @property
+    def without_cell(self) -> str:
+        """What to do for frames without a periodic cell."""
+        return 'give norm="none" for counts'
+
+    @property
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("distances are those of the shortest images")

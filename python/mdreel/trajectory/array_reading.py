@@ -264,7 +264,10 @@ class _GrowingArray:
 
 
 def _open(trajectory: Any) -> Source:
-    if hasattr(trajectory, "trajectory") and hasattr(trajectory, "atoms"):
+    if hasattr(trajectory, "universe"):
+        if not hasattr(trajectory, "select_atoms") or trajectory.universe is not trajectory:
+            found = "trajectory is a group: give its Universe as the trajectory, and the group as atoms"
+            raise ArgumentError(f"{found}, as in read(group.universe, group)")
         return source_of(trajectory.universe)
     if isinstance(trajectory, Source):
         return trajectory

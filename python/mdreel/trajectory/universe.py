@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import IOBase
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,16 @@ def source_of(universe: Universe) -> Source:
     return _files(reader.readers)
 
 
+def is_read_by_mdanalysis(universe: Universe) -> bool:
+    """Return whether MDAnalysis provides the frames of a Universe; `source_of` then warns of placeholder cells."""
+    reader = universe.trajectory
+    readers = reader.readers if reader.format == "CHAIN" else [reader]
+    return any(one.format == "MEMORY" or _is_foreign(one) for one in readers)
+
+
 def _files(readers: list[Any]) -> Source:
+    for reader in readers:
+        _refuse_stream(reader)
     if any(_is_foreign(reader) for reader in readers):
         if len(readers) > 1:
             raise UnsupportedError(
@@ -95,6 +105,13 @@ def _files(readers: list[Any]) -> Source:
             interval = f"{facts['frame interval']:g} ps between frames"
             raise UnsupportedError(f"{reader.filename} has {interval}: another dt ({given:g} ps) is not supported")
     return source
+
+
+def _refuse_stream(reader: Any) -> None:
+    if isinstance(reader.filename, IOBase):
+        name = getattr(reader.filename, "name", None)
+        message = "the Universe reads a stream, which workers cannot open again: give a file, or in_memory=True"
+        raise UnsupportedError(message, path=name if name not in (None, "None") else None)
 
 
 def _is_foreign(reader: Any) -> bool:

@@ -16,6 +16,7 @@ from mdreel.analysis.base.one_pass import run as run_together
 from mdreel.analysis.base.result_output import ResultOutput
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.jumps import Jump
+from mdreel.analysis.periodic.missing_cell import SET_CELL
 from mdreel.execution.blocks import Frames
 from mdreel.execution.choices import Access
 from mdreel.execution.damage import DamagedFrame
@@ -235,7 +236,12 @@ class Analysis(ResultOutput, MDAnalysisInterface):
     @property
     def smaller_results(self) -> str:
         """How to get results that need less memory, for the message about results that do not fit."""
-        return "select fewer atoms, or use step for fewer frames"
+        return "select fewer atoms, or fewer frames, such as step=10"
+
+    @property
+    def without_cell(self) -> str:
+        """What to do for frames without a periodic cell, if the analysis needs one."""
+        return SET_CELL
 
     @property
     def writes_file(self) -> bool:

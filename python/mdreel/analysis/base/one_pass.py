@@ -16,6 +16,7 @@ from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.base.observer import views_of
 from mdreel.analysis.base.result_sizes import check_result_sizes
 from mdreel.analysis.periodic.boundary_check import BoundaryCheck
+from mdreel.analysis.periodic.missing_cell import naming_cell_remedy
 from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.errors import ArgumentError, MismatchError
 from mdreel.execution.blocks import Frames, first_frame, select_frames
@@ -135,10 +136,11 @@ def run(
         checks.append(check)
         return outcome, job.kernel
 
-    outcome, kernel = executor.share(compute)
-    outcome = replace(outcome, on_error=on_error)
-    for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
-        analysis.accept(outcome, tally)
+    with naming_cell_remedy(analyses):
+        outcome, kernel = executor.share(compute)
+        outcome = replace(outcome, on_error=on_error)
+        for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
+            analysis.accept(outcome, tally)
     for observer in observers:
         observer.finish(len(outcome.rows), leader.timing)
     warn_of_damage(outcome.damage, on_error)

@@ -76,14 +76,15 @@ def _table(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> T
     try:
         fit = analysis.diffusion(begin, end)
     except MismatchError as error:
-        lines.append(f"diffusion  none: {error}")
+        fitted = [f"diffusion  none: {error}"]
     else:
-        lines += [
+        fitted = [
             f"slope      {fit.slope:>12.4g} Å²/ps   from {fit.begin:g} to {fit.end:g} ps",
             f"diffusion  {fit.coefficient * 10:>12.4g} ± {fit.error * 10:.2g} 1e-5 cm²/s",
         ]
     return Table(
         analysis.columns(),
-        "\n".join(lines),
+        "\n".join(lines + fitted),
         lambda title: analysis.plot(title=title),
+        "\n".join(fitted),
     )

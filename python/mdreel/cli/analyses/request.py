@@ -33,11 +33,14 @@ class Table:
         The text that is printed if no output file is given.
     figure : callable
         Draws the results under a title.
+    beside_files : str
+        The text that is printed if there is an output file: results that the table lacks.
     """
 
     columns: "Sequence[Column]"
     summary: str
     figure: "Callable[[str], Figure]"
+    beside_files: str = ""
 
 
 @dataclass(frozen=True)
@@ -343,7 +346,10 @@ def _in_shown_units(spec: AnalysisSpec, request: Request) -> AnalysisSpec:
     def tabulate(analysis: Any) -> Table:
         table = spec.tabulate(analysis)
         return Table(
-            shown.columns(table.columns), shown.text(table.summary), lambda title: shown.figure(table.figure(title))
+            shown.columns(table.columns),
+            shown.text(table.summary),
+            lambda title: shown.figure(table.figure(title)),
+            shown.text(table.beside_files),
         )
 
     return replace(spec, tabulate=tabulate, facts={**spec.facts, "units_of_settings": "Å, ps"})
