@@ -216,7 +216,7 @@ def test_hbonds_writes_a_row_for_each_lifetime(run, universe: MDAnalysis.Univers
 def test_analysis_that_cannot_be_prepared_is_one_line(run) -> None:
     done = run("dihedrals", *INPUT, "--select", "name CA and resid 1", "--kind", "phi")
     assert done.returncode == 3
-    assert done.stderr == "mdreel: error: no residue of the 1 atoms has a torsion phi\n"
+    assert done.stderr == "mdreel: error: no residue of the 1 atoms has a torsion phi: select residues of a protein\n"
     assert run("rg", *INPUT, "--weights", "charge").returncode == 2
 
 

@@ -21,9 +21,8 @@ from mdreel.foundation.unit_check import check_length
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.placeholder_cell import known_cell, warn_of_placeholder
+from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import selected
-from mdreel.trajectory.universe import is_read_by_mdanalysis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,9 +198,7 @@ class DSSP(Analysis):
         if longest_bond is not None:
             check_length("longest_bond", longest_bond, empty=0.0, doubtful=1.3)
         if pbc and hasattr(protein.universe, "trajectory") and protein.universe.dimensions is not None:
-            pbc = known_cell(protein.universe.dimensions) is not None
-            if not pbc and (trajectory is not None or not is_read_by_mdanalysis(protein.universe)):
-                warn_of_placeholder()  # otherwise the run warns
+            pbc = cell_of(protein.universe) is not None
         self._pbc = pbc
 
     @property

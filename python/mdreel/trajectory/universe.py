@@ -70,13 +70,6 @@ def source_of(universe: Universe) -> Source:
     return _files(reader.readers)
 
 
-def is_read_by_mdanalysis(universe: Universe) -> bool:
-    """Return whether MDAnalysis provides the frames of a Universe; `source_of` then warns of placeholder cells."""
-    reader = universe.trajectory
-    readers = reader.readers if reader.format == "CHAIN" else [reader]
-    return any(one.format == "MEMORY" or _is_foreign(one) for one in readers)
-
-
 def _files(readers: list[Any]) -> Source:
     for reader in readers:
         _refuse_stream(reader)

@@ -151,10 +151,10 @@ def finish(request: Request, prepared: PreparedAnalyses, environment: dict[str, 
     from mdreel.execution.checkpoint.file import remove_checkpoint
 
     for one, analysis in zip(prepared.requests, prepared.analyses, strict=True):
-        table = one.spec.tabulate(analysis)
-        text = table.beside_files if one.tables else table.summary
-        if text or not one.tables:
-            echo(text)
+        if not one.tables:
+            echo(one.spec.tabulate(analysis).summary)
+        elif one.spec.beside_files is not None:
+            echo(one.spec.beside_files(analysis))
     timing = prepared.analyses[0].timing.preceded_by("topology", prepared.topology_seconds)
     _write_timing(request, timing, environment, _title(request, prepared.requests))
     if request.checkpoint is not None:
