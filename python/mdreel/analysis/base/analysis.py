@@ -276,6 +276,11 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         return self.atoms if self._selection.changing is None else self._selection.atoms[self._selection.places]
 
     @property
+    def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
+        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        return ()
+
+    @property
     def keeps_positions(self) -> bool:
         """Whether a run keeps the positions of all frames, which `find_kept_jump` searches for jumps."""
         return False
