@@ -237,3 +237,20 @@ def test_warning_can_be_filtered_and_changes_nothing() -> None:
         warnings.simplefilter("ignore", mdreel.errors.BrokenMoleculeWarning)
         found = of_peptide("Rg", broken_positions()).run().results.rgyr
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["RMSD", "RMSF", "AverageStructure"])
+def test_broken_molecule_of_the_reference_is_found(name: str) -> None:
+    mobile, reference = peptide(), peptide()
+    reference.load_new(broken_positions(1).astype(np.float32), dimensions=[CELL, CELL, CELL, 90, 90, 90])
+    source = in_memory(whole_positions())
+    make: dict[str, Callable[[], Analysis]] = {
+        "RMSD": lambda: mdreel.RMSD(mobile, reference, trajectory=source),
+        "RMSF": lambda: mdreel.RMSF(mobile, superposition=True, reference=reference, trajectory=source),
+        "AverageStructure": lambda: mdreel.AverageStructure(mobile, reference, trajectory=source),
+    }
+    (one,) = warned(lambda: make[name]().run())
+    assert "in the reference," in str(one.message)
+    assert "Make the molecules of the reference whole" in str(one.message)
+    reference.load_new(whole_positions(1).astype(np.float32), dimensions=[CELL, CELL, CELL, 90, 90, 90])
+    assert not warned(lambda: make[name]().run())

@@ -208,5 +208,5 @@ def test_atoms_of_an_updating_group_are_those_of_the_current_frame() -> None:
 def test_options_of_run_have_no_effect_on_a_new_analysis(universe: MDAnalysis.Universe) -> None:
     with pytest.warns(UserWarning, match=r"backend has no effect .*: give it to run\(\)"):
         mdreel.DistanceMatrix(universe, ALPHA, backend="processes")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'superpose'"):
+    with pytest.raises(TypeError, match="no parameter 'superpose': did you mean 'superposition'"):
         mdreel.DistanceMatrix(universe, ALPHA, superpose=True)

@@ -17,7 +17,7 @@ from every_analysis import CASES, peptide, write_peptide
 from finished_analyses import N_FRAMES, finished, read_table
 from forked_python.command import forked_python
 from full_disk import full_disk
-from mdreel.errors import DamagedFrameWarning, UnsupportedError
+from mdreel.errors import ArgumentError, DamagedFrameWarning, UnsupportedError
 from mdreel.results.column import Column, unique_names
 from mdreel.results.files import write
 from privilege import without_privilege
@@ -122,6 +122,16 @@ def test_every_format_has_the_bytes_of_the_command_line(ending: str, command_lin
     rg = mdreel.Rg(protein(MDAnalysis.Universe(PSF, DCD))).run(step=10)
     written = rg.save(tmp_path / f"rg{ending}", metadata={**DESCRIBED, "weights": "mass"}).read_bytes()
     assert written == (command_line / f"rg{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_every_format_takes_numbers_of_numpy_as_metadata(ending: str, tmp_path: Path) -> None:
+    rg = mdreel.Rg(protein(MDAnalysis.Universe(PSF, DCD))).run(stop=2)
+    facts = {"n": np.int64(3), "x": np.float32(0.5), "is_so": np.bool_(True), "text": "a"}
+    assert rg.save(tmp_path / f"rg{ending}", metadata=facts).exists()
+    for wrong in (np.zeros(2), [1], {"a": 1}, object()):
+        with pytest.raises(ArgumentError, match=r"metadata\['a'\] must be a text, True or False, a whole number"):
+            rg.save(tmp_path / f"other{ending}", metadata={"a": wrong})
 
 
 @pytest.mark.parametrize("ending", FORMATS)

@@ -216,7 +216,7 @@ def test_hbonds_writes_a_row_for_each_lifetime(run, universe: MDAnalysis.Univers
 def test_analysis_that_cannot_be_prepared_is_one_line(run) -> None:
     done = run("dihedrals", *INPUT, "--select", "name CA and resid 1", "--kind", "phi")
     assert done.returncode == 3
-    assert done.stderr == "mdreel: error: no residue of the 1 atoms has a torsion phi\n"
+    assert done.stderr == "mdreel: error: no residue of the 1 atoms has a torsion phi: select residues of a protein\n"
     assert run("rg", *INPUT, "--weights", "charge").returncode == 2
 
 
@@ -245,6 +245,7 @@ def test_msd_writes_a_row_for_each_lag(run, universe: MDAnalysis.Universe, tmp_p
     np.testing.assert_allclose(rows[:, 1], expected.results.timeseries, rtol=1e-12)
     summary = run("msd", *INPUT, *options, "-q", "--fit-begin", "2").stdout
     assert f"{expected.diffusion(begin=2).coefficient * 10:.4g} ± " in summary
+    assert done.stdout.splitlines()[-1].startswith("diffusion ")
     done = run("msd", *INPUT, "--unwrap-jumps", "lattice")
     assert (done.returncode, "no periodic cell" in done.stderr) == (3, True)
 

@@ -134,4 +134,4 @@ def test_rmsd_of_segments_is_that_of_the_whole(run, adk, tmp_path):
     np.testing.assert_array_equal(table(tmp_path / "parts.csv"), table(tmp_path / "whole.csv"))
     done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--access", "hdf5-independent")
     assert done.returncode == 3
-    assert "access='hdf5-independent' is for the backend mpi, not threads: use 'shared'" in done.stderr
+    assert "--access hdf5-independent is for the backend mpi, not threads: use 'shared'" in done.stderr

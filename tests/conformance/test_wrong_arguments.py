@@ -32,6 +32,7 @@ INNER = {
     "fitting": "a conversion",
     "leave": "the command line",
     "look": "the run",
+    "result_bytes": "the run",
     "make_ready": "the run",
     "observer": "the run",
     "to_dataframe": "tests of results, because pandas and polars are optional",
@@ -134,7 +135,7 @@ def test_text_is_one_item_of_a_sequence(peptide_system: System) -> None:
     [
         (lambda u: mdreel.InterRDF(u, u, nbins="7"), r"nbins must be a whole number, not '7' \(str\)"),
         (lambda u: mdreel.InterRDF(u, u, nbins=7.5), r"nbins must be a whole number, not 7.5 \(float\)"),
-        (lambda u: mdreel.InterRDF(u, u, range=3), r"range must be a sequence of 2 \(a number\), not 3 \(int\)"),
+        (lambda u: mdreel.InterRDF(u, u, range=3), r"range must be a sequence of 2 numbers, not 3 \(int\)"),
         (lambda u: mdreel.InterRDF(u, u, range=(0, "8")), r"range\[1\] must be a number, not '8' \(str\)"),
         (lambda u: mdreel.RMSD(u, superposition="yes"), r"superposition must be True or False, not 'yes' \(str\)"),
         (lambda u: mdreel.RMSD(u).run(stop=u), "stop must be a whole number or None, not a Universe"),

@@ -15,7 +15,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
 from mdreel.analysis.in_memory import prepare, replace_positions
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.topology.fitted_groups import ComparedAtoms, matching_atoms
+from mdreel.analysis.topology.fitted_groups import ComparedAtoms, matching_atoms, references_of
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.residue_labels import atom_columns, atom_coordinates
 from mdreel.analysis.topology.structure_file import check_ending, check_structure, write_structure
@@ -31,6 +31,7 @@ from mdreel.trajectory.selection import Atoms, SelectBoth, selections_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
 
 
 _STRUCTURE = ".nc"
@@ -167,6 +168,11 @@ class AverageStructure(Analysis):
         self.filename = None if filename is None or self._in_memory else fspath(filename)
         if self.filename is not None:
             check_ending(Path(self.filename))
+
+    @property
+    def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
+        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        return references_of([self._fitted], self.atomgroup)
 
     @property
     def boundaries(self) -> Boundaries:

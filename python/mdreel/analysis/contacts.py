@@ -282,8 +282,8 @@ class Contacts(TwoGroupAnalysis):
             self._references = [self._reference_at(self._frame, source)]
         for reference in self._references:
             if not len(reference.places):
-                empty = "" if len(self._from) and len(self._to) else ", because a group has no atoms"
-                raise MismatchError(f"the reference has no contacts up to {self._radius:g} Å{empty}")
+                why = ": raise the radius" if len(self._from) and len(self._to) else ", because a group has no atoms"
+                raise MismatchError(f"the reference has no contacts up to {self._radius:g} Å{why}")
         if callable(self._method):
             references = [(reference.places, reference.distances) for reference in self._references]
             groups = (self._from, self._to)

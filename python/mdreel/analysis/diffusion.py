@@ -71,7 +71,8 @@ def diffusion_of(
     end = _LAST * float(times[-1]) if end is None else end
     chosen = np.flatnonzero((times >= begin) & (times <= end))
     if len(chosen) < _FEWEST:
-        raise MismatchError(f"the fit needs {_FEWEST} lag times from {begin:g} to {end:g} ps, got {len(chosen)}")
+        found = f"the fit needs {_FEWEST} lag times from {begin:g} to {end:g} ps, got {len(chosen)}"
+        raise MismatchError(f"{found}: fit between 0 and {times[-1]:g} ps, or analyse more frames")
     x, y = times[chosen], displacements[chosen]
     half = len(x) // 2
     slope, intercept = np.polyfit(x, y, 1).tolist()

@@ -169,11 +169,16 @@ class Dihedral(QuadrupleAngles):
     ) -> None:
         if len(atomgroups) == 0:
             raise SelectionError("there is no group of four atoms")
+        atomgroups = [atoms_of(group, name=f"atomgroups[{i}]") for i, group in enumerate(atomgroups)]
         for i, group in enumerate(atomgroups):
             if len(group) != 4:
-                raise MismatchError(f"group {i} has {len(group)} atoms: a dihedral angle needs four")
+                raise MismatchError(
+                    f"group {i} has {len(group)} atoms: a dihedral angle needs four, give a list of groups of four"
+                )
             if group.universe is not atomgroups[0].universe:
-                raise MismatchError(f"group {i} is in another Universe than group 0")
+                raise MismatchError(
+                    f"group {i} is in another Universe than group 0: all groups must be in the same one"
+                )
         self.atomgroups = atomgroups
         quadruples = np.stack([group.ix for group in atomgroups])
         super().__init__(atomgroups[0], quadruples, "degrees", trajectory, verbose=verbose)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -15,10 +16,10 @@ from mdreel._core import Computation, Source, distance_matrix, kept_positions
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
-from mdreel.errors import FunctionError, MdreelWarning, MismatchError
+from mdreel.errors import ArgumentError, FunctionError, MdreelWarning, MismatchError
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.tally import Tally
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments, unknown_parameter
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -179,6 +180,10 @@ class DistanceMatrix(Analysis):
         """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("frames are compared as their atoms lie", whole=True, paths=not self._superposition)
 
+    def result_bytes(self, n_frames: int, n_columns: int) -> int:
+        """Return the least memory of the results of a run: positions of all frames, and the matrix."""
+        return super().result_bytes(n_frames, n_columns) + 8 * n_frames**2
+
     def computation(self, source: Source) -> Computation:
         """Return the computation that keeps the positions of each frame."""
         return kept_positions(len(self.atoms))
@@ -247,7 +252,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
     """Warn of parameters of `run` that are given when the analysis is created, and refuse all others."""
     for name in options:
         if name not in _OPTIONS_OF_RUN:
-            raise TypeError(f"DistanceMatrix() got an unexpected keyword argument {name!r}")
+            names = list(inspect.signature(DistanceMatrix).parameters)
+            raise ArgumentError(unknown_parameter("DistanceMatrix", name, names[:-1]))
         message = f"{name} has no effect on a new DistanceMatrix: give it to run()"
         warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 

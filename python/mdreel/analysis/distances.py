@@ -18,6 +18,7 @@ from mdreel.analysis.topology.residue_labels import atom_coordinates
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.size_check import check_size
 from mdreel.foundation.unit_check import check_length
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
+
+_PAIR_BYTES = 40
+"""Memory of the sums and the count of a pair of atoms in a worker."""
 
 
 class DistanceArray(TwoGroupAnalysis):
@@ -132,8 +136,21 @@ class DistanceArray(TwoGroupAnalysis):
             paths=not self._pbc and self._reference is not None,
         )
 
+    @property
+    def smaller_results(self) -> str:
+        """How to get results that need less memory."""
+        return f"{super().smaller_results}, or averages over all frames, such as cutoff=8.0"
+
+    @property
+    def without_cell(self) -> str:
+        """What to do for frames without a periodic cell."""
+        return "give pbc=False for distances of the atoms as they lie"
+
     def computation(self, source: Source) -> Computation:
         """Return the computation of the distances in each frame, after reading the reference."""
+        if self._cutoff is not None:
+            n_pairs = len(self._from) * len(self._second_numbers())
+            check_size("sums for all pairs of atoms", _PAIR_BYTES * n_pairs, "select fewer atoms")
         to: NDArray[np.uint32] | NDArray[np.float64] = self._to
         if self._reference is not None:
             to = self._reference_positions(source)

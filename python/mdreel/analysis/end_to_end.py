@@ -78,13 +78,16 @@ class EndToEnd(Analysis):
 
     @checked_arguments
     def __init__(self, chains: AtomGroup | Sequence[AtomGroup], *, trajectory: Trajectory | None = None) -> None:
-        chains = [atoms_of(chains)] if are_atoms(chains) else chains
+        given = [chains] if are_atoms(chains) else chains
+        chains = [atoms_of(chain, name=f"chain {number}") for number, chain in enumerate(given)]
         if len(chains) == 0:
             raise SelectionError("there is no chain: give at least one")
         for number, chain in enumerate(chains):
             Selection.of(chain, f"chain {number}")
             if chain.universe is not chains[0].universe:
-                raise MismatchError(f"chain {number} is in another Universe than chain 0")
+                raise MismatchError(
+                    f"chain {number} is in another Universe than chain 0: all chains must be in the same one"
+                )
         ends = np.array([[chain.ix[0], chain.ix[-1]] for chain in chains])
         super().__init__(chains[0].universe.atoms[ends.ravel()], trajectory)
         self._molecules = np.unique(np.concatenate([chain.ix for chain in chains])).astype(np.uint32)

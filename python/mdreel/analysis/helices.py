@@ -20,6 +20,7 @@ from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Selection, atoms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,9 +94,13 @@ class HelixEigenvalues(Analysis):
     ) -> None:
         if len(segments) == 0:
             raise SelectionError("there is no segment: give at least one")
+        segments = [atoms_of(segment, name=f"segment {i}") for i, segment in enumerate(segments)]
         for i, segment in enumerate(segments):
+            Selection.of(segment, f"segment {i}")
             if segment.universe is not segments[0].universe:
-                raise MismatchError(f"segment {i} is in another Universe than segment 0")
+                raise MismatchError(
+                    f"segment {i} is in another Universe than segment 0: all segments must be in the same one"
+                )
         every = segments[0].universe.atoms[np.concatenate([segment.ix for segment in segments])]
         super().__init__(every, trajectory)
         ends = np.cumsum([len(segment) for segment in segments])[:-1]

@@ -26,9 +26,9 @@ from mdreel.analysis.topology.hydrogen_bond_atoms import (
 from mdreel.analysis.topology.hydrogen_bond_atoms import select as select_atoms
 from mdreel.analysis.updated_bonds import BondRules, UpdatedBonds
 from mdreel.analysis.user.user_functions import value_or_raise
-from mdreel.errors import MdreelWarning, MismatchError, SelectionError
+from mdreel.errors import ArgumentError, MdreelWarning, MismatchError, SelectionError
 from mdreel.execution.tally import Tally
-from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.arguments import checked_arguments, shown
 from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_angle, check_length
 from mdreel.trajectory.opener import Trajectory
@@ -370,6 +370,8 @@ def _stripped(selection: str | None, name: str) -> str | None:
     """Return a selection string without blanks at its ends; warn if nothing is left."""
     if selection is None:
         return None
+    if not isinstance(selection, str):
+        raise ArgumentError(f"{name} must be a selection string, such as 'name O', not {shown(selection)}")
     selection = selection.strip()
     if not selection:
         message = f"{name} is an empty selection string, so no hydrogen bonds will be found"

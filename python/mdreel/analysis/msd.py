@@ -188,6 +188,11 @@ class EinsteinMSD(Analysis):
         return [Column("lag_time", "ps", self.results.delta_t_values), values]
 
     @property
+    def without_cell(self) -> str:
+        """What to do for frames without a periodic cell."""
+        return "give nojump=None if no atom jumps across the cell"
+
+    @property
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries(

@@ -23,6 +23,7 @@ from mdreel.analysis.topology.reference import is_group, read_frame
 from mdreel.errors import MdreelWarning, MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.size_check import check_size
 from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection, atoms_of
@@ -169,6 +170,7 @@ class PCA(ComponentAnalysis):
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that sums displacements from the first analysed frame, and their products."""
+        check_size("the covariance matrix and its eigenvectors", 144 * len(self.atoms) ** 2, "select fewer atoms")
         reference = read_frame(source, self._first, self.atoms)
         fitted = np.arange(len(self.atoms), dtype=np.uint32), reference, self._selection.add_up(None)
         return covariance(reference, fitted if self.align else None)
@@ -176,7 +178,7 @@ class PCA(ComponentAnalysis):
     def conclude(self, tally: Tally) -> None:
         """Compute the covariance matrix from the sums, and its eigenvectors."""
         if tally.n_frames < 2:
-            raise MismatchError("a single frame has no covariance: expected at least two frames")
+            raise MismatchError("a single frame has no covariance: expected at least two frames: analyse more frames")
         self._reference = tally.arguments[0][self._selection.places]
         self.results.mean, self.results.covariance = covariance_of(tally, self._selection.places, self._mean)
         self._eigen = components_of(self.results.covariance)

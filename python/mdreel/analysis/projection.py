@@ -65,7 +65,9 @@ class Projection(Analysis):
     ) -> None:
         super().__init__(atomgroup, trajectory, verbose=verbose)
         if self._selection.n_given != len(origin):
-            raise MismatchError(f"the components have {len(origin)} atoms, atomgroup has {self._selection.n_given}")
+            raise MismatchError(
+                f"the components have {len(origin)} atoms, atomgroup has {self._selection.n_given}: select the same"
+            )
         n_atoms, places = len(self.atoms), self._selection.places
         # Atoms are read once each and in ascending order: the directions of a repeated atom add up.
         self._origin, summed = np.empty((n_atoms, 3)), np.zeros((n_atoms, len(directions), 3))

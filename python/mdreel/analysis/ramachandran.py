@@ -228,7 +228,8 @@ class Ramachandran(_TorsionPairs):
         allowed = _inner_residues(residues) if check_protein else residues
         definitions = backbone_torsions(tuple(c_name.split()), tuple(n_name.split()), tuple(ca_name.split()))
         if len(allowed) == 0:
-            raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has all of the torsions phi, psi")
+            message = f"no residue of the {len(atomgroup):,} atoms has all of the torsions phi, psi"
+            raise SelectionError(f"{message}: select inner residues of a protein")
         found = torsions_of(
             allowed.atoms,
             ("phi", "psi"),
@@ -326,7 +327,9 @@ class Janin(_TorsionPairs):
         _check_protein(residues, protein.residues, "select_protein")
         kept = residues - removed.residues
         if len(kept) == 0:
-            raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has chi1 and chi2")
+            raise SelectionError(
+                f"no residue of the {len(atomgroup):,} atoms has chi1 and chi2: select residues with longer side chains"
+            )
         _check_side_chains(kept)
         found = torsions_of(kept.atoms, _CHI, complete=True)
         if len(found.residues) < 2 * len(kept):

@@ -147,7 +147,7 @@ class InterRDF(TwoGroupAnalysis):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(g1, g2, "g2", trajectory, verbose=verbose)
+        super().__init__(g1, g2, "g2", trajectory, first_name="g1", verbose=verbose)
         self.norm = norm_of(norm)
         self._units = units_of(self.norm)
         if exclusion_block is not None and exclude_same is not None:
@@ -183,6 +183,11 @@ class InterRDF(TwoGroupAnalysis):
         """With ``norm="rdf"``: cell volume, summed over all frames of the last run, Å^3."""
         volume: float = self.results.volume_cum
         return volume
+
+    @property
+    def without_cell(self) -> str:
+        """What to do for frames without a periodic cell."""
+        return 'give norm="none" for counts'
 
     @property
     def boundaries(self) -> Boundaries:

@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel._core import Computation, Source, Transformation, group_rmsd, rmsd, superposed
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.topology.fitted_groups import ComparedAtoms, GroupSelection, Weights, compared_groups
+from mdreel.analysis.topology.fitted_groups import (
+    ComparedAtoms,
+    GroupSelection,
+    Weights,
+    compared_groups,
+    references_of,
+)
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms
 from mdreel.errors import MismatchError
@@ -28,7 +34,7 @@ from mdreel.trajectory.selection import Atoms, SelectBoth, atoms_of, select_both
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from MDAnalysis import Universe
+    from MDAnalysis import AtomGroup, Universe
 
 
 class RMSD(Analysis):
@@ -182,6 +188,11 @@ class RMSD(Analysis):
     def atoms(self) -> NDArray[np.uint32]:
         """Indices of the atoms of the main selection and of the groups, ascending."""
         return np.unique(np.concatenate([one.selection.atoms for one in (self._main, *self._groups)]))
+
+    @property
+    def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
+        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        return references_of([self._main, *self._groups], self.atomgroup)
 
     @property
     def boundaries(self) -> Boundaries:

@@ -13,7 +13,7 @@ from mdreel._core import Computation, Source, fluctuation
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.fluctuations import after_superposition, means_and_fluctuations
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.topology.fitted_groups import ComparedAtoms
+from mdreel.analysis.topology.fitted_groups import ComparedAtoms, references_of
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms, read_frame
 from mdreel.analysis.topology.residue_labels import ResidueLabels, atom_columns, atom_coordinates
@@ -27,6 +27,7 @@ from mdreel.trajectory.selection import Atoms, atoms_of, selected
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
 
 
 class RMSF(Analysis):
@@ -128,6 +129,11 @@ class RMSF(Analysis):
         if self._fitted is None:
             return self._selection.atoms
         return np.union1d(self._selection.atoms, self._fitted.selection.atoms)
+
+    @property
+    def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
+        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        return references_of([] if self._fitted is None else [self._fitted], self.atomgroup)
 
     @property
     def boundaries(self) -> Boundaries:

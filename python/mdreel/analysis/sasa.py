@@ -23,7 +23,7 @@ from mdreel.foundation.unit_check import check_radius
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection
+from mdreel.trajectory.selection import Selection, atoms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,6 +133,7 @@ class SASA(Analysis):
         trajectory: Trajectory | None = None,
     ) -> None:
         super().__init__(atomgroup, trajectory)
+        atomgroup = self.atomgroup
         if mode not in ("atom", "residue", "total"):
             raise MismatchError(f"mode must be 'atom', 'residue' or 'total', not {mode!r}")
         if average and mode == "total":
@@ -148,7 +149,7 @@ class SASA(Analysis):
             **dict.fromkeys(("sasa", "residue_area"), ("frame", each)),
             **dict.fromkeys(("mean", "variance"), (each,)),
         }
-        covering = atomgroup if surface is None else surface
+        covering = atomgroup if surface is None else atoms_of(surface, name="surface")
         self._surface = Selection.of(covering, "surface")
         if covering.universe is not atomgroup.universe:
             raise MismatchError("surface is in another Universe than atomgroup")

@@ -29,6 +29,7 @@ from mdreel.analysis.site_tables import site_arrays, site_columns, site_coordina
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments, checked_arguments_but
+from mdreel.foundation.size_check import check_size
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -147,7 +148,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
             name = f"group {i % 2} of pair {i // 2}"
             Selection.of(group, name)
             if group.universe is not u:
-                raise MismatchError(f"{name} is in another Universe than u")
+                raise MismatchError(f"{name} is in another Universe than u: all groups must be in u")
         atoms = u.atoms[np.concatenate([group.ix for group in groups])]
         super().__init__(atoms, trajectory, verbose=verbose)
         self.ags = [list(pair) for pair in ags]
@@ -162,12 +163,20 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         return volume
 
     @property
+    def without_cell(self) -> str:
+        """What to do for frames without a periodic cell."""
+        return 'give norm="none" for counts'
+
+    @property
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut."""
         return Boundaries("distances are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts the frames of each pair in bins."""
+        n_pairs = sum(len(first) * len(second) for first, second in self.ags)
+        n_bytes = 8 * n_pairs * (len(self._edges) - 1)
+        check_size("counts for all pairs of atoms", n_bytes, "select fewer atoms, or give a smaller nbins")
         pairs = [
             np.stack(np.meshgrid(*(np.searchsorted(self.atoms, group.ix) for group in pair), indexing="ij"), axis=-1)
             for pair in self.ags

@@ -38,7 +38,7 @@ def failing_with(code: ExitCode, hint: str = "") -> Iterator[None]:
     """Turn errors of mdreel and of the operating system into a `CommandError` with this exit code."""
     try:
         yield
-    except (MdreelError, OSError) as error:
+    except (MdreelError, OSError, MemoryError) as error:
         raise CommandError(one_line(error) + (f" ({hint})" if hint else ""), code) from error
 
 
@@ -62,4 +62,6 @@ def one_line(error: BaseException) -> str:
     """Return the message of an error in one line, with its file first."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return printable(f"{error.filename}: {error.strerror}")
+    if isinstance(error, MemoryError):
+        return f"{printable(str(error)) or 'the memory of this machine is full'}: select fewer atoms or frames"
     return printable(str(error)) or type(error).__name__

@@ -34,6 +34,20 @@ class LazyGroup(click.Group):
         entry = commands.find(cmd_name)
         return None if entry is None else commands.load(entry)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of the first word; the error for another word names the command that was meant."""
+        name = args[0]
+        if not name.startswith("-") and not ctx.resilient_parsing and commands.find(name) is None:
+            from difflib import get_close_matches  # rarely needed
+
+            close = get_close_matches(name.lower(), self.list_commands(ctx))
+            close.sort(key=lambda one: sorted(one) != sorted(name.lower()))  # letters that are swapped come first
+            hint = f": did you mean {close[0]!r}?" if close else ""
+            raise click.UsageError(f"No such command {name!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def get_help(self, ctx: click.Context) -> str:
         """Return the help, for which no command is loaded."""
         from mdreel.cli.help_page import help_page

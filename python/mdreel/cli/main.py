@@ -155,6 +155,12 @@ def _show_warning(
 ) -> None:
     """Show the warnings of mdreel without their place. Those of MDAnalysis and NumPy are for programmers."""
     if issubclass(category, MdreelWarning):
+        from click import get_current_context
+
+        from mdreel.cli.option_names import in_options
+
+        context = get_current_context(silent=True)
+        text = str(message) if context is None else in_options(str(message), context.command)
         # A warning about several frames has one line for each.
-        for text in str(message).splitlines():
-            echo(f"mdreel: warning: {printable(text)}", err=True)
+        for line_of_text in text.splitlines():
+            echo(f"mdreel: warning: {printable(line_of_text)}", err=True)

@@ -69,8 +69,9 @@ def select_frames(
     if n_frames == 0:
         raise FrameIndexError("the trajectory has 0 frames", path=source_name(source))
     if not selected:
-        asked = f"start={start}, stop={stop}, step={step}"
-        message = f"no frame is left of {asked}: the trajectory has {n_frames} frames"
+        given = {"start": start, "stop": stop, "step": step}
+        asked = ", ".join(f"{name}={value}" for name, value in given.items() if value is not None)
+        message = f"no frame is left of {asked}: the trajectory has {n_frames} frames, 0 to {n_frames - 1}"
         raise FrameIndexError(message, path=source_name(source))
     if selected.step > 0:
         return FrameSet.range(selected.start, selected.step, len(selected))
@@ -142,7 +143,7 @@ def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
         source.check_end()
     if outside.any():
         wrong = numbers[outside][0]
-        message = f"frame {wrong} does not exist: the trajectory has {n_frames} frames"
+        message = f"frame {wrong} does not exist: the trajectory has {n_frames} frames, 0 to {n_frames - 1}"
         error = FrameIndexError(message, path=source_name(source))
         error.frame = int(wrong)
         raise error

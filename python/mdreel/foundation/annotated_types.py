@@ -34,10 +34,13 @@ class Expected:
     accept : callable
         Function that takes the name of an argument and its value, and returns the value that the parameter receives. It
         raises `RefusedError` for a value of another type.
+    plural : str
+        What is expected of several values, for messages about sequences.
     """
 
     text: str
     accept: Callable[[str, Any], Any]
+    plural: str = "values"
 
 
 class Unimported:
@@ -70,13 +73,13 @@ def expected_of(hint: Any) -> Expected | None:
     return kind
 
 
-def _test(text: str, is_accepted: Callable[[Any], bool]) -> Expected:
+def _test(text: str, is_accepted: Callable[[Any], bool], plural: str) -> Expected:
     def accept(name: str, value: Any) -> Any:
         if not is_accepted(value):
             raise RefusedError(name, text, value)
         return value
 
-    return Expected(text, accept)
+    return Expected(text, accept, plural)
 
 
 def _whole(name: str, value: Any) -> Any:
@@ -112,7 +115,7 @@ def _truth(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def _array(text: str, kinds: str) -> Expected:
+def _array(values: str, kinds: str) -> Expected:
     """Return what is expected of an array; `kinds` are codes of NumPy for the types that its values may have."""
 
     def is_array(value: Any) -> bool:
@@ -123,21 +126,21 @@ def _array(text: str, kinds: str) -> Expected:
         except (TypeError, ValueError, OverflowError):
             return False
 
-    return _test(text, is_array)
+    return _test(f"an array of {values}", is_array, f"arrays of {values}")
 
 
 _PLAIN: dict[Any, Expected] = {
-    bool: Expected("True or False", _truth),
-    int: Expected("a whole number", _whole),
-    float: Expected("a number", _real),
-    str: _test("a text", lambda value: isinstance(value, str)),
-    NoneType: _test("None", lambda value: value is None),
+    bool: Expected("True or False", _truth, "True or False"),
+    int: Expected("a whole number", _whole, "whole numbers"),
+    float: Expected("a number", _real, "numbers"),
+    str: _test("a text", lambda value: isinstance(value, str), "texts"),
+    NoneType: _test("None", lambda value: value is None, "None"),
 }
-_PATH = _test("a path", lambda value: isinstance(value, os.PathLike))
-_ARRAY = _array("an array of numbers", "biuf")
+_PATH = _test("a path", lambda value: isinstance(value, os.PathLike), "paths")
+_ARRAY = _array("numbers", "biuf")
 _ARRAYS = {
-    np.integer: _array("an array of whole numbers", "iu"),
-    np.bool_: _array("an array of True and False", "b"),
+    np.integer: _array("whole numbers", "iu"),
+    np.bool_: _array("True and False", "b"),
 }
 
 
@@ -149,12 +152,17 @@ def _is_named(value: object, *names: str) -> bool:
     return any(kind.__name__ in names for kind in type(value).__mro__)
 
 
-ATOMS = _test("an AtomGroup or a Universe of MDAnalysis", lambda value: _is_named(value, *_GROUPS))
+def has_atoms(value: object) -> bool:
+    """Return whether a value is a group of atoms, residues or segments, or a Universe of MDAnalysis."""
+    return _is_named(value, *_GROUPS)
+
+
+ATOMS = _test("an AtomGroup or a Universe of MDAnalysis", has_atoms, "AtomGroups or Universes of MDAnalysis")
 """What is expected of atoms."""
 
 _UNIMPORTED = {
     **dict.fromkeys(_GROUPS, ATOMS),
-    "Axes": _test("Axes of matplotlib", lambda value: _is_named(value, "Axes")),
+    "Axes": _test("Axes of matplotlib", lambda value: _is_named(value, "Axes"), "Axes of matplotlib"),
 }
 
 
@@ -162,8 +170,8 @@ def _choice(choices: tuple[Any, ...]) -> Expected | None:
     """Return what is expected of one of some choices; the function itself checks which texts it knows."""
     text = " or ".join(repr(choice) for choice in choices)
     if all(isinstance(choice, str) for choice in choices):
-        return _test(text, lambda value: isinstance(value, str))
-    return _test(text, lambda value: any(value is choice for choice in choices))
+        return _test(text, lambda value: isinstance(value, str), text)
+    return _test(text, lambda value: any(value is choice for choice in choices), text)
 
 
 def _instance(kind: type) -> Expected | None:
@@ -171,7 +179,13 @@ def _instance(kind: type) -> Expected | None:
         return _UNIMPORTED.get(kind.__name__)
     if getattr(kind, "_is_protocol", False) and not getattr(kind, "_is_runtime_protocol", False):
         return None
-    return _test(f"a {kind.__name__}", lambda value: isinstance(value, kind))
+    return _test(with_article(kind.__name__), lambda value: isinstance(value, kind), f"{kind.__name__} objects")
+
+
+def with_article(word: str) -> str:
+    """Return a name with its article; an abbreviation such as RMSD is spelled out when it is read."""
+    is_spelled = word[:2].isupper()
+    return f"{'an' if word[:1].lower() in ('aefhilmnorsx' if is_spelled else 'aeio') else 'a'} {word}"
 
 
 def _generic(origin: Any, arguments: tuple[Any, ...]) -> Expected | None:
@@ -182,7 +196,7 @@ def _generic(origin: Any, arguments: tuple[Any, ...]) -> Expected | None:
     elif origin is os.PathLike:
         kind = _PATH
     elif issubclass(origin, Callable):  # type: ignore[arg-type]
-        kind = _test("a function", callable)
+        kind = _test("a function", callable, "functions")
     elif issubclass(origin, Mapping):
         kind = _mapping(*map(expected_of, arguments))
     elif issubclass(origin, tuple) and Ellipsis not in arguments:
@@ -205,14 +219,14 @@ def _mapping(keys: Expected | None, values: Expected | None) -> Expected:
                 values.accept(f"{name}[{key!r}]", item)
         return value
 
-    return Expected("a dictionary", accept)
+    return Expected("a dictionary", accept, "dictionaries")
 
 
 def _items(name: str, value: Any, text: str) -> Any:
     """Return a value with items in an order; a list of those of a generator."""
     is_sequence = isinstance(value, Iterable) or (hasattr(value, "__getitem__") and isinstance(value, Sized))
     # A group of atoms is one item, not a sequence of atoms.
-    is_one = isinstance(value, str | bytes | Mapping | set | frozenset | type) or _is_named(value, *_GROUPS)
+    is_one = isinstance(value, str | bytes | Mapping | set | frozenset | type) or has_atoms(value)
     if not is_sequence or is_one or (isinstance(value, np.ndarray) and value.ndim == 0):
         raise RefusedError(name, text, value)
     if isinstance(value, np.ndarray):
@@ -233,10 +247,10 @@ def _each(name: str, items: Any, kinds: Iterator[Expected | None]) -> Any:
 
 
 def _fixed(kinds: Sequence[Expected | None]) -> Expected:
-    text = f"a sequence of {len(kinds)}"
-    texts = list(dict.fromkeys("" if kind is None else kind.text for kind in kinds))
-    if texts != [""]:
-        text += f" ({', '.join(one or 'anything' for one in texts)})"
+    plurals = {"values" if kind is None else kind.plural for kind in kinds}
+    text = f"a sequence of {len(kinds)} {plurals.pop() if len(plurals) == 1 else 'values'}"
+    if plurals:
+        text += f" ({', '.join('anything' if kind is None else kind.text for kind in kinds)})"
 
     def accept(name: str, value: Any) -> Any:
         items = _items(name, value, text)
@@ -244,12 +258,13 @@ def _fixed(kinds: Sequence[Expected | None]) -> Expected:
             raise RefusedError(name, text, value)
         return _each(name, items, iter(kinds))
 
-    return Expected(text, accept)
+    return Expected(text, accept, text.replace("a sequence", "sequences", 1))
 
 
 def _sequence(kind: Expected | None, *, takes_text: bool) -> Expected:
     """Return what is expected of a sequence. A text is a sequence of one text, never of letters."""
-    text = "a sequence" if kind is None else f"a sequence, each item {kind.text}"
+    plural = "sequences" if kind is None else f"sequences of {kind.plural}"
+    text = plural.replace("sequences", "a sequence", 1)
 
     def accept(name: str, value: Any) -> Any:
         if takes_text and isinstance(value, str):
@@ -257,7 +272,7 @@ def _sequence(kind: Expected | None, *, takes_text: bool) -> Expected:
         items = _items(name, value, text)
         return items if kind is None else _each(name, items, _endless(kind))
 
-    return Expected(text, accept)
+    return Expected(text, accept, plural)
 
 
 def _endless(kind: Expected) -> Iterator[Expected]:
@@ -275,10 +290,10 @@ def _one_of(hint: Any) -> Expected | None:
     # None and texts, which are valid as they are, go first.
     first = (_PLAIN[NoneType], _PLAIN[str])
     known = sorted(dict.fromkeys(kind for kind in kinds if kind is not None), key=lambda kind: kind not in first)
-    texts = list(dict.fromkeys(kind.text for kind in known if kind is not _PLAIN[NoneType]))
-    text = ", ".join(texts[:-1]) + " or " * bool(texts[:-1]) + texts[-1]
-    if _PLAIN[NoneType] in known and texts != [ATOMS.text]:
-        text += " or None"
+    named = [kind for kind in known if kind is not _PLAIN[NoneType]]
+    if _PLAIN[NoneType] in known and named != [ATOMS]:
+        named.append(_PLAIN[NoneType])
+    text, plural = (_either(texts) for texts in ([one.text for one in named], [one.plural for one in named]))
 
     def accept(name: str, value: Any) -> Any:
         inner: list[RefusedError] = []
@@ -300,7 +315,12 @@ def _one_of(hint: Any) -> Expected | None:
             raise of_items[0]
         raise RefusedError(name, text, value)
 
-    return Expected(text, accept)
+    return Expected(text, accept, plural)
+
+
+def _either(texts: Iterable[str]) -> str:
+    *others, last = dict.fromkeys(texts)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _is_of_array_like(member: Any) -> bool:

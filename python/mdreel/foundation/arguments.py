@@ -2,13 +2,14 @@
 
 import builtins
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 from mdreel.errors import ArgumentError, SelectionError
-from mdreel.foundation.annotated_types import ATOMS, Expected, RefusedError, Unimported, expected_of
+from mdreel.foundation.annotated_types import ATOMS, Expected, RefusedError, Unimported, expected_of, with_article
+from mdreel.foundation.argument_remedies import remedy
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,6 +62,7 @@ def _checking(function: Callable[P, R], left_out: tuple[str, ...]) -> Callable[P
                 except RefusedError as error:
                     is_of_atoms = error.expected == ATOMS.text
                     message = f"{error.name} must be {error.expected}, not {shown(error.value)}"
+                    message += remedy(error, name, bound, kinds)
                     raise (SelectionError if is_of_atoms else ArgumentError)(message) from None
         return function(*bound.args, **bound.kwargs)
 
@@ -96,12 +98,8 @@ def shown(value: object) -> str:
         text = ""
     if not text or len(text) > _SHOWN or text.startswith("<"):
         shape = getattr(value, "shape", None)
-        return f"{_article(kind)} {kind}" + (f" of shape {shape}" if isinstance(shape, tuple) else "")
+        return with_article(kind) + (f" of shape {shape}" if isinstance(shape, tuple) else "")
     return f"{text} ({kind})"
-
-
-def _article(word: str) -> str:
-    return "an" if word[:1].lower() in "aeio" else "a"
 
 
 def _misnamed(function: Callable[..., Any], message: str) -> str:
@@ -110,9 +108,23 @@ def _misnamed(function: Callable[..., Any], message: str) -> str:
     names = [name for name in inspect.signature(function).parameters if name != "self"]
     if not message.startswith(_MISSPELT):
         return f"{called}(): {message}; its parameters are {', '.join(names)}"
+    return unknown_parameter(called, message.removeprefix(_MISSPELT).strip("'"), names)
+
+
+def unknown_parameter(called: str, given: str, names: Sequence[str]) -> str:
+    """Return the message about a parameter that a function does not have, with the one that was probably meant.
+
+    Parameters
+    ----------
+    called : str
+        Name of the function.
+    given : str
+        The unknown name.
+    names : sequence of str
+        Names of the parameters.
+    """
     from difflib import get_close_matches  # rarely needed
 
-    given = message.removeprefix(_MISSPELT).strip("'")
     close = get_close_matches(given, names, 1)
     hint = f"did you mean {close[0]!r}?" if close else f"its parameters are {', '.join(names)}"
     return f"{called}() has no parameter {given!r}: {hint}"

@@ -48,7 +48,7 @@ def check_target(path: Path, force: bool = False) -> None:
     if not directory.is_dir():
         raise _refusal(errno.ENOTDIR, directory)
     if path.exists() and not force:
-        raise FileExistsError(errno.EEXIST, "the output exists already", str(path))
+        raise output_exists(path)
     try:
         # Only an attempt shows all obstacles, such as permissions, a read-only file system or a quota.
         tempfile.TemporaryFile(dir=directory).close()
@@ -182,7 +182,7 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
             yield temporary
             if final.exists():
                 if not force:  # created since the check
-                    raise FileExistsError(errno.EEXIST, "the output exists already", str(path))
+                    raise output_exists(path)
                 shutil.copymode(final, temporary)
             give_name(temporary, final)
         except BaseException:
@@ -212,6 +212,11 @@ def replacing_by_ending(path: Path, force: bool = False) -> Iterator[Path]:
             named.replace(temporary)  # synced when it gets its final name
         finally:
             named.unlink(missing_ok=True)
+
+
+def output_exists(path: Path) -> FileExistsError:
+    """Return the error for an output file that exists, which names the parameter that replaces it."""
+    return FileExistsError(errno.EEXIST, "the output exists already (force=True replaces it)", str(path))
 
 
 def _refusal(number: int, path: Path) -> OSError:

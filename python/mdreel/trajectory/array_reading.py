@@ -15,6 +15,7 @@ from mdreel.execution.damage import DamagedFrame, damaged_frames, warn_of_damage
 from mdreel.execution.progress import Progress
 from mdreel.execution.source_name import source_name
 from mdreel.foundation.arguments import shown
+from mdreel.trajectory.atom_counts import topology_mismatch
 from mdreel.trajectory.frame_arrays import UNITS, Coordinates, FrameArrays
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.opener import Opener
@@ -263,7 +264,10 @@ class _GrowingArray:
 
 
 def _open(trajectory: Any) -> Source:
-    if hasattr(trajectory, "trajectory") and hasattr(trajectory, "atoms"):
+    if hasattr(trajectory, "universe"):
+        if not hasattr(trajectory, "select_atoms") or trajectory.universe is not trajectory:
+            found = "trajectory is a group: give its Universe as the trajectory, and the group as atoms"
+            raise ArgumentError(f"{found}, as in read(group.universe, group)")
         return source_of(trajectory.universe)
     if isinstance(trajectory, Source):
         return trajectory
@@ -286,8 +290,7 @@ def _indices_of(source: Source, trajectory: Any, atoms: Any) -> tuple[NDArray[np
     if hasattr(atoms, "universe"):
         group = atoms_of(atoms, name="atoms")
         if len(group.universe.atoms) != source.n_atoms:
-            message = f"the trajectory has {source.n_atoms} atoms, the topology has {len(group.universe.atoms)}"
-            raise MismatchError(message, path=source_name(source))
+            raise topology_mismatch(source, len(group.universe.atoms))
         selection = Selection.of(group, "atoms")
         indices, places = selection.atoms, selection.places
     else:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mdreel._core import Source
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.source_name import source_name
+from mdreel.trajectory.atom_counts import topology_mismatch
 from mdreel.trajectory.selection import Selection
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ def atoms_of(source: Source, atoms: Atoms | None) -> NDArray[np.uint32]:
     if hasattr(atoms, "universe"):
         n_atoms = len(atoms.universe.atoms)
         if n_atoms != source.n_atoms:
-            message = f"the trajectory has {source.n_atoms} atoms, the topology has {n_atoms}"
-            raise MismatchError(message, path=source_name(source))
+            raise topology_mismatch(source, n_atoms)
         return Selection.of(atoms, "atoms").atoms
     indices = np.asarray(atoms)
     if indices.ndim != 1 or not len(indices) or not np.issubdtype(indices.dtype, np.integer):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mdreel._core import FrameSelection, SelectedAtoms
 from mdreel.errors import MdreelError, MismatchError, SelectionError, UnsupportedError
 from mdreel.foundation.arguments import shown
+from mdreel.trajectory.selection_remedies import remedy_for_no_atoms, remedy_for_syntax
 from mdreel.trajectory.selection_tree import frame_selection, is_updating, named_groups
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Selection:
             return cls.again(frame_selection(atomgroup), name)
         _refuse_updating(atomgroup, name)
         if len(atomgroup) == 0 and not may_be_empty:
-            raise SelectionError(f"{name} has no atoms")
+            raise SelectionError(f"{name} has no atoms: change the selection that it was made with")
         atoms, places = np.unique(atomgroup.ix, return_inverse=True)
         return cls(atoms.astype(np.uint32), places)
 
@@ -351,9 +352,9 @@ def selected(
     except MdreelError:
         raise
     except Exception as error:
-        raise _invalid(f"{name} '{words}': {error}") from error
+        raise _invalid(f"{name} '{words}': {error}: {remedy_for_syntax(str(error))}") from error
     if len(atoms) == 0 and not (may_be_empty or updating):
-        raise _invalid(f"{name} '{words}' has no atoms")
+        raise _invalid(f"{name} '{words}' has no atoms: {remedy_for_no_atoms(of, strings)}")
     return atoms
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSelection
 from mdreel.errors import SelectionError, UnsupportedError
+from mdreel.trajectory.selection_remedies import remedy_for_syntax
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -82,7 +83,7 @@ def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
     try:
         selection = Parser.parse(resolved, groups, periodic=True)
     except Exception as error:
-        raise SelectionError(f"'{words}': {error}") from error
+        raise SelectionError(f"'{words}': {error}: {remedy_for_syntax(str(error))}") from error
     return FrameSelection(len(group.universe.atoms), _applied_tree(selection, group))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import IOBase
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,8 @@ def source_of(universe: Universe) -> Source:
 
 
 def _files(readers: list[Any]) -> Source:
+    for reader in readers:
+        _refuse_stream(reader)
     if any(_is_foreign(reader) for reader in readers):
         if len(readers) > 1:
             raise UnsupportedError(
@@ -95,6 +98,13 @@ def _files(readers: list[Any]) -> Source:
             interval = f"{facts['frame interval']:g} ps between frames"
             raise UnsupportedError(f"{reader.filename} has {interval}: another dt ({given:g} ps) is not supported")
     return source
+
+
+def _refuse_stream(reader: Any) -> None:
+    if isinstance(reader.filename, IOBase):
+        name = getattr(reader.filename, "name", None)
+        message = "the Universe reads a stream, which workers cannot open again: give a file, or in_memory=True"
+        raise UnsupportedError(message, path=name if name not in (None, "None") else None)
 
 
 def _is_foreign(reader: Any) -> bool:

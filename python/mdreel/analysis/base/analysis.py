@@ -16,17 +16,17 @@ from mdreel.analysis.base.one_pass import run as run_together
 from mdreel.analysis.base.result_output import ResultOutput
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.jumps import Jump
-from mdreel.errors import MismatchError
+from mdreel.analysis.periodic.missing_cell import SET_CELL
 from mdreel.execution.blocks import Frames
 from mdreel.execution.choices import Access
 from mdreel.execution.damage import DamagedFrame
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Outcome
-from mdreel.execution.source_name import source_name
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.results import Results
 from mdreel.timing.timing import Timing
+from mdreel.trajectory.atom_counts import topology_mismatch
 from mdreel.trajectory.input_files import input_facts
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.opener import Opener, Trajectory
@@ -229,6 +229,20 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         """Fill in the results from the merged output of all blocks."""
         raise NotImplementedError(f"{type(self).__name__} does not implement conclude()")
 
+    def result_bytes(self, n_frames: int, n_columns: int) -> int:
+        """Return the least memory of the results of a run, bytes, for frames with a number of values each."""
+        return 8 * n_frames * n_columns
+
+    @property
+    def smaller_results(self) -> str:
+        """How to get results that need less memory, for the message about results that do not fit."""
+        return "select fewer atoms, or fewer frames, such as step=10"
+
+    @property
+    def without_cell(self) -> str:
+        """What to do for frames without a periodic cell, if the analysis needs one."""
+        return SET_CELL
+
     @property
     def writes_file(self) -> bool:
         """Whether a run writes a file besides the results."""
@@ -260,6 +274,11 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
         # A group that changes also reads atoms that its selection needs.
         return self.atoms if self._selection.changing is None else self._selection.atoms[self._selection.places]
+
+    @property
+    def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
+        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        return ()
 
     @property
     def keeps_positions(self) -> bool:
@@ -321,8 +340,7 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         else:
             source = open_trajectory(self._given_trajectory)
         if source.n_atoms != len(universe.atoms):
-            message = f"the trajectory has {source.n_atoms} atoms, the topology has {len(universe.atoms)}"
-            raise MismatchError(message, path=source_name(source))
+            raise topology_mismatch(source, len(universe.atoms))
         return source
 
     def _done(self) -> Outcome:

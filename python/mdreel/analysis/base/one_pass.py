@@ -14,7 +14,9 @@ import numpy as np
 from mdreel._core import Pass, Source, Transformation
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.base.observer import views_of
+from mdreel.analysis.base.result_sizes import check_result_sizes
 from mdreel.analysis.periodic.boundary_check import BoundaryCheck
+from mdreel.analysis.periodic.missing_cell import naming_cell_remedy
 from mdreel.analysis.transformations import executor_in_order, transformed
 from mdreel.errors import ArgumentError, MismatchError
 from mdreel.execution.blocks import Frames, first_frame, select_frames
@@ -111,6 +113,7 @@ def run(
         reading = executor_in_order(opened, executor, n_parts, checkpoint is not None, order_reasons(analyses))
         selected = select_frames(opened, start, stop, step, frames)
         job = job_of(analyses, opened, first_frame(opened, selected, start, stop, step, frames))
+        check_result_sizes(analyses, job.kernel.computations, opened, selected)
         check = BoundaryCheck(analyses, opened)
         check.before(start)
         observer = leader.observer(opened, views_of(analyses))
@@ -133,10 +136,11 @@ def run(
         checks.append(check)
         return outcome, job.kernel
 
-    outcome, kernel = executor.share(compute)
-    outcome = replace(outcome, on_error=on_error)
-    for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
-        analysis.accept(outcome, tally)
+    with naming_cell_remedy(analyses):
+        outcome, kernel = executor.share(compute)
+        outcome = replace(outcome, on_error=on_error)
+        for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
+            analysis.accept(outcome, tally)
     for observer in observers:
         observer.finish(len(outcome.rows), leader.timing)
     warn_of_damage(outcome.damage, on_error)

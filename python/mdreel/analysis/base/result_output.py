@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from xarray import Dataset
+
+Fact: TypeAlias = str | bool | int | float | None
+"""A value of the description of results, which every format can hold."""
 
 _MOST_FACTS = 6
 """Number of results in the summary for notebooks."""
@@ -96,7 +99,7 @@ class ResultOutput:
 
     @checked_arguments
     def save(
-        self, path: str | PathLike[str], force: bool = False, *, metadata: Mapping[str, Any] | None = None
+        self, path: str | PathLike[str], force: bool = False, *, metadata: Mapping[str, Fact] | None = None
     ) -> Path:
         """Write the table of `columns` to a file, which appears only when it is complete.
 
@@ -106,7 +109,7 @@ class ResultOutput:
             The file. Its extension selects the format: ``.csv .xvg .npz .parquet .json .nc .xlsx``.
         force : bool
             Whether an existing file may be replaced. The old file stays until the new one is complete.
-        metadata : mapping of str to str, int, float or bool, optional
+        metadata : mapping of str to str, int, float, bool or None, optional
             Further or other entries of the description that every format except CSV contains. By default it consists of
             title, topology, trajectory and number of atoms. It also names the damaged frames that the run left out.
 
@@ -119,6 +122,8 @@ class ResultOutput:
         ------
         AttributeError
             If there are no results yet.
+        ArgumentError
+            If a value of `metadata` is not a text, a number, True, False or None.
         UnsupportedError
             If the extension is unknown, its format needs a package that is not installed or cannot hold the table, or
             the results have no table.
@@ -254,7 +259,7 @@ class ResultOutput:
     def _metadata_with(self, more: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the description of the results, after checking that there are results."""
         self._check_results()
-        given = dict(more or {})
+        given = {name: fact.item() if isinstance(fact, np.generic) else fact for name, fact in (more or {}).items()}
         own = {"title": f"{type(self).__name__} of {self._describe()}", **self._input_facts()}
         kept = {name: value for name, value in own.items() if name not in given}
         return {**kept, **given, **damage_metadata(self.damage, self._damage_handling)}

@@ -24,6 +24,8 @@ class TwoGroupAnalysis(Analysis):
         The second group; by default the first.
     name : str
         Name of the second group in error messages.
+    first_name : str
+        Name of the first group in error messages.
     may_be_empty : bool
         Whether one of the groups may have no atoms.
     trajectory : path, sequence of paths, or Source, optional
@@ -46,12 +48,13 @@ class TwoGroupAnalysis(Analysis):
         name: str,
         trajectory: Trajectory | None = None,
         *,
+        first_name: str = "atomgroup",
         may_be_empty: bool = False,
         verbose: bool = False,
     ) -> None:
         may_change = self._may_change
-        first = atoms_of(first, may_change=may_change)
-        chosen = [Selection.of(first, may_change=may_change, may_be_empty=may_be_empty)]
+        first = atoms_of(first, name=first_name, may_change=may_change)
+        chosen = [Selection.of(first, first_name, may_change=may_change, may_be_empty=may_be_empty)]
         if second is not None:
             second = atoms_of(second, name=name, may_change=may_change)
             chosen.append(Selection.of(second, name, may_change=may_change, may_be_empty=may_be_empty))

@@ -1,5 +1,6 @@
 """Requirements of an analysis on coordinates in a periodic cell."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,6 +53,10 @@ class HasBoundaries(Protocol):
     @property
     def boundaries(self) -> Boundaries:
         """The requirements of the analysis."""
+
+    @property
+    def references(self) -> "Sequence[tuple[AtomGroup, int | None]]":
+        """Groups of other Universes that give the reference, with their frames; None for current positions."""
 
     @property
     def molecules(self) -> NDArray[np.uint32]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mdreel._core import FrameSet, Pass, Source
 from mdreel.analysis.periodic.boundaries import HasBoundaries
 from mdreel.analysis.periodic.broken_molecules import BrokenMolecule, find_broken
+from mdreel.analysis.periodic.broken_reference import broken_reference
 from mdreel.analysis.periodic.jumps import find_jump_between
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
 from mdreel.analysis.transformations import unwrap
@@ -82,7 +83,12 @@ class BoundaryCheck:
         self.findings: list[Finding] = []
 
     def before(self, start: int | None) -> None:
-        """Check the first frame of a growing trajectory, after waiting for it."""
+        """Check references, and the first frame of a growing trajectory, after waiting for it."""
+        for analysis in self._whole:
+            for group, frame in analysis.references:
+                molecule = broken_reference(group, frame)
+                if molecule is not None:
+                    self.findings.append(_finding_of([analysis], molecule, group.universe, "the reference"))
         if self._source.is_growing and self._whole:
             self._look_for_broken([start or 0])
 
@@ -125,7 +131,10 @@ class BoundaryCheck:
             for has_bonds in (True, False):
                 alike = [(one, molecule) for one, molecule in broken if molecule.has_bonds is has_bonds]
                 if alike:
-                    self.findings.append(_finding_of([one for one, _ in alike], alike[0][1], frame))
+                    universe = alike[0][0].atomgroup.universe
+                    self.findings.append(
+                        _finding_of([one for one, _ in alike], alike[0][1], universe, f"frame {frame}")
+                    )
             waiting = [one for one, molecule in found if molecule is None]
 
     def _broken(
@@ -205,17 +214,21 @@ class BoundaryCheck:
         return read.positions[0], PeriodicCell.of(read.vectors[0]) if read.has_cell[0] else None
 
 
-def _finding_of(analyses: Sequence[HasBoundaries], molecule: BrokenMolecule, frame: int) -> Finding:
-    universe = analyses[0].atomgroup.universe
+def _finding_of(
+    analyses: Sequence[HasBoundaries], molecule: BrokenMolecule, universe: "Universe", where: str
+) -> Finding:
+    """Return the finding of a broken molecule in a frame or in the reference; see `where`."""
     one, other = (_atom(universe, index) for index in molecule.atoms)
     what = (
-        f"the periodic cell cuts a molecule: in frame {frame}, {one} and {other} are {molecule.distance:.1f} Å apart, "
+        f"the periodic cell cuts a molecule: in {where}, {one} and {other} are {molecule.distance:.1f} Å apart, "
         f"more than half of the cell ({molecule.height:.1f} Å), and distances within the molecule are wrong"
     )
     remedy = (
         "run(transformations=[mdreel.transformations.unwrap(atoms)]) in Python, --transform whole on the command line"
     )
-    if molecule.has_bonds:
+    if where == "the reference":
+        remedy = "Make the molecules of the reference whole, with universe.atoms.unwrap() or mdreel convert"
+    elif molecule.has_bonds:
         remedy = f"Make molecules whole: {remedy}"
     else:
         remedy = (

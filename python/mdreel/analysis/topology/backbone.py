@@ -75,7 +75,9 @@ class Backbone:
             wanted = ", ".join(map(repr, names))
             raise MismatchError(f"{lacking} lacks some of {wanted}: select residues with a complete backbone")
         if not has_all.any():
-            raise SelectionError(f"no residue of the {len(protein):,} atoms has N, CA, C and O")
+            raise SelectionError(
+                f"no residue of the {len(protein):,} atoms has N, CA, C and O: select a protein with its backbone"
+            )
         residues = residues[has_all]
         # A residue that is left out ends a chain, as does the end of a segment.
         breaks = (np.diff(np.flatnonzero(has_all)) > 1) | (np.diff(residues.segindices) != 0)

@@ -25,6 +25,12 @@ GroupSelection: TypeAlias = "SelectBoth | AtomGroup"
 """An atom group, or selections of atoms and of those of the reference."""
 
 
+def references_of(compared: "Sequence[ComparedAtoms]", atomgroup: "AtomGroup") -> "list[tuple[AtomGroup, int | None]]":
+    """Return the groups of other Universes than that of `atomgroup` that give a reference, with their frames."""
+    structures = [one.structure for one in compared]
+    return [(one.group, one.frame) for one in structures if one.group is not None and not one.is_of(atomgroup.universe)]
+
+
 @dataclass(frozen=True)
 class ComparedAtoms:
     """Atoms that are compared with a reference.
@@ -173,7 +179,7 @@ def _group_and_reference(
     """Return a further group, and its atoms in the reference; None if those are the same atoms of the trajectory."""
     if is_group(group):
         if group.universe is not atomgroup.universe:
-            raise SelectionError(f"{name} is in another Universe than atomgroup")
+            raise SelectionError(f"{name} is in another Universe than atomgroup: both must be in the same one")
         if reference is None:
             return group, None
         if reference.universe is not group.universe:

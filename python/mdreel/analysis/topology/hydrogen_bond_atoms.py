@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _DEPEND_ON_POSITIONS = frozenset(("around", "sphlayer", "sphzone", "isolayer", "cylayer", "cyzone", "point", "prop"))
 """Keywords of selections whose atoms may change from frame to frame."""
 
+_REMEDY = "use one with charges and bonds, such as TPR or PSF, or give hydrogens_sel and acceptors_sel"
+
 _MOST_PAIRS = 32  # pairs in `between`, which take two bits each of a 64-bit mask
 
 
@@ -197,7 +199,7 @@ def _values(atoms: "AtomGroup", attribute: str, name: str) -> NDArray[np.float64
     if not hasattr(atoms, attribute):
         from mdreel.analysis.topology.missing_data import MissingDataError
 
-        raise MissingDataError(f"hydrogen bonds: the topology has no {name} information: give selections of all atoms")
+        raise MissingDataError(f"hydrogen bonds: the topology has no {name} information: {_REMEDY}")
     return np.asarray(getattr(atoms, attribute), np.float64)
 
 
@@ -214,7 +216,7 @@ def _types(atoms: "AtomGroup") -> Any:
         from mdreel.analysis.topology.missing_data import MissingDataError
 
         message = "hydrogen bonds: the topology has no type information, nor names of atoms and residues"
-        raise MissingDataError(f"{message}: give selections of all atoms")
+        raise MissingDataError(f"{message}: {_REMEDY}")
     return atoms.types.tolist()
 
 

@@ -71,7 +71,9 @@ class Matching:
         if mobile.universe is reference.universe and np.array_equal(mobile.ix, reference.ix):
             return
         if len(mobile) != len(reference):
-            raise mismatch(f"atomgroup has {len(mobile)} atoms, {name} has {len(reference)}")
+            raise mismatch(
+                f"atomgroup has {len(mobile)} atoms, {name} has {len(reference)}: select the same atoms in both"
+            )
         pairs = _Pairs(mobile, reference, name, self.refuses_order)
         pairs.check_masses(self.tolerance)
         pairs.check_names()

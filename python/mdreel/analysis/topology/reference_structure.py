@@ -70,7 +70,9 @@ class Structure:
             reference = reference.atoms
             n_given = Selection.of(reference, "reference").n_given
             if n_given != selection.n_given:
-                raise mismatch(f"atomgroup has {selection.n_given} atoms, reference has {n_given}")
+                raise mismatch(
+                    f"atomgroup has {selection.n_given} atoms, reference has {n_given}: select the same atoms in both"
+                )
             return cls(selection, reference, None, frame, is_own)
         if reference is None:
             if frame is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mdreel.analysis.topology.index_file import read_index
 from mdreel.errors import FormatError, MdreelWarning, SelectionError
+from mdreel.trajectory.selection_remedies import remedy_for_no_atoms, remedy_for_syntax
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -78,9 +79,12 @@ def select_atoms(universe: "Universe", selection: str, path: str | PathLike[str]
         message = f"selection '{selection}': {_first_words(error)}"
         if "Failed to find group" in message:
             message += ": give the index file that has the group (-n)"
+        else:
+            message += f": {remedy_for_syntax(message)}"
         raise SelectionError(message) from error
     if len(atoms) == 0:
         message = f"matches none of the {len(universe.atoms):,} atoms of {path}"
+        message += f": {remedy_for_no_atoms(universe, [selection])}"
         raise SelectionError(f"selection '{selection}' {message}")
     return atoms
 

@@ -152,7 +152,9 @@ def torsions_of(
         of_residues += [residue] * len(found)
     if not atoms and not may_be_none:
         every = "all of the torsions" if complete else "a torsion"
-        raise SelectionError(f"no residue of the {len(atomgroup):,} atoms has {every} {', '.join(kinds)}")
+        raise SelectionError(
+            f"no residue of the {len(atomgroup):,} atoms has {every} {', '.join(kinds)}: select residues of a protein"
+        )
     if unlike:
         _warn_of_neighbours(unlike)
     return Torsions(np.array(atoms, np.int64).reshape(-1, 4), tuple(of_kinds), tuple(of_residues))

@@ -42,7 +42,9 @@ def weights_of(atomgroup: "AtomGroup", weights: Literal["mass"] | ArrayLike | No
     try:
         return np.asarray(atomgroup.masses, np.float64)
     except AttributeError as error:
-        raise SelectionError("the topology has no masses to weight the atoms by") from error
+        raise SelectionError(
+            "the topology has no masses to weight the atoms by: give weights=None, or an array of weights"
+        ) from error
 
 
 def _numbers(weights: ArrayLike) -> NDArray[np.float64]:

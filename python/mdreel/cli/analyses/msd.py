@@ -61,29 +61,35 @@ def msd(
     def tabulate(analysis: "EinsteinMSD") -> Table:
         return _table(analysis, fit_begin, fit_end)
 
+    def fitted(analysis: "EinsteinMSD") -> str:
+        return "\n".join(_fit(analysis, fit_begin, fit_end))
+
     facts = {"axes": axes, "jumps": unwrap_jumps}
-    return AnalysisSpec("Mean square displacement", prepare, tabulate, facts)
+    return AnalysisSpec("Mean square displacement", prepare, tabulate, facts, beside_files=fitted)
 
 
 def _table(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> Table:
-    from mdreel.errors import MismatchError
-
     times, values = analysis.results.delta_t_values, analysis.results.timeseries
     lines = [
         f"frames     {analysis.n_frames:>12,}   up to {len(times) - 1:,} apart",
         f"longest    {times[-1]:>12.6g} ps   msd {values[-1]:.3f} Å²",
     ]
+    return Table(
+        analysis.columns(),
+        "\n".join(lines + _fit(analysis, begin, end)),
+        lambda title: analysis.plot(title=title),
+    )
+
+
+def _fit(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> list[str]:
+    """Return lines with the slope and the diffusion coefficient."""
+    from mdreel.errors import MismatchError
+
     try:
         fit = analysis.diffusion(begin, end)
     except MismatchError as error:
-        lines.append(f"diffusion  none: {error}")
-    else:
-        lines += [
-            f"slope      {fit.slope:>12.4g} Å²/ps   from {fit.begin:g} to {fit.end:g} ps",
-            f"diffusion  {fit.coefficient * 10:>12.4g} ± {fit.error * 10:.2g} 1e-5 cm²/s",
-        ]
-    return Table(
-        analysis.columns(),
-        "\n".join(lines),
-        lambda title: analysis.plot(title=title),
-    )
+        return [f"diffusion  none: {error}"]
+    return [
+        f"slope      {fit.slope:>12.4g} Å²/ps   from {fit.begin:g} to {fit.end:g} ps",
+        f"diffusion  {fit.coefficient * 10:>12.4g} ± {fit.error * 10:.2g} 1e-5 cm²/s",
+    ]

@@ -58,6 +58,8 @@ class AnalysisSpec:
         Whether `prepare` reads all frames, which needs a complete trajectory.
     write : callable, optional
         Writes the files of the finished analysis that are not tables or plots, once.
+    beside_files : callable, optional
+        Returns the results that the table lacks, as a text that is printed if there is an output file.
     """
 
     title: str
@@ -66,6 +68,7 @@ class AnalysisSpec:
     facts: "dict[str, Any]"
     reads_twice: bool = False
     write: "Callable[[Any], None] | None" = None
+    beside_files: "Callable[[Any], str] | None" = None
 
 
 @dataclass(frozen=True)
@@ -346,7 +349,15 @@ def _in_shown_units(spec: AnalysisSpec, request: Request) -> AnalysisSpec:
             shown.columns(table.columns), shown.text(table.summary), lambda title: shown.figure(table.figure(title))
         )
 
-    return replace(spec, tabulate=tabulate, facts={**spec.facts, "units_of_settings": "Å, ps"})
+    def beside_files(analysis: Any) -> str:
+        return "" if spec.beside_files is None else shown.text(spec.beside_files(analysis))
+
+    return replace(
+        spec,
+        tabulate=tabulate,
+        beside_files=spec.beside_files and beside_files,
+        facts={**spec.facts, "units_of_settings": "Å, ps"},
+    )
 
 
 def analysis_command(selection: str, examples: str) -> Callable[[Callable[..., AnalysisSpec]], AnalysisCommand]:

@@ -153,6 +153,8 @@ def finish(request: Request, prepared: PreparedAnalyses, environment: dict[str, 
     for one, analysis in zip(prepared.requests, prepared.analyses, strict=True):
         if not one.tables:
             echo(one.spec.tabulate(analysis).summary)
+        elif one.spec.beside_files is not None:
+            echo(one.spec.beside_files(analysis))
     timing = prepared.analyses[0].timing.preceded_by("topology", prepared.topology_seconds)
     _write_timing(request, timing, environment, _title(request, prepared.requests))
     if request.checkpoint is not None:

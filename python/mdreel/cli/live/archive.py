@@ -104,7 +104,7 @@ def archive(
                 progress=bar.update,
             )
     except FileExistsError as error:
-        raise CommandError(f"{one_line(error)} (--force replaces it)", ExitCode.USAGE) from error
+        raise CommandError(one_line(error), ExitCode.USAGE) from error
     except (MdreelError, OSError) as error:
         is_output = isinstance(error, OSError) and error.filename == str(output.resolve())
         raise CommandError(one_line(error), ExitCode.OUTPUT if is_output else ExitCode.INPUT) from error

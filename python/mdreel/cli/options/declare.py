@@ -9,6 +9,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import click
 
+from mdreel.cli.errors import CommandError, ExitCode, one_line
+from mdreel.cli.option_names import in_options
+from mdreel.errors import MdreelError
+
 HELP = "Help"
 
 
@@ -117,6 +121,17 @@ class SectionedCommand(click.Command):
             for name in one.opts
         }
         return super().parse_args(ctx, _repeated(args, names) if names else args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Its errors name options, not the parameters of the library."""
+        try:
+            return super().invoke(ctx)
+        except CommandError as error:
+            raise CommandError(in_options(str(error), self), error.code) from error
+        except (MdreelError, OSError, MemoryError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise CommandError(in_options(one_line(error), self), ExitCode.INPUT) from error
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the usage behind the name of the command."""

@@ -283,8 +283,8 @@ Follow = Annotated[
     Option(
         "--follow",
         group=FOLLOWING,
-        help="Read the trajectory (XTC, TRR, DCD) while it is written; it may be missing at first. Tell mdreel how to "
-        "recognize its end:",
+        help="Read the trajectory (XTC, TRR, DCD) while it is written; it may be missing at first. The options "
+        "--end-... tell mdreel how to recognize its end.",
     ),
 ]
 EndFrames = Annotated[

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from mdreel.errors import MismatchError, StreamError, StreamTimeoutError
+from mdreel.foundation.atomic_files import output_exists
 from mdreel.live.archives.commit_record import CommitRecord
 from mdreel.live.archives.core_formats import EncodedFrames
 from mdreel.live.archives.frames import ArchivedFrame
@@ -260,7 +261,7 @@ class Archiver:
 
     def _check_free(self) -> None:
         if self._part.path.exists() and not self._options.force:
-            raise FileExistsError(errno.EEXIST, "the output exists already", str(self._part.path))
+            raise output_exists(self._part.path)
 
 
 class _CommitPoint(NamedTuple):

@@ -1,6 +1,5 @@
 """Incomplete file of an archive, which is truncated to its committed length on restart."""
 
-import errno
 import fcntl
 import os
 import shutil
@@ -10,7 +9,7 @@ from time import monotonic, sleep
 from typing import Any, Self, TypeVar
 
 from mdreel.errors import FormatError, StreamTimeoutError
-from mdreel.foundation.atomic_files import give_name
+from mdreel.foundation.atomic_files import give_name, output_exists
 from mdreel.live.archives.options import part_path
 
 _POLL_SECONDS = 0.02
@@ -90,7 +89,7 @@ class PartFile:
         """Give the complete file its final name, replacing a file only if `force` is set, and remove hidden files."""
         if self.path.exists():
             if not force:  # another process created it meanwhile
-                raise FileExistsError(errno.EEXIST, "the output exists already", str(self.path))
+                raise output_exists(self.path)
             shutil.copymode(self.path, whole)
         give_name(whole, self.path)
         self.remove()

@@ -1,0 +1,74 @@
+"""Remedies in the messages about arguments of a wrong type."""
+
+from collections.abc import Mapping
+from inspect import BoundArguments
+from os import PathLike, fspath
+from pathlib import PurePath
+from typing import Any
+
+from mdreel.foundation.annotated_types import ATOMS, Expected, RefusedError, has_atoms
+
+_IN_A_LIST = ": put it into a list"
+
+
+def remedy(error: RefusedError, name: str, call: BoundArguments, kinds: Mapping[str, Expected]) -> str:
+    """Return the end of a message: what the user probably meant, and how to write that; empty if it is unclear.
+
+    Parameters
+    ----------
+    error : RefusedError
+        The refused value.
+    name : str
+        Name of the argument.
+    call : inspect.BoundArguments
+        All arguments of the call.
+    kinds : mapping of str to Expected
+        What is expected of each parameter.
+    """
+    other = _swapped_with(name, call.arguments, kinds)
+    if other is not None:
+        return f": did you swap {name} and {other}?"
+    value = error.value
+    if isinstance(value, str | PathLike) and ATOMS.text in error.expected:
+        return _instead_of_text(fspath(value), has_select="select" in call.signature.parameters)
+    if error.expected == "a sequence" or (has_atoms(value) and error.expected.startswith("a sequence of ")):
+        return _IN_A_LIST
+    if has_atoms(value) and "array of numbers" in error.expected and ATOMS.text not in error.expected:
+        return ": give its positions"
+    if has_atoms(value) and error.expected.startswith("a text"):
+        is_selection = error.name.endswith(("_sel", "select", "selection", "selections"))
+        return _instead_of_group(is_selection)
+    return ""
+
+
+def _instead_of_text(text: str, *, has_select: bool) -> str:
+    """Return what to give instead of a text where atoms are expected: a path, or a selection."""
+    if PurePath(text).suffix and " " not in text:
+        return ": open files with MDAnalysis.Universe(topology, trajectory)"
+    selecting = f": select atoms with universe.select_atoms({text!r})"
+    return f"{selecting}, or give select={text!r}" if has_select else selecting
+
+
+def _instead_of_group(is_selection: bool) -> str:
+    """Return what to give instead of a group where a text is expected: a selection, or a path."""
+    if is_selection:
+        return ": give a selection string, such as 'name CA'"
+    return ": give the path of the trajectory, or mdreel.trajectory.source_of(universe)"
+
+
+def _swapped_with(name: str, arguments: Mapping[str, Any], kinds: Mapping[str, Expected]) -> str | None:
+    """Return the parameter whose argument fits this one and that accepts the value of this one."""
+    for other in arguments:
+        if other == name or other not in kinds or arguments[other] is None:
+            continue
+        if _fits(kinds[other], arguments[name]) and _fits(kinds[name], arguments[other]):
+            return other
+    return None
+
+
+def _fits(kind: Expected, value: Any) -> bool:
+    try:
+        kind.accept("", value)
+    except RefusedError:
+        return False
+    return True

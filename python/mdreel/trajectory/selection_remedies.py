@@ -1,0 +1,82 @@
+"""Remedies in the messages about selections that are invalid or match no atom."""
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+LANGUAGE = "https://userguide.mdanalysis.org/stable/selections.html"
+"""The selection language of MDAnalysis."""
+
+_ATTRIBUTES = {
+    "name": "names",
+    "type": "types",
+    "element": "elements",
+    "resname": "resnames",
+    "segid": "segids",
+    "chainID": "chainIDs",
+}
+"""Keywords that are followed by values of an attribute of the topology."""
+
+_KEYWORDS = (
+    *_ATTRIBUTES,
+    *("protein", "backbone", "nucleic", "water", "resid", "resnum", "index", "bynum", "id", "mass", "charge", "prop"),
+    *("around", "sphzone", "sphlayer", "cyzone", "cylayer", "point", "byres", "same", "bonded", "group", "global"),
+    *("all", "and", "or", "not", "altloc", "icode", "moltype", "molnum", "smarts", "isolayer"),
+)
+_NAMED = re.compile(rf"\b({'|'.join(_ATTRIBUTES)})\s+((?:(?!(?:and|or|not)\b)[^\s()]+\s*)+)")
+_UNKNOWN = re.compile("selection token: '(.+?)'")
+_MOST_VALUES = 6
+
+
+def remedy_for_syntax(message: str) -> str:
+    """Return the remedy for a selection that MDAnalysis cannot parse.
+
+    Parameters
+    ----------
+    message : str
+        The message of MDAnalysis.
+    """
+    unknown = _UNKNOWN.search(message)
+    if unknown is not None and unknown[1] == "None":
+        return f"the selection ends too early, see {LANGUAGE}"
+    close = get_close_matches(unknown[1], _KEYWORDS, 1) if unknown is not None else []
+    return f"did you mean {close[0]!r}?" if close else f"see {LANGUAGE}"
+
+
+def remedy_for_no_atoms(of: Any, selections: Sequence[str]) -> str:
+    """Return the remedy for selections that match no atom.
+
+    Parameters
+    ----------
+    of : MDAnalysis.Universe or AtomGroup
+        The atoms that the selections were made of.
+    selections : sequence of str
+        The selections.
+    """
+    for keyword, value in _named_values(selections):
+        values = np.unique([str(one) for one in getattr(of.atoms, _ATTRIBUTES[keyword], ())]).tolist()
+        if value in values or any(sign in value for sign in "*?["):
+            continue
+        same = [one for one in values if one.lower() == value.lower()] or get_close_matches(value, values, 1)
+        if same:
+            return f"no atom has the {keyword} {value!r}, did you mean {same[0]!r}?"
+        if values:
+            return f"no atom has the {keyword} {value!r}, only {_first(values)}"
+    names = np.unique(getattr(of.residues, "resnames", ())).tolist()
+    of_residues = f", which are of residues {_first(names)}" if names else ""
+    return f"no atom matches all conditions; try each of them alone on the atoms{of_residues}"
+
+
+def _first(values: Sequence[str]) -> str:
+    return ", ".join(map(str, values[:_MOST_VALUES])) + (", ..." if len(values) > _MOST_VALUES else "")
+
+
+def _named_values(selections: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield keywords with the values that follow them."""
+    for selection in selections:
+        for keyword, words in _NAMED.findall(selection):
+            for word in words.split():
+                yield keyword, word

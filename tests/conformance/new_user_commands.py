@@ -1,0 +1,132 @@
+"""Commands of a new user: mistakes with the exit code and the remedy of each, and the examples of the pages."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import MDAnalysis
+from MDAnalysisTests.datafiles import DCD, GRO, PSF, TPR, XTC, PDB_small
+
+import mdreel
+
+USAGE, INPUT = 2, 3
+ADK = "-s adk.psf -f adk.dcd"
+WATER = "-s water.gro -f water.xtc"
+
+
+def files_of() -> dict[str, Path]:
+    """The files that commands name."""
+    names = {
+        "adk.psf": PSF,
+        "adk.dcd": DCD,
+        "water.gro": GRO,
+        "water.xtc": XTC,
+        "crystal.pdb": PDB_small,
+        **dict.fromkeys(("system.tpr", "run.tpr", "melt.tpr", "membrane.tpr"), TPR),
+        **dict.fromkeys(("run.xtc", "melt.xtc", "membrane.xtc"), XTC),
+    }
+    return {name: Path(path) for name, path in names.items()}
+
+
+COMMANDS: dict[str, tuple[int, str]] = {
+    "rmds": (USAGE, "did you mean 'rmsd'"),
+    "RMSD": (USAGE, "did you mean 'rmsd'"),
+    "hbond": (USAGE, "did you mean 'hbonds'"),
+    "xyzzy": (USAGE, "see mdreel --help"),
+    "cluster slurn": (USAGE, "(?i)did you mean .*slurm|see mdreel cluster --help"),
+    f"rmsd {ADK} --selct 'name CA'": (USAGE, "(?i)did you mean .*--select"),
+    f"rmsd {ADK} --n_workers 2": (USAGE, "(?i)did you mean .*--n-workers"),
+    "rmsd -s adk.psf": (USAGE, "Missing option '-f'"),
+    f"rmsd {ADK} --weights masses": (USAGE, "is not one of 'none', 'mass'"),
+    f"rmsd {ADK} -o rmsd.doc": (USAGE, "known endings of tables: .csv"),
+    f"rmsd {ADK} -o there.csv": (USAGE, "--force replaces it"),
+    f"rmsd {ADK} -o gone/rmsd.csv": (4, "directory of the output does not exist"),
+    f"rmsd {ADK} --select 'name ca'": (INPUT, "did you mean 'CA'"),
+    f"rmsd {ADK} --select 'nme CA'": (INPUT, "did you mean 'name'"),
+    f"rmsd {ADK} --select 'name CA and ('": (INPUT, "ends too early, see https://"),
+    f"rmsd {ADK} --group 'name XX'": (INPUT, "--group: .*only C, CA, CB"),
+    f"rmsd {ADK} --memory 2gigs": (INPUT, "--memory must be .* such as 2G"),
+    f"rmsd {ADK} --start 500": (INPUT, "no frame is left of --start 500: the trajectory has 98 frames"),
+    f"rmsd {ADK} -b 5000": (INPUT, "it has frames from 1 to 98 ps"),
+    f"rmsd {ADK} --ref-frame 500": (INPUT, "the trajectory has 98 frames, 0 to 97"),
+    f"rmsd {ADK} --access hdf5-independent": (INPUT, "--access hdf5-independent is for the backend mpi"),
+    f"rmsd {ADK} --reference gone.pdb": (INPUT, "gone.pdb: no such file"),
+    f"rmsd {ADK} --select all --reference water.gro": (INPUT, "select the same atoms"),
+    "rmsd -s adk.psf -f water.xtc": (INPUT, "use the topology of the same system"),
+    "rmsd -s adk.dcd -f adk.psf": (INPUT, "expected a trajectory .*found a PSF topology"),
+    "rmsd -s adk.psf -f gone.xtc": (INPUT, "gone.xtc: No such file"),
+    f"rmsf {ADK} --select 'resname XYZ'": (INPUT, "no atom has the resname 'XYZ'"),
+    f"rmsd2d {ADK} --select 'name XX'": (INPUT, "only C, CA, CB"),
+    f"pca {ADK} --stop 1": (INPUT, "analyse more frames"),
+    f"pca {WATER} --select all": (INPUT, "select fewer atoms"),
+    f"projection {ADK} --stop 1": (INPUT, "analyse more frames"),
+    f"dihedrals {WATER} --select 'resname SOL'": (INPUT, "select residues of a protein"),
+    f"ramachandran {WATER} --select 'resname SOL'": (INPUT, "is not protein: select other residues$"),
+    f"janin {ADK} --select 'resname GLY'": (INPUT, "with longer side chains"),
+    f"helices {ADK}": (USAGE, "as in --segment 13:24"),
+    f"dssp {ADK} --select 'resid 1:3'": (INPUT, "or use --method kabsch-sander"),
+    f"rdf {ADK} --select 'name CA'": (INPUT, "no periodic cell.*give --norm none"),
+    f"rdf {WATER} --select 'name CA' --from 5 --to 1.2": (INPUT, "an ascending range"),
+    f"rdf {WATER} --select 'name CA' --bins 1000000000000": (INPUT, "give a smaller --bins"),
+    f"site-rdf {ADK} --select 'index 1' --other 'index 2'": (INPUT, "give --norm none"),
+    f"linear-density {ADK}": (INPUT, "set the cell with MDAnalysis"),
+    f"msd {ADK} --unwrap-jumps lattice": (INPUT, "give --unwrap-jumps none"),
+    f"contacts {ADK} --radius 0.45": (INPUT, "raise the radius"),
+    f"density {ADK} --select 'name CA' --delta 0.000001": (INPUT, "give a larger delta"),
+    f"hbonds {WATER}": (INPUT, "or give --hydrogens and --acceptors"),
+    f"hbonds {ADK} --distance 0.3": (INPUT, "--distance must be .*0.3 nm are 3 Å"),
+    f"sasa {ADK} --probe 0.14": (USAGE, "(?i)did you mean .*--probe-radius"),
+    f"distances {WATER} --select all": (INPUT, "select fewer atoms"),
+    f"distances {WATER} --select all --over-time": (INPUT, "such as --step 10"),
+    f"select {ADK} --dynamic 'around 3'": (INPUT, "ends too early, see https://"),
+    "convert water.xtc out.xtc": (USAGE, "Missing option '-o'"),
+    "info gone.xtc": (INPUT, "gone.xtc: No such file"),
+    "info adk.psf": (INPUT, "expected a trajectory"),
+}
+
+
+def _nothing(u: MDAnalysis.Universe) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Example:
+    """The system of the example of a page, the names that it uses, and words that do not suit the system."""
+
+    in_water: bool = False
+    names: Callable[[MDAnalysis.Universe], dict[str, Any]] = _nothing
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def adapted(self, text: str) -> str:
+        """Return an example with words that suit the system."""
+        for word, other in self.words.items():
+            text = text.replace(word, other)
+        return text
+
+
+PAGES: dict[str, Example] = {
+    "align": Example(names=lambda u: {"crystal": MDAnalysis.Universe(PSF, PDB_small)}),
+    "average": Example(),
+    "contacts": Example(),
+    "density": Example(in_water=True),
+    "dihedrals": Example(),
+    "distances": Example(),
+    "dssp": Example(),
+    "end-to-end": Example(words={"melt.tpr": "adk.psf", "melt.xtc": "adk.xtc"}),
+    "helices": Example(),
+    "hydrogen-bonds": Example(in_water=True),
+    "linear-density": Example(in_water=True, words={"resname POPC": "protein"}),
+    "msd": Example(in_water=True),
+    "pca": Example(names=lambda u: {"other": mdreel.PCA(u, select="protein and name CA").run()}),
+    "rdf": Example(in_water=True, names=lambda u: {"ion": u.select_atoms("name NA")[:1]}),
+    "rg": Example(),
+    "rmsd": Example(),
+    "rmsd2d": Example(),
+    "rmsf": Example(),
+    "sasa": Example(words={"SASA(protein": "SASA(protein[:200]", "-o ": "--stop 2 -o "}),
+    "selections": Example(
+        in_water=True, words={"tau_max=50": "tau_max=5", "--survival 50": "--survival 5", "resname LIG": "protein"}
+    ),
+    "one-pass": Example(words={'backend="processes"': 'backend="threads"'}),
+}
