@@ -72,7 +72,7 @@ MAKE: dict[str, Made] = {
     "Rg": mdreel.Rg,
     "SASA": mdreel.SASA,
     "Selection": lambda a, **k: mdreel.Selection(a, "name CA and around 3 name O", **k),
-    "from_function": lambda a, **k: mdreel.from_function(np.mean, a, **k),
+    "from_function": lambda a, **k: mdreel.from_function(lambda positions: positions.mean(), a, **k),
 }
 """Analyses of some atoms, with other arguments as a user gives them."""
 

@@ -234,7 +234,8 @@ class EinsteinMSD(Analysis):
             found = self._displacements(frames, first, end, n_lags, uneven)
             if each is not None:
                 each[:, first:end] = found.T
-            return (counts[first:end, None] * found).sum(axis=0)
+            sums: NDArray[np.float64] = (counts[first:end, None] * found).sum(axis=0)
+            return sums
 
         total = sum(self._of_chunks(of_atoms, max(len(frames), n_lags)), np.zeros(n_lags))
         self.results.timeseries = total / self._selection.n_given

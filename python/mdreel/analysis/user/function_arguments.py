@@ -224,9 +224,8 @@ def _check(
             raise ArgumentError(f"the parameter {given!r} of {name} is given twice: by position and by name")
         if given not in accepted and not any(one.kind is _Parameter.VAR_KEYWORD for one in parameters):
             close = get_close_matches(given, [*accepted, *options], 1)
-            hint = (
-                f"did you mean {close[0]!r}?" if close else f"nor has from_function(), whose are {', '.join(options)}"
-            )
+            others = f"from_function() has {', '.join(options)}, and run() has start, stop and step"
+            hint = f"did you mean {close[0]!r}?" if close else others
             raise ArgumentError(f"{name} has no parameter {given!r}: {hint}")
     missing = [one.name for one in wanted if one.default is _Parameter.empty and one.name not in FRAME_NAMES]
     if missing:
