@@ -176,7 +176,7 @@ def test_transformations_refuse_invalid_input(universe: MDAnalysis.Universe) -> 
         mdreel.transformations.unwrap(MDAnalysis.Universe.empty(3, trajectory=True).atoms)
     with pytest.raises(SelectionError, match="the topology has no fragments: use another compound"):
         mdreel.transformations.wrap(MDAnalysis.Universe.empty(3, trajectory=True).atoms, "fragments")
-    with pytest.raises(MismatchError, match="a transformation made by unwrap"):
+    with pytest.raises(MismatchError, match=r"take one of mdreel\.transformations, such as unwrap"):
         mdreel.Rg(protein).run(transformations=[lambda ts: ts])
     for call in (
         lambda: mdreel.transformations.unwrap(protein, "center"),

@@ -52,11 +52,11 @@ def test_length_in_nanometres_is_warned_of_or_refused(run) -> None:
     command = ("contacts", "-s", PSF, "-f", DCD, "--stop", "2", "--select", "name CA", "--method", "count")
     done = run(*command, "--radius", "0.6")
     assert done.returncode == 0, done.stderr
-    assert "mdreel: warning: radius is 0.6 Å" in done.stderr
+    assert "mdreel: warning: --radius is 0.6 Å" in done.stderr
     assert "0.6 nm are 6 Å" in done.stderr
     quiet = run(*command, "--radius", "0.6", "--quiet")
     assert (quiet.returncode, quiet.stderr) == (0, "")
     refused = run("hbonds", "-s", PSF, "-f", DCD, "--stop", "2", "--distance", "0.35")
     assert refused.returncode == 3
-    assert "d_a_cutoff must be more than 1 Å, not 0.35" in refused.stderr
+    assert "--distance must be more than 1 Å, not 0.35" in refused.stderr
     assert "0.35 nm are 3.5 Å" in refused.stderr

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from inspect import BoundArguments
-from os import PathLike, fspath
+from os import PathLike, fsdecode
 from pathlib import PurePath
 from typing import Any
 
@@ -28,17 +28,13 @@ def remedy(error: RefusedError, name: str, call: BoundArguments, kinds: Mapping[
     other = _swapped_with(name, call.arguments, kinds)
     if other is not None:
         return f": did you swap {name} and {other}?"
-    value = error.value
-    if isinstance(value, str | PathLike) and ATOMS.text in error.expected:
-        return _instead_of_text(fspath(value), has_select="select" in call.signature.parameters)
-    if error.expected == "a sequence" or (has_atoms(value) and error.expected.startswith("a sequence of ")):
+    if isinstance(error.value, str | PathLike) and ATOMS.text in error.expected:
+        return _instead_of_text(fsdecode(error.value), has_select="select" in call.signature.parameters)
+    if error.expected == "a Transformation":
+        return ": take one of mdreel.transformations, such as unwrap(atoms)"
+    if error.expected == "a sequence":
         return _IN_A_LIST
-    if has_atoms(value) and "array of numbers" in error.expected and ATOMS.text not in error.expected:
-        return ": give its positions"
-    if has_atoms(value) and error.expected.startswith("a text"):
-        is_selection = error.name.endswith(("_sel", "select", "selection", "selections"))
-        return _instead_of_group(is_selection)
-    return ""
+    return _instead_of_group(error) if has_atoms(error.value) else ""
 
 
 def _instead_of_text(text: str, *, has_select: bool) -> str:
@@ -49,11 +45,16 @@ def _instead_of_text(text: str, *, has_select: bool) -> str:
     return f"{selecting}, or give select={text!r}" if has_select else selecting
 
 
-def _instead_of_group(is_selection: bool) -> str:
-    """Return what to give instead of a group where a text is expected: a selection, or a path."""
-    if is_selection:
+def _instead_of_group(error: RefusedError) -> str:
+    """Return what to give instead of a group: a list, positions, a selection, or a path."""
+    if error.expected.startswith("a sequence of "):
+        return _IN_A_LIST
+    if "array of numbers" in error.expected and ATOMS.text not in error.expected:
+        return ": give its positions"
+    if error.name.endswith(("_sel", "select", "selection", "selections")):
         return ": give a selection string, such as 'name CA'"
-    return ": give the path of the trajectory, or mdreel.trajectory.source_of(universe)"
+    is_path = error.expected.startswith("a text, a path")
+    return ": give the path of the trajectory, or mdreel.trajectory.source_of(universe)" if is_path else ""
 
 
 def _swapped_with(name: str, arguments: Mapping[str, Any], kinds: Mapping[str, Expected]) -> str | None:
