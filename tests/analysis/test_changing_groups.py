@@ -80,7 +80,7 @@ def test_grid_needs_atoms_in_the_frame_that_it_is_laid_around(universe: MDAnalys
 def test_linear_density_is_that_of_the_atoms_of_each_frame(universe: MDAnalysis.Universe, grouping: Any) -> None:
     # MDAnalysis leaves out atoms of a triclinic cell, so every frame gets a rectangular cell.
     positions = np.array([ts.positions.copy() for ts in universe.trajectory])
-    universe.load_new(positions, dimensions=np.array([80, 80, 60, 90, 90, 90], np.float32))
+    universe.load_new(positions[:4], dimensions=np.array([80, 80, 60, 90, 90, 90], np.float32))
     words = "(name OW HW1 and around 4 protein) or (protein and prop z < 20)"
     own = mdreel.LinearDensity(shell(universe, words), grouping, 1.5).run()
     theirs = LinearDensity(shell(universe.copy(), words), grouping, 1.5).run()
@@ -125,9 +125,10 @@ def test_radius_of_gyration_is_that_of_the_atoms_of_each_frame(universe: MDAnaly
         mdreel.Rg(group, np.ones(len(group)))
 
 
-@pytest.mark.parametrize("pbc", [True, False])
 @pytest.mark.parametrize("pairs", ["unique", "all"])
-@pytest.mark.parametrize("second", ["protein and name O* N*", "changing", "itself"])
+@pytest.mark.parametrize(
+    ("second", "pbc"), [("protein and name O* N*", True), ("changing", True), ("changing", False), ("itself", True)]
+)
 def test_contacts_are_those_of_the_atoms_of_each_frame(
     universe: MDAnalysis.Universe, second: str, pairs: Any, pbc: bool
 ) -> None:
@@ -138,11 +139,11 @@ def test_contacts_are_those_of_the_atoms_of_each_frame(
         other = first if second == "itself" else universe.select_atoms(second)
     given = {"method": "count", "radius": 3.5, "pbc": pbc, "pairs": pairs}
     found = [
-        mdreel.Contacts(universe, groups, None, **given).run().results.timeseries
+        mdreel.Contacts(universe, groups, None, **given).run(stop=3).results.timeseries
         for groups in ((first, other), (other, first))
     ]
     np.testing.assert_array_equal(*found)
-    for row, ts in zip(found[0], universe.trajectory, strict=True):
+    for row, ts in zip(found[0], universe.trajectory[:3], strict=True):
         near = distance_array(first.positions, other.positions, box=ts.dimensions if pbc else None) <= 3.5
         atoms = np.stack([first.ix[np.nonzero(near)[0]], other.ix[np.nonzero(near)[1]]], axis=1)
         expected = len(atoms)

@@ -30,7 +30,7 @@ pub struct LinearDensity {
 #[derive(Debug, Clone)]
 enum Counted {
     Same(Arc<Compounds>),
-    Changing(ChangingCompounds),
+    Changing(Box<ChangingCompounds>),
 }
 
 /// What is counted where its centre of mass is.
@@ -83,7 +83,7 @@ impl LinearDensity {
     ) -> Result<Self> {
         let n_compounds = check_amounts(masses, charges, labels)?;
         let compounds = ChangingCompounds::new(n_atoms, group.into(), [masses, charges], labels, n_compounds)?;
-        LinearDensity::of(Counted::Changing(compounds), bins, per_volume)
+        LinearDensity::of(Counted::Changing(Box::new(compounds)), bins, per_volume)
     }
 
     fn of(counted: Counted, bins: Bins, per_volume: [f64; 3]) -> Result<Self> {

@@ -105,7 +105,7 @@ proptest! {
         let groups = [right_of_origin(24, &places[0]), second];
         let count = |groups: [Group; 2], frame: &Frame| {
             let computation = ContactCount::new(24, groups, radius, Shortest::WherePossible, is_unique).unwrap();
-            mapped(computation, &[batch(0, &[frame.clone()], cell)]).unwrap().rows.column(0).next().unwrap()
+            mapped(computation, &[batch(0, std::slice::from_ref(frame), cell)]).unwrap().rows.column(0).next().unwrap()
         };
         for frame in &frames {
             let current = [
