@@ -201,6 +201,12 @@ CASES = {
         ),
         tolerance=2,
     ),
+    "Contacts, counted in groups that change": Case(
+        lambda s: mdreel.Contacts(
+            s.universe, (shell(s), shell(s, 5)), None, method="count", radius=6.0, trajectory=s.trajectory
+        ),
+        tolerance=2,
+    ),
     "DensityAnalysis": Case(
         lambda s: mdreel.DensityAnalysis(s.pick(), 2.0, trajectory=s.trajectory),
         motion="a grid stays where it is",
@@ -318,6 +324,11 @@ CASES = {
         lambda a: [a.results[axis].mass_density for axis in "xyz"],
         motion="axes stay where they are",
     ),
+    "LinearDensity, of a group that changes": Case(
+        lambda s: mdreel.LinearDensity(shell(s), "residues", 1.0, trajectory=s.trajectory),
+        lambda a: [a.results[axis].mass_density for axis in "xyz"],
+        motion="axes stay where they are",
+    ),
     "PCA": Case(lambda s: mdreel.PCA(s.universe, "backbone", align=True, trajectory=s.trajectory), result("variance")),
     "Projection": Case(projection, copies=2),
     "RMSD": Case(lambda s: mdreel.RMSD(s.pick(), trajectory=s.trajectory)),
@@ -331,6 +342,13 @@ CASES = {
         lambda s: mdreel.SASA(s.pick(), n_sphere_points=100, trajectory=s.trajectory),
         motion="points of spheres do not turn with the atoms",
         copies=2,
+        step=4,
+    ),
+    "SASA, of a group that changes": Case(
+        lambda s: mdreel.SASA(
+            shell(s), n_sphere_points=100, mode="residue", average=True, surface=s.pick(), trajectory=s.trajectory
+        ),
+        motion="points of spheres do not turn with the atoms",
         step=4,
     ),
     "SASA, averaged": Case(

@@ -38,8 +38,9 @@ WARNINGS = {
 
 def test_errors_are_all_in_the_tree() -> None:
     defined = {value for value in vars(errors).values() if isinstance(value, type)}
-    assert defined == {errors.MdreelError, *WARNINGS, *TREE}
-    assert all(one.__bases__ == (UserWarning,) for one in WARNINGS)
+    assert defined == {errors.MdreelError, errors.MdreelWarning, *WARNINGS, *TREE}
+    assert errors.MdreelWarning.__bases__ == (UserWarning,)
+    assert all(one.__bases__ == (errors.MdreelWarning,) for one in WARNINGS)
 
 
 @pytest.mark.parametrize(("error", "bases"), TREE.items())

@@ -11,6 +11,8 @@ __all__ = [
     "FrameSelection",
     "SelectedAtoms",
     "changing_gyration",
+    "changing_linear_density",
+    "changing_surface_area",
     "contact_count",
     "contacts_of",
     "covariance",
@@ -68,10 +70,31 @@ class SelectedAtoms:
     def find(self, positions: NDArray[np.float32], dimensions: NDArray[np.float32] | None) -> NDArray[np.uint32]: ...
 
 def changing_gyration(n_atoms: int, group: _Members, weights: NDArray[np.float64]) -> Computation: ...
+def changing_linear_density(
+    n_atoms: int,
+    group: _Members,
+    masses: NDArray[np.float64],
+    charges: NDArray[np.float64],
+    labels: NDArray[np.uint32] | None,
+    edges: NDArray[np.float64],
+    per_volume: Sequence[float],
+) -> Computation: ...
+def changing_surface_area(
+    n_atoms: int,
+    group: _Members,
+    places: NDArray[np.uint32],
+    radii: NDArray[np.float64],
+    probe: float,
+    n_points: int,
+    measured: NDArray[np.uint32],
+    is_periodic: bool,
+    keep: str,
+    is_alone: bool,
+) -> Computation: ...
 def contact_count(
     n_atoms: int,
-    first: NDArray[np.uint32],
-    second: NDArray[np.uint32],
+    first: _Members,
+    second: _Members,
     radius: float,
     is_periodic: bool | None,
     is_unique: bool,

@@ -41,6 +41,8 @@ __all__ = [
     "centered",
     "chain_sources",
     "changing_gyration",
+    "changing_linear_density",
+    "changing_surface_area",
     "channel_frame_bytes",
     "channel_frame_identity",
     "channel_source",

@@ -271,7 +271,8 @@ UPDATING: dict[str, Callable[[Any], Any]] = {
     "Ramachandran": mdreel.Ramachandran,
     "Janin": mdreel.Janin,
     "Contacts": lambda group: mdreel.Contacts(group.universe, (group, group), (group, group)),
-    "LinearDensity": mdreel.LinearDensity,
+    "SASA": mdreel.SASA,
+    "DistanceArray": lambda group: mdreel.DistanceArray(group, group),
     "read": lambda group: mdreel.read(group.universe, group),
 }
 

@@ -1,5 +1,6 @@
 """Groups that are selected again in each frame, in the analyses that take them: compared with MDAnalysis."""
 
+from pathlib import Path
 from typing import Any
 
 import MDAnalysis
@@ -7,11 +8,13 @@ import numpy as np
 import pytest
 from MDAnalysis.analysis.density import DensityAnalysis
 from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
+from MDAnalysis.analysis.lineardensity import LinearDensity
 from MDAnalysis.lib.distances import distance_array
 from MDAnalysisTests.datafiles import TPR, XTC
 
 import mdreel
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+from mdreel.trajectory.convert import convert
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 Atoms = MDAnalysis.AtomGroup
@@ -73,6 +76,39 @@ def test_grid_needs_atoms_in_the_frame_that_it_is_laid_around(universe: MDAnalys
         mdreel.DensityAnalysis(far).run()
 
 
+@pytest.mark.parametrize("grouping", ["atoms", "residues", "segments", "fragments"])
+def test_linear_density_is_that_of_the_atoms_of_each_frame(universe: MDAnalysis.Universe, grouping: Any) -> None:
+    # MDAnalysis leaves out atoms of a triclinic cell, so every frame gets a rectangular cell.
+    positions = np.array([ts.positions.copy() for ts in universe.trajectory])
+    universe.load_new(positions[:4], dimensions=np.array([80, 80, 60, 90, 90, 90], np.float32))
+    words = "(name OW HW1 and around 4 protein) or (protein and prop z < 20)"
+    own = mdreel.LinearDensity(shell(universe, words), grouping, 1.5).run()
+    theirs = LinearDensity(shell(universe.copy(), words), grouping, 1.5).run()
+    for axis in "xyz":
+        for name in ("mass_density", "mass_density_stddev", "charge_density", "charge_density_stddev"):
+            # An atom at an edge may lie in the next bin, because MDAnalysis wraps it in single precision.
+            differences = np.abs(own.results[axis][name] - theirs.results[axis][name])
+            assert (differences > 1e-6 * np.abs(theirs.results[axis][name]).max()).sum() <= 2, (axis, name)
+    universe.trajectory[-1]
+    np.testing.assert_allclose(own.masses, theirs.masses, rtol=1e-6)
+    np.testing.assert_allclose(own.charges, theirs.charges, atol=1e-5)
+
+
+def test_linear_density_of_nothing_is_reported(universe: MDAnalysis.Universe) -> None:
+    empty = universe.select_atoms("protein and prop x > 1e4", updating=True)
+    with pytest.warns(UserWarning, match="no bin has mass or charge in any frame"):
+        found = mdreel.LinearDensity(empty, "residues").run(stop=2).results
+    assert not found.z.mass_density.any()
+    assert not len(mdreel.LinearDensity(empty).masses)
+
+
+def test_frame_in_which_a_compound_has_no_mass_is_named(universe: MDAnalysis.Universe) -> None:
+    universe.select_atoms("name HW1").masses = 0
+    massless = universe.select_atoms("name HW1 and around 4 protein", updating=True)
+    with pytest.raises(MismatchError, match=r"frame 0: the selected atoms of compound .* have no mass"):
+        mdreel.LinearDensity(massless, "residues").run()
+
+
 @pytest.mark.parametrize("weights", ["mass", None])
 def test_radius_of_gyration_is_that_of_the_atoms_of_each_frame(universe: MDAnalysis.Universe, weights: Any) -> None:
     group = shell(universe, "byres (name OW and around 4 protein)")
@@ -87,6 +123,113 @@ def test_radius_of_gyration_is_that_of_the_atoms_of_each_frame(universe: MDAnaly
     assert np.isnan(empty.results.rgyr[:, 2:]).all()
     with pytest.raises(MismatchError, match="weights of atoms that change"):
         mdreel.Rg(group, np.ones(len(group)))
+
+
+@pytest.mark.parametrize("pairs", ["unique", "all"])
+@pytest.mark.parametrize(
+    ("second", "pbc"), [("protein and name O* N*", True), ("changing", True), ("changing", False), ("itself", True)]
+)
+def test_contacts_are_those_of_the_atoms_of_each_frame(
+    universe: MDAnalysis.Universe, second: str, pairs: Any, pbc: bool
+) -> None:
+    first = shell(universe)
+    if second == "changing":
+        other = shell(universe, "name OW and around 6 (resid 20:40)")
+    else:
+        other = first if second == "itself" else universe.select_atoms(second)
+    given = {"method": "count", "radius": 3.5, "pbc": pbc, "pairs": pairs}
+    found = [
+        mdreel.Contacts(universe, groups, None, **given).run(stop=3).results.timeseries
+        for groups in ((first, other), (other, first))
+    ]
+    np.testing.assert_array_equal(*found)
+    for row, ts in zip(found[0], universe.trajectory[:3], strict=True):
+        near = distance_array(first.positions, other.positions, box=ts.dimensions if pbc else None) <= 3.5
+        atoms = np.stack([first.ix[np.nonzero(near)[0]], other.ix[np.nonzero(near)[1]]], axis=1)
+        expected = len(atoms)
+        if pairs == "unique":
+            expected = len(np.unique(np.sort(atoms[atoms[:, 0] != atoms[:, 1]], axis=1), axis=0))
+        assert row[0] == ts.frame
+        assert abs(row[1] - expected) <= 1  # MDAnalysis has distances in single precision
+        assert expected > 50
+
+
+def test_contacts_of_nothing_are_none_and_fractions_need_the_same_atoms(universe: MDAnalysis.Universe) -> None:
+    empty = universe.select_atoms("protein and prop x > 1e4", updating=True)
+    found = mdreel.Contacts(universe, (empty, "name OW"), None, "count").run(stop=2)
+    assert not found.results.timeseries[:, 1].any()
+    assert "up to 3,341 atoms that change" in repr(found)
+    for refgroup in (0, (empty, empty)):
+        with pytest.raises(UnsupportedError, match=r"without updating=True, or count contacts by method='count'"):
+            mdreel.Contacts(universe, (empty, "name OW"), refgroup)
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_area_is_that_of_the_atoms_of_each_frame(universe: MDAnalysis.Universe, is_alone: bool) -> None:
+    group = shell(universe, "protein and around 3.5 (resname SOL and around 9 (resid 20:24))")
+    # A shell of its own, so that the selection also reads atoms that have no surface.
+    surface = None if is_alone else universe.select_atoms("protein")
+    given: dict[str, Any] = {"n_sphere_points": 100, "surface": surface}
+    total = mdreel.SASA(group, mode="total", **given).run(stop=4)
+    areas = np.full((4, len(universe.atoms)), np.nan)
+    for ts in universe.trajectory[:4]:
+        fixed = universe.atoms[group.ix]
+        of_frame = mdreel.SASA(fixed, **given).run(frames=[ts.frame])
+        areas[ts.frame, fixed.ix] = of_frame.results.sasa[0]
+        assert total.results.total_area[ts.frame] == of_frame.results.total_area[0]
+    means = mdreel.SASA(group, average=True, **given).run(stop=4)
+    np.testing.assert_array_equal(means.results.total_area, total.results.total_area)
+    protein = universe.select_atoms("protein").ix
+    np.testing.assert_array_equal(means.results.n_selected, np.isfinite(areas[:, protein]).sum(axis=0))
+    with pytest.warns(RuntimeWarning):  # of atoms that are never selected
+        mean, variance = np.nanmean(areas[:, protein], axis=0), np.nanvar(areas[:, protein], axis=0)
+    np.testing.assert_allclose(means.results.mean, mean)
+    np.testing.assert_allclose(means.results.variance, variance, atol=1e-6)
+    assert np.isnan(mean).any()
+    residues = mdreel.SASA(group, mode="residue", average=True, **given).run(stop=4)
+    of_residue = np.array(
+        [np.nansum(areas[:, residue.atoms.ix], axis=1) for residue in universe.atoms[protein].residues]
+    )
+    is_selected = np.array(
+        [np.isfinite(areas[:, one.atoms.ix]).any(axis=1) for one in universe.atoms[protein].residues]
+    )
+    np.testing.assert_array_equal(residues.results.n_selected, is_selected.sum(axis=1))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(residues.results.mean, of_residue.sum(axis=1) / is_selected.sum(axis=1))
+    assert len(residues.residue_labels) == len(of_residue)
+    names = [column.name for column in residues.columns()]
+    assert names[-3:] == ["sasa", "sasa_std", "n_selected"]
+
+
+def test_areas_that_a_group_that_changes_does_not_have_are_refused(universe: MDAnalysis.Universe) -> None:
+    group = shell(universe, "protein and around 3.5 resname SOL")
+    for mode in ("atom", "residue"):
+        with pytest.raises(
+            UnsupportedError, match=rf"mode '{mode}' needs the same atoms.*use mode='total', or average"
+        ):
+            mdreel.SASA(group, mode=mode)
+    with pytest.raises(UnsupportedError, match="surface is an UpdatingAtomGroup"):
+        mdreel.SASA(universe.select_atoms("resid 3"), surface=group)
+    with pytest.raises(MismatchError, match="must be a mapping, or give surface"):
+        mdreel.SASA(group, mode="total", radii=np.ones(len(group)))
+    with pytest.raises(MismatchError, match="surface lacks"):
+        mdreel.SASA(group, mode="total", surface=universe.select_atoms("resid 3"))
+    empty = universe.select_atoms("protein and prop x > 1e4", updating=True)
+    with pytest.warns(UserWarning, match="no selected atom has an area in any frame"):
+        assert not mdreel.SASA(empty, mode="total").run(stop=2).results.total_area.any()
+
+
+def test_outputs_that_need_the_same_atoms_say_what_to_do(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
+    group = shell(universe)
+    remedy = r"select them without updating=True; mdreel\.Selection gives the atoms of each frame"
+    with pytest.raises(UnsupportedError, match=remedy):
+        mdreel.DistanceArray(group, universe.select_atoms("resid 3"))
+    with pytest.raises(UnsupportedError, match=remedy):
+        mdreel.DistanceArray(universe.select_atoms("resid 3"), group)
+    for name in ("out.xtc", "out.trr", "out.h5", "out.nc", "out.dcd"):
+        with pytest.raises(UnsupportedError, match=remedy):
+            convert(XTC, tmp_path / name, atoms=group)
+    assert not list(tmp_path.iterdir())
 
 
 def test_hydrogen_bonds_are_those_of_the_atoms_of_each_frame(universe: MDAnalysis.Universe) -> None:

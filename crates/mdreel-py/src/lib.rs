@@ -102,12 +102,12 @@ mod _core {
     use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues, secondary_structure};
     #[pymodule_export]
     use crate::kernels::motion::{
-        density, end_to_end, kept_positions, linear_density, mean_square_displacements, paths,
+        changing_linear_density, density, end_to_end, kept_positions, linear_density, mean_square_displacements, paths,
     };
     #[pymodule_export]
     use crate::kernels::neighbours::{
-        contact_count, contacts_of, hydrogen_bonds, native_contacts, radial_distribution, site_distribution,
-        surface_area,
+        changing_surface_area, contact_count, contacts_of, hydrogen_bonds, native_contacts, radial_distribution,
+        site_distribution, surface_area,
     };
     #[pymodule_export]
     use crate::kernels::positions::{changing_gyration, fluctuation, gyration, rmsd};

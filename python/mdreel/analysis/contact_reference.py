@@ -1,13 +1,26 @@
 """Reference structures of contacts, and pairs of atoms that occur in them more than once."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.errors import MdreelWarning, SelectionError, UnsupportedError
+from mdreel.analysis.topology.reference import is_group
+from mdreel.errors import ArgumentError, MdreelWarning, SelectionError, UnsupportedError
+from mdreel.foundation.arguments import shown
 from mdreel.foundation.stack_level import caller_level
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    Groups: TypeAlias = tuple[AtomGroup, AtomGroup]
+
+REFGROUP = "refgroup must be a pair of AtomGroups, a list of such pairs, a frame number or None"
 
 
 class GroupTypeError(SelectionError, TypeError):
@@ -39,6 +52,16 @@ class Reference:
     cell: NDArray[np.float32] | None
     places: NDArray[np.uint32]
     distances: NDArray[np.float64]
+
+
+def each_reference(refgroup: Groups | Sequence[Groups] | None) -> Sequence[Groups]:
+    """Return the references as a sequence, also if there is only one."""
+    if refgroup is None:
+        return ()
+    if not isinstance(refgroup, Sequence) or isinstance(refgroup, str) or len(refgroup) == 0:
+        raise ArgumentError(f"{REFGROUP}, not {shown(refgroup)}")
+    first, *others = refgroup
+    return [(first, *others)] if is_group(first) else refgroup
 
 
 def can_repeat(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ from mdreel.analysis.base.two_groups import TwoGroupAnalysis
 from mdreel.analysis.choices import ContactMethod, PairsCounted
 from mdreel.analysis.contact_fractions import hard_cut_q, radius_cut_q, soft_cut_q
 from mdreel.analysis.contact_reference import (
+    REFGROUP,
     GroupTypeError,
     Reference,
     UpdatingGroupError,
     can_repeat,
+    each_reference,
     unique_pairs,
     warn_of_no_atoms,
     warn_of_repetitions,
@@ -27,7 +29,6 @@ from mdreel.analysis.contact_reference import (
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.unique_range import warn_of_range
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
-from mdreel.analysis.topology.reference import is_group
 from mdreel.analysis.user.fraction_fold import FractionFold, distances_between
 from mdreel.analysis.user.user_functions import value_or_raise
 from mdreel.errors import ArgumentError, MismatchError
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup, Universe
 
-    Groups: TypeAlias = tuple[AtomGroup, AtomGroup]
+    from mdreel.analysis.contact_reference import Groups
 
 _OPTIONS: dict[str, dict[str, float]] = {
     "hard_cut": {},
@@ -54,8 +55,6 @@ _OPTIONS: dict[str, dict[str, float]] = {
     "count": {},
 }
 """Parameters of the methods, and their default values; that of the radius is the argument `radius`."""
-
-_REFGROUP = "refgroup must be a pair of AtomGroups, a list of such pairs, a frame number or None"
 
 
 class Contacts(TwoGroupAnalysis):
@@ -66,7 +65,8 @@ class Contacts(TwoGroupAnalysis):
     u : MDAnalysis.Universe
         The Universe.
     select : tuple of two str or MDAnalysis.AtomGroup
-        The groups.
+        The groups. With ``method="count"``, a group may be an UpdatingAtomGroup; then the pairs of the atoms that are
+        selected in each frame count.
     refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, int, or None
         The groups in one or several references, each at the current frame of its Universe, with as many atoms as
         `select`; or the number of a frame of the trajectory. None if `method` is ``"count"``.
@@ -126,7 +126,7 @@ class Contacts(TwoGroupAnalysis):
         If a group has no atoms, or a selection is not valid. If the reference has groups, one of the groups may be
         empty. Where a group is neither a string nor an AtomGroup, this is also a TypeError.
     UnsupportedError
-        If a group is an UpdatingAtomGroup; this is also a TypeError.
+        If a group is an UpdatingAtomGroup and `method` is not ``"count"``; this is also a TypeError.
     MismatchError
         If the radius is not a valid length or the method is unknown. If a reference has another number of atoms or
         atoms that do not correspond to those of the groups. In `run`, if a reference has no contacts, or a function
@@ -168,6 +168,7 @@ class Contacts(TwoGroupAnalysis):
     """
 
     _moved_to_results: ClassVar = {"timeseries": "timeseries"}
+    _may_change = True
     _result_heads = MappingProxyType({"timeseries": 1})
     _result_dimensions = MappingProxyType({"timeseries": ("frame", "reference")})
 
@@ -206,9 +207,10 @@ class Contacts(TwoGroupAnalysis):
         if not isinstance(select, Sequence) or isinstance(select, str) or len(select) != 2:
             raise ArgumentError(f"select must be a pair of texts or AtomGroups, not {shown(select)}")
         may_be_empty = refgroup is not None and not isinstance(refgroup, int)
-        first, second = (self._get_atomgroup(u, group, may_be_empty) for group in select)
+        counts = method == "count"
+        first, second = (self._get_atomgroup(u, group, may_be_empty, may_change=counts) for group in select)
         super().__init__(first, second, "the second group", trajectory, may_be_empty=may_be_empty, verbose=verbose)
-        if not len(first) or not len(second):
+        if not counts and not (len(first) and len(second)):
             warn_of_no_atoms("first" if not len(first) else "second")
         self.u, self.select, self.pbc = u, select, bool(pbc)
         self._method = method
@@ -221,7 +223,7 @@ class Contacts(TwoGroupAnalysis):
         self._frame = refgroup if isinstance(refgroup, int) else None
         self._references: list[Reference] = []
         if not isinstance(refgroup, int):
-            self._references = [self._reference_of(groups) for groups in _each(refgroup)]
+            self._references = [self._reference_of(groups) for groups in each_reference(refgroup)]
 
     @property
     def grA(self) -> AtomGroup:  # noqa: N802 (MDAnalysis's name)
@@ -277,7 +279,8 @@ class Contacts(TwoGroupAnalysis):
         """Return the computation that finds the contacts of each frame."""
         n_atoms = len(self.atoms)
         if self._method == "count":
-            return contact_count(n_atoms, self._from, self._to, self._radius, self._is_periodic, self._is_unique)
+            first, second = (one.members(self.atoms) for one in self._chosen)
+            return contact_count(n_atoms, first, second, self._radius, self._is_periodic, self._is_unique)
         if self._frame is not None:
             self._references = [self._reference_at(self._frame, source)]
         for reference in self._references:
@@ -325,7 +328,7 @@ class Contacts(TwoGroupAnalysis):
     def _reference_of(self, groups: Groups) -> Reference:
         """Return a reference of groups at the current frame of their Universe."""
         if not isinstance(groups, Sequence) or len(groups) != 2:
-            raise MismatchError(f"{_REFGROUP}, not {shown(groups)}")
+            raise MismatchError(f"{REFGROUP}, not {shown(groups)}")
         sizes = [len(atoms_of(group, name="refgroup")) for group in groups]
         if sizes != [len(self._from), len(self._to)]:
             raise MismatchError(f"refgroup has {sizes} atoms, the groups have {[len(self._from), len(self._to)]}")
@@ -375,26 +378,19 @@ class Contacts(TwoGroupAnalysis):
         return Reference(first, second, used, places, distances)
 
     @staticmethod
-    def _get_atomgroup(u: Universe, sel: str | AtomGroup, may_be_empty: bool = False) -> AtomGroup:
+    def _get_atomgroup(
+        u: Universe, sel: str | AtomGroup, may_be_empty: bool = False, *, may_change: bool = False
+    ) -> AtomGroup:
         """Return a group that is given as a selection string or as an AtomGroup."""
         if isinstance(sel, str):
             return selected(u, sel, may_be_empty=may_be_empty)
         # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
         kinds = {kind.__name__ for kind in type(sel).__mro__}
-        if "UpdatingAtomGroup" in kinds:
+        if "UpdatingAtomGroup" in kinds and not may_change:
             message = "must be either string or a static AtomGroup, not an UpdatingAtomGroup, whose atoms change"
-            raise UpdatingGroupError(f"a group of select {message}: select them without updating=True")
+            remedy = "select them without updating=True, or count contacts by method='count' and refgroup=None"
+            raise UpdatingGroupError(f"a group of select {message}: {remedy}")
         if "AtomGroup" not in kinds:
             message = f"must be either string or a static AtomGroup, not {type(sel).__name__}"
             raise GroupTypeError(f"a group of select {message}")
         return sel
-
-
-def _each(refgroup: Groups | Sequence[Groups] | None) -> Sequence[Groups]:
-    """Return the references as a sequence, also if there is only one."""
-    if refgroup is None:
-        return ()
-    if not isinstance(refgroup, Sequence) or isinstance(refgroup, str) or len(refgroup) == 0:
-        raise ArgumentError(f"{_REFGROUP}, not {shown(refgroup)}")
-    first, *others = refgroup
-    return [(first, *others)] if is_group(first) else refgroup

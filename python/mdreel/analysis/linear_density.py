@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Computation, Source, linear_density
+from mdreel._core import Computation, Source, changing_linear_density, linear_density
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.choices import Grouping
 from mdreel.analysis.current_frame import current_frame, read_one_frame
@@ -66,8 +66,8 @@ class LinearDensity(Analysis):
 
     Parameters
     ----------
-    select : MDAnalysis.AtomGroup or Universe
-        The atoms, each once.
+    select : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
+        The atoms, each once. Of an UpdatingAtomGroup, the atoms that are selected in each frame count.
     grouping : {"atoms", "residues", "segments", "fragments"}
         Whether mass and charge are placed at each atom, or at the centre of mass of the selected atoms of each residue,
         segment or fragment.
@@ -91,7 +91,8 @@ class LinearDensity(Analysis):
     results.x.dim : int
         Number of the axis: 0 here, 1 in ``results.y`` and 2 in ``results.z``.
     masses, charges : ndarray, shape (n_compounds,), float64
-        Masses (amu) and charges (e) of the atoms, or of the residues, segments or fragments.
+        Masses (amu) and charges (e) of the atoms, or of the residues, segments or fragments. If the group changes,
+        these are of its atoms in the current frame of the Universe.
     grouping, binsize
         As given.
     nbins : int
@@ -104,12 +105,13 @@ class LinearDensity(Analysis):
         that define fragments.
     MismatchError
         If `grouping` is unknown, which is also an AttributeError. If the frame of the bins or a frame of the run has no
-        cell, or bins are wider than the cell.
+        cell, or bins are wider than the cell. If the selected atoms of a residue, segment or fragment have no mass.
 
     Warns
     -----
     MdreelWarning
-        If the cell is triclinic, where the results differ from those of MDAnalysis.
+        If the cell is triclinic, where the results differ from those of MDAnalysis. If no bin has mass or
+        charge in any frame, because the atoms of a group that changes are never selected.
 
     Notes
     -----
@@ -135,6 +137,8 @@ class LinearDensity(Analysis):
     0.9
     """
 
+    _may_change = True
+
     @checked_arguments
     def __init__(
         self,
@@ -154,7 +158,8 @@ class LinearDensity(Analysis):
             raise MismatchError(f"binsize must be more than 0 Å, not {binsize}")
         self.grouping, self.binsize = grouping, binsize
         self._frame = current_frame(self._atomgroup)
-        each = self._atomgroup.universe.atoms[self.atoms]
+        is_changing = self._selection.changing is not None
+        each = self._atomgroup.universe.atoms[self._selection.given if is_changing else self.atoms]
         masses = weights_of(each, "mass")
         assert masses is not None, "there are masses, or an error"
         self._masses = masses
@@ -183,9 +188,15 @@ class LinearDensity(Analysis):
 
     def _of_compounds(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values of atoms in the order of the group, or their sums over compounds."""
-        if self._labels is None:
+        labels: NDArray[np.integer] | None = self._labels
+        if self._selection.changing is not None:
+            is_current = np.isin(self._selection.given, self._atomgroup.ix)
+            if labels is None:
+                return values[is_current]
+            values, labels = values[is_current], np.unique(labels[is_current], return_inverse=True)[1]
+        if labels is None:
             return values[self._selection.places]
-        return np.bincount(self._labels, weights=values).astype(np.float64)
+        return np.bincount(labels, weights=values).astype(np.float64)
 
     @property
     def boundaries(self) -> Boundaries:
@@ -203,7 +214,10 @@ class LinearDensity(Analysis):
             raise MismatchError(f"bins of {self.binsize:g} Å do not fit into a cell of {lengths.tolist()} Å")
         edges = np.linspace(0.0, float(lengths.max()), n_bins.max() + 1)
         per_slice = _PER_AVOGADRO * n_bins / np.prod(lengths, dtype=np.float64)
-        return linear_density(self._masses, self._charges, self._labels, edges, per_slice.tolist())
+        given = self._masses, self._charges, self._labels, edges, per_slice.tolist()
+        if self._selection.changing is not None:
+            return changing_linear_density(len(self.atoms), self._selection.members(), *given)
+        return linear_density(*given)
 
     def conclude(self, tally: Tally) -> None:
         """Compute means and standard deviations from the sums."""
@@ -216,6 +230,9 @@ class LinearDensity(Analysis):
                     found[f"{name}_density"] = mean
                     found[f"{name}_density_stddev"] = np.sqrt(np.maximum(square - mean**2, 0.0))
             self.results[axis] = found
+        if self._selection.changing is not None and not tally.sums.any():
+            message = "no bin has mass or charge in any frame: check the selection, whose distances are in Å"
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
     def columns(self) -> Sequence[Column]:
         """Return columns of the centre of each bin, and densities along each axis with their standard deviations."""

@@ -240,10 +240,7 @@ class InterRDF(TwoGroupAnalysis):
             )
         elif same is not None:
             every = self._first.universe.atoms
-            values = [
-                np.asarray(getattr(every[one.atoms[one.places].astype(np.intp)], _OF_ATOMS[same]))
-                for one in self._chosen
-            ]
+            values = [np.asarray(getattr(every[one.given], _OF_ATOMS[same])) for one in self._chosen]
             _, numbers = np.unique(np.concatenate(values), return_inverse=True)
             first, second = np.split(numbers, [len(self._from)])
         else:

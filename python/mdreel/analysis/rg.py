@@ -86,7 +86,7 @@ class Rg(Analysis):
         else:
             if not (weights is None or (isinstance(weights, str) and weights == "mass")):
                 raise MismatchError("weights of atoms that change from frame to frame must be 'mass' or None")
-            possible = self._atomgroup.universe.atoms[self._selection.atoms[self._selection.places].astype(np.intp)]
+            possible = self._atomgroup.universe.atoms[self._selection.given]
             given = weights_of(possible, weights)
             self._changing_weights = np.ones(len(possible)) if given is None else given
 

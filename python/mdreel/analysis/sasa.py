@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -9,16 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel._core import Computation, Source, surface_area
+from mdreel._core import Computation, Source, changing_surface_area, surface_area
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.choices import AreaMode
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.radii import radii_of
 from mdreel.analysis.topology.residue_labels import ResidueLabels, atom_columns, atom_coordinates
-from mdreel.errors import MismatchError
+from mdreel.errors import MdreelWarning, MismatchError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_radius
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
@@ -49,10 +51,12 @@ class SASA(Analysis):
         Van der Waals radii, Å: by element, replacing those of the built-in table, or one for each atom of `surface`.
     surface : MDAnalysis.AtomGroup, optional
         All atoms that form the surface and can cover one another. It must include `atomgroup`; an example is a ligand
-        together with the protein that binds it. By default `atomgroup` alone.
+        together with the protein that binds it. By default `atomgroup` alone; if it changes, then only the atoms that
+        are selected in a frame cover one another.
     average : bool
         Whether to keep only the mean and the variance of each atom or residue, so that memory does not grow with them
-        for each frame.
+        for each frame. If the group changes, these are over the frames in which the atom, or an atom of the residue, is
+        selected, and NaN if there are none.
     pbc : bool
         Whether periodic images also cover atoms. Every frame must then have a cell.
     trajectory : path, sequence of paths, or Source, optional
@@ -61,7 +65,7 @@ class SASA(Analysis):
     Attributes
     ----------
     results.total_area : ndarray, shape (n_frames,), float64
-        Total area of the group, each atom counted once, Å^2.
+        Total area of the group, each atom counted once, Å^2. It is 0 where nothing is selected.
     results.sasa : ndarray, shape (n_frames, n_atoms) or (n_frames, n_residues), float64
         Area of each atom in the order of the group, or of each residue in the order of ``atomgroup.residues``, Å^2.
         Absent with ``mode="total"`` and with `average`.
@@ -73,6 +77,9 @@ class SASA(Analysis):
         With `average`: mean area, Å^2.
     results.variance : ndarray, shape (n_atoms,) or (n_residues,), float64
         With `average`: population variance, Å^4.
+    results.n_selected : ndarray, shape (n_atoms,) or (n_residues,), int64
+        With `average`, if the group changes: number of frames in which the atom, or an atom of the residue, is
+        selected. Atoms and residues are all that can be selected, in the order of the topology.
 
     Raises
     ------
@@ -81,7 +88,12 @@ class SASA(Analysis):
     MismatchError
         If an element has no radius, radii or other numbers are not valid, or an atom is not in `surface`.
     UnsupportedError
-        If a group is an UpdatingAtomGroup.
+        If `surface` is an UpdatingAtomGroup, or `atomgroup` is one and neither ``mode="total"`` nor `average` is given.
+
+    Warns
+    -----
+    MdreelWarning
+        If a group that changes has no area in any frame.
 
     Notes
     -----
@@ -114,6 +126,7 @@ class SASA(Analysis):
     ((10, 214), (10,))
     """
 
+    _may_change = True
     _units = MappingProxyType(
         {**dict.fromkeys(("total_area", "sasa", "residue_area", "mean"), "Å^2"), "variance": "Å^4"}
     )
@@ -147,13 +160,22 @@ class SASA(Analysis):
         self._result_dimensions = {
             "total_area": ("frame",),
             **dict.fromkeys(("sasa", "residue_area"), ("frame", each)),
-            **dict.fromkeys(("mean", "variance"), (each,)),
+            **dict.fromkeys(("mean", "variance", "n_selected"), (each,)),
         }
-        covering = atomgroup if surface is None else atoms_of(surface, name="surface")
+        if self._is_changing and not (average or mode == "total"):
+            raise UnsupportedError(
+                f"atomgroup is an UpdatingAtomGroup, whose atoms change from frame to frame; mode {mode!r} needs the "
+                "same atoms in every frame: use mode='total', or average=True for means over the frames in which an "
+                "atom is selected"
+            )
+        if self._is_changing and surface is None and not (radii is None or isinstance(radii, Mapping)):
+            raise MismatchError("radii of atoms that change from frame to frame must be a mapping, or give surface")
+        self._is_alone = surface is None
+        covering = self._listed if surface is None else atoms_of(surface, name="surface")
         self._surface = Selection.of(covering, "surface")
         if covering.universe is not atomgroup.universe:
             raise MismatchError("surface is in another Universe than atomgroup")
-        is_there = np.isin(self._selection.atoms, self._surface.atoms)
+        is_there = np.isin(self._measured_atoms, self._surface.atoms)
         if not is_there.all():
             raise MismatchError(f"surface lacks {(~is_there).sum():,} atoms of atomgroup: it must contain all of them")
         self._radii = self._gathered(radii_of(covering, radii))
@@ -161,8 +183,28 @@ class SASA(Analysis):
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """Indices of the atoms of the surface, ascending."""
+        """Indices of the atoms of the surface and of those that the selection of a group needs, ascending."""
+        return np.union1d(self._surface.atoms, self._selection.atoms) if self._is_changing else self._surface.atoms
+
+    @property
+    def molecules(self) -> NDArray[np.uint32]:
+        """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
         return self._surface.atoms
+
+    @property
+    def _is_changing(self) -> bool:
+        """Whether the group is selected again in each frame."""
+        return self._selection.changing is not None
+
+    @property
+    def _listed(self) -> AtomGroup:
+        """The group, or all atoms that can belong to a group that changes."""
+        return self.atomgroup.universe.atoms[self._selection.given] if self._is_changing else self.atomgroup
+
+    @property
+    def _measured_atoms(self) -> NDArray[np.integer]:
+        """Indices of the atoms that have an area, ascending."""
+        return self._selection.given if self._is_changing else self._selection.atoms
 
     @property
     def mode(self) -> AreaMode:
@@ -172,12 +214,12 @@ class SASA(Analysis):
     @property
     def labels(self) -> ResidueLabels:
         """Residue labels, with one entry for each area."""
-        return ResidueLabels.of(self.atomgroup.residues if self._mode == "residue" else self.atomgroup)
+        return ResidueLabels.of(self._listed.residues if self._mode == "residue" else self._listed)
 
     @property
     def residue_labels(self) -> list[str]:
         """Text label of each residue of the group, in the order of ``atomgroup.residues``."""
-        return ResidueLabels.of(self.atomgroup.residues).texts
+        return ResidueLabels.of(self._listed.residues).texts
 
     @property
     def boundaries(self) -> Boundaries:
@@ -189,14 +231,20 @@ class SASA(Analysis):
     def computation(self, source: Source) -> Computation:
         """Return the computation of the areas in each frame."""
         keep = "statistics" if self._average else "total" if self._mode == "total" else "all"
-        return surface_area(self._radii, self._probe_radius, self._n_sphere_points, self._measured, self._pbc, keep)
+        given = self._radii, self._probe_radius, self._n_sphere_points, self._measured, self._pbc, keep
+        if not self._is_changing:
+            return surface_area(*given)
+        group, places = self._selection.members(self.atoms), np.searchsorted(self.atoms, self._surface.atoms)
+        return changing_surface_area(len(self.atoms), group, places.astype(np.uint32), *given, self._is_alone)
 
     def conclude(self, tally: Tally) -> None:
         """Sort areas, or compute averages from sums, in the order of the group."""
         total, areas = tally.values[:, 0], tally.values[:, 1:]
         self.results.total_area = total.copy()
         if self._average:
-            mean, square = tally.sums.reshape(-1, 2).T / tally.n_frames
+            n_frames = tally.counts if self._is_changing else tally.n_frames
+            with np.errstate(invalid="ignore"):
+                mean, square = tally.sums.reshape(-1, 2).T / n_frames
             self.results.mean = mean[self._places]
             self.results.variance = np.maximum(square - mean**2, 0.0)[self._places]
         elif self._mode != "total":
@@ -204,6 +252,11 @@ class SASA(Analysis):
             self.results.sasa = areas if is_in_order else areas[:, self._places]
         if self._mode == "residue" and not self._average:
             self.results.residue_area = self.results.sasa
+        if self._is_changing and self._average:
+            self.results.n_selected = tally.counts.astype(np.int64)
+        if self._is_changing and not total.any():
+            message = "no selected atom has an area in any frame: check the selection, whose distances are in Å"
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
     def columns(self) -> Sequence[Column]:
         """Return columns of frame, time, the total area and each area; for averages a row for each atom or residue.
@@ -212,9 +265,10 @@ class SASA(Analysis):
         """
         results = self.results
         if self._average:
-            labels = self.labels.columns() if self._mode == "residue" else atom_columns(self.atomgroup)
+            labels = self.labels.columns() if self._mode == "residue" else atom_columns(self._listed)
             deviation = Column("sasa_std", "Å^2", np.sqrt(results.variance))
-            return [*labels, Column("sasa", "Å^2", results.mean), deviation]
+            columns = [*labels, Column("sasa", "Å^2", results.mean), deviation]
+            return [*columns, Column("n_selected", "", results.n_selected)] if self._is_changing else columns
         if self._mode == "total":
             return wide_columns(self.frames, self.times, results.total_area[:, None], ["sasa"], "Å^2")
         each = self.labels.texts if self._mode == "residue" else map(str, self.atomgroup.ix)
@@ -224,7 +278,7 @@ class SASA(Analysis):
 
     def _result_coordinates(self) -> list[LabelledArray]:
         of_residues = self._mode == "residue"
-        labels = self.labels.coordinates() if of_residues else atom_coordinates(self.atomgroup)
+        labels = self.labels.coordinates() if of_residues else atom_coordinates(self._listed)
         return [*super()._result_coordinates(), *labels]
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
@@ -250,9 +304,11 @@ class SASA(Analysis):
 
     def _areas(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Return the atom and area index of each measured atom, shape (n_measured, 2), and the order of the areas."""
-        atoms = self._selection.atoms
-        areas, places = np.arange(len(atoms)), self._selection.places
+        atoms, places = self._measured_atoms, self._selection.places
+        areas = np.arange(len(atoms))
+        if self._is_changing:
+            places = areas
         if self._mode == "residue":
             residues, areas = np.unique(self.atomgroup.universe.atoms.resindices[atoms], return_inverse=True)
             places = np.arange(len(residues))
-        return np.stack([np.searchsorted(self.atoms, atoms), areas], axis=1).astype(np.uint32), places
+        return np.stack([np.searchsorted(self._surface.atoms, atoms), areas], axis=1).astype(np.uint32), places

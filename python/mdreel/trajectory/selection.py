@@ -111,6 +111,11 @@ class Selection:
         return len(self.places)
 
     @property
+    def given(self) -> NDArray[np.intp]:
+        """Index of each atom of the group, or of each atom that can belong to it, shape (n_given,), int64."""
+        return self.atoms[self.places].astype(np.intp)
+
+    @property
     def has_repetitions(self) -> bool:
         """Whether an atom is in the group more than once."""
         return len(self.places) > len(self.atoms)
@@ -129,8 +134,8 @@ class Selection:
             The places of the atoms among those; for a group that changes, also the selection among those and the
             index of each atom.
         """
-        atoms, given = self.atoms if atoms is None else atoms, self.atoms[self.places]
-        return members_of(np.searchsorted(atoms, given).astype(np.uint32), self.changing, atoms, given)
+        atoms = self.atoms if atoms is None else atoms
+        return members_of(np.searchsorted(atoms, self.given).astype(np.uint32), self.changing, atoms, self.given)
 
     def gather(self, positions: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         """Reorder positions from the order of the group to that of `atoms`.
@@ -368,7 +373,7 @@ def _refuse_updating(atoms: Atoms, name: str) -> None:
     if is_updating(atoms):
         raise UnsupportedError(
             f"{name} is an UpdatingAtomGroup, whose atoms change from frame to frame; every frame needs the same "
-            "atoms: select them without updating=True"
+            "atoms: select them without updating=True; mdreel.Selection gives the atoms of each frame"
         )
 
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::group::Group;
 use super::images::{Shortest, exceeded_radius};
 use super::pairs::Pairs;
 use super::{Computation, not_finite};
@@ -116,8 +117,8 @@ impl Computation for NativeContacts {
 pub struct ContactCount {
     n_atoms: usize,
     pairs: Pairs,
-    /// Pairs of atoms that both groups have, where only unique pairs count and the groups differ.
-    shared: Option<Pairs>,
+    /// Places of the atoms that both groups have in a frame, where only unique pairs count and the groups differ.
+    shared: Vec<u32>,
     is_unique: bool,
     radius: f64,
     shortest: Shortest,
@@ -127,29 +128,27 @@ pub struct ContactCount {
 impl ContactCount {
     /// Counts pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å. With `is_unique` each
     /// pair of different atoms counts once, whichever groups have them; otherwise each entry of the matrix of distances
-    /// counts. Fails where a group has no atoms, or an atom is not there, or the radius is no length.
+    /// counts. Fails where a group has no atoms, or an atom is not there, or the radius is no length. Fails also where unique pairs of
+    /// a group that changes are counted, which has an atom more than once.
     pub fn new(
         n_atoms: usize,
-        mut groups: [Vec<u32>; 2],
+        groups: [impl Into<Group>; 2],
         radius: f64,
         shortest: Shortest,
         is_unique: bool,
     ) -> Result<Self> {
         check_radius(radius)?;
-        let mut shared = None;
+        let mut groups: [Group; 2] = groups.map(Into::into);
         if is_unique {
             for group in &mut groups {
-                group.sort_unstable();
-                group.dedup();
-            }
-            let [from, to] = &groups;
-            let of_both: Vec<u32> = from.iter().copied().filter(|atom| to.binary_search(atom).is_ok()).collect();
-            if from != to && of_both.len() > 1 {
-                shared = Some(Pairs::new(n_atoms, of_both.clone(), of_both)?);
+                group.make_unique()?;
             }
         }
         let [from, to] = groups;
-        let (pairs, level) = (Pairs::new(n_atoms, from, to)?, Level::detect());
+        let (pairs, level, mut shared) = (Pairs::new(n_atoms, from, to)?, Level::detect(), Vec::new());
+        if is_unique && !pairs.is_changing() && !pairs.is_of_one_group() {
+            pairs.find_shared(&mut shared);
+        }
         Ok(ContactCount { n_atoms, pairs, shared, is_unique, radius, shortest, level })
     }
 
@@ -202,10 +201,14 @@ impl Operation for Count<'_, '_> {
             pairs.visit(batch, i, images, (*radius, once), &mut near)?;
             let mut n_contacts = near.n_near;
             if *is_unique && !once {
-                n_contacts -= pairs.n_alike();
-                if let Some(shared) = shared {
+                if pairs.is_changing() {
+                    pairs.find_shared(shared);
+                }
+                // Each shared atom was counted with itself, and each pair of shared atoms twice.
+                n_contacts -= shared.len() as u64;
+                if shared.len() > 1 {
                     near.n_near = 0;
-                    shared.visit(batch, i, images, (*radius, true), &mut near)?;
+                    pairs.visit_among(shared, batch, i, (images, *radius), &mut near)?;
                     n_contacts -= near.n_near;
                 }
             }

@@ -1,10 +1,14 @@
 //! What tests of computations share: frames, and what a pass leaves of them.
 
+use std::sync::Arc;
+
+use super::group::Group;
 use super::pass::Pass;
 use super::{Computation, Kernel};
 use crate::error::Result;
 use crate::frame::{FrameBatch, FrameHeader, Quantities};
 use crate::reduce::{Partial, Tally};
+use crate::selection::{Comparison, Expression, Selecting, Selection};
 use crate::unit_cell::UnitCell;
 
 /// Frames of as many atoms each, from number `first` on, 2 ps apart.
@@ -30,4 +34,18 @@ pub(crate) fn mapped(computation: impl Computation + 'static, batches: &[FrameBa
         whole.merge(tally);
     }
     Ok(whole)
+}
+
+/// Those of these atoms among `n_atoms` whose x is above 0.
+pub(crate) fn right_of_origin(n_atoms: u32, places: &[u32]) -> Group {
+    let (comparison, value) = (Comparison::Greater, 0.0);
+    let expression = Expression::Coordinate { axis: 0, is_absolute: false, comparison, value };
+    let selection = Arc::new(Selection::new(n_atoms as usize, expression).unwrap());
+    let every: Vec<u32> = (0..n_atoms).collect();
+    Group::changing(places.to_vec(), Selecting::new(selection, &every).unwrap(), places.to_vec()).unwrap()
+}
+
+/// Which of these atoms `right_of_origin` selects in a frame.
+pub(crate) fn those_right_of_origin(frame: &[[f32; 3]], places: &[u32]) -> Vec<u32> {
+    places.iter().copied().filter(|&place| frame[place as usize][0] > 0.0).collect()
 }

@@ -1,5 +1,6 @@
 //! Groups of atoms, which stay the same or are selected again in each frame.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -42,6 +43,19 @@ impl Group {
         Ok(Group { places: Arc::new(places), changing: Some(changing) })
     }
 
+    /// Sorts its atoms, and keeps each once. Fails where the group changes and has an atom more than once.
+    pub(crate) fn make_unique(&mut self) -> Result<()> {
+        let mut places = self.places.to_vec();
+        places.sort_unstable();
+        places.dedup();
+        if self.changing.is_none() {
+            self.places = Arc::new(places);
+        } else if places.len() < self.places.len() {
+            return Err(Error::mismatch("a group that changes has an atom more than once"));
+        }
+        Ok(())
+    }
+
     /// The places of all that can belong to it, by number.
     pub fn places(&self) -> &Arc<Vec<u32>> {
         &self.places
@@ -57,6 +71,14 @@ impl Group {
         self.changing.is_some()
     }
 
+    /// Calls a function with the place of each atom that belonged to it in the frame for which it was last asked.
+    pub(crate) fn for_each_latest(&self, mut call: impl FnMut(u32)) {
+        match &self.changing {
+            None => self.places.iter().for_each(|&place| call(place)),
+            Some(Changing { current, .. }) => current.iter().for_each(|&number| call(self.places[number as usize])),
+        }
+    }
+
     /// The numbers of those that belong to it in the i-th frame of a batch; `None` for all.
     pub fn current(&mut self, batch: &FrameBatch, i: usize) -> Result<Option<&[u32]>> {
         let Some(Changing { selecting, keys, current }) = &mut self.changing else { return Ok(None) };
@@ -64,5 +86,11 @@ impl Group {
         current.clear();
         current.extend((0..).zip(keys.iter()).filter(|&(_, &key)| selected.contains(key)).map(|(number, _)| number));
         Ok(Some(current))
+    }
+
+    /// The numbers of those that belong to it in the i-th frame of a batch, also of a group that stays the same.
+    pub(crate) fn numbers(&mut self, batch: &FrameBatch, i: usize) -> Result<Cow<'_, [u32]>> {
+        let n_atoms = self.len() as u32;
+        Ok(self.current(batch, i)?.map_or_else(|| (0..n_atoms).collect::<Vec<u32>>().into(), Cow::Borrowed))
     }
 }

@@ -87,14 +87,7 @@ impl Computation for ChangingGyration {
         for i in 0..batch.len() {
             let columns = batch.columns(i);
             let columns = [columns.x, columns.y, columns.z];
-            let every: Vec<u32>;
-            let numbers = match self.group.current(batch, i)? {
-                Some(numbers) => numbers,
-                None => {
-                    every = (0..places.len() as u32).collect();
-                    &every
-                }
-            };
+            let numbers = self.group.numbers(batch, i)?;
             let total: f64 = numbers.iter().map(|&number| weights[number as usize]).sum();
             let mean = |of: &dyn Fn(f64) -> f64, column: &[f32]| {
                 let value =

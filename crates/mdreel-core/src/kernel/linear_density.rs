@@ -1,8 +1,13 @@
 //! Linear density: how much mass and charge is in each of many slabs across x, y and z.
 
+mod changing;
+
 use std::sync::Arc;
 
+use changing::ChangingCompounds;
+
 use super::bins::Bins;
+use super::group::Group;
 use super::{Computation, not_finite};
 use crate::error::{Error, Result};
 use crate::frame::{Columns, FrameBatch, LANES};
@@ -14,11 +19,18 @@ use crate::simd::{Lanes, Level, Operation};
 /// square, and the same of charge.
 #[derive(Debug)]
 pub struct LinearDensity {
-    compounds: Arc<Compounds>,
+    counted: Counted,
     bins: Arc<Bins>,
     per_volume: [f64; 3],
     level: Level,
     memory: Memory,
+}
+
+/// Atoms or compounds, which are the same in all frames or consist of the atoms that are selected in each frame.
+#[derive(Debug, Clone)]
+enum Counted {
+    Same(Arc<Compounds>),
+    Changing(Box<ChangingCompounds>),
 }
 
 /// What is counted where its centre of mass is.
@@ -36,6 +48,8 @@ struct Compounds {
 struct Memory {
     /// x, y and z of atoms or compounds, up to a whole octet.
     centres: [Vec<f64>; 3],
+    /// Mass and charge of each where they change from frame to frame, up to a whole octet.
+    amounts: Vec<[f64; 2]>,
     /// Mass and charge below all slabs, in each, and above all; across x, y and z.
     slabs: [Vec<[f64; 2]>; 3],
 }
@@ -54,17 +68,30 @@ impl LinearDensity {
         bins: Bins,
         per_volume: [f64; 3],
     ) -> Result<Self> {
+        LinearDensity::of(Counted::Same(Arc::new(Compounds::new(masses, charges, labels)?)), bins, per_volume)
+    }
+
+    /// The same of a group among `n_atoms` atoms that is selected again in each frame. The masses, charges and labels are those of its
+    /// numbers. A compound consists of its selected atoms; a frame in which they have no mass is an error.
+    pub fn changing(
+        n_atoms: usize,
+        group: impl Into<Group>,
+        [masses, charges]: [&[f64]; 2],
+        labels: Option<&[u32]>,
+        bins: Bins,
+        per_volume: [f64; 3],
+    ) -> Result<Self> {
+        let n_compounds = check_amounts(masses, charges, labels)?;
+        let compounds = ChangingCompounds::new(n_atoms, group.into(), [masses, charges], labels, n_compounds)?;
+        LinearDensity::of(Counted::Changing(Box::new(compounds)), bins, per_volume)
+    }
+
+    fn of(counted: Counted, bins: Bins, per_volume: [f64; 3]) -> Result<Self> {
         if !per_volume.iter().all(|factor| factor.is_normal() && *factor > 0.0) {
             return Err(Error::mismatch(format!("slabs have no volume: {per_volume:?}")));
         }
-        let compounds = Arc::new(Compounds::new(masses, charges, labels)?);
-        Ok(LinearDensity {
-            compounds,
-            bins: Arc::new(bins),
-            per_volume,
-            level: Level::detect(),
-            memory: Memory::default(),
-        })
+        let (bins, level, memory) = (Arc::new(bins), Level::detect(), Memory::default());
+        Ok(LinearDensity { counted, bins, per_volume, level, memory })
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
@@ -97,28 +124,35 @@ impl LinearDensity {
     }
 }
 
+/// Checks what atoms have, and returns how many atoms or compounds there are.
+fn check_amounts(masses: &[f64], charges: &[f64], labels: Option<&[u32]>) -> Result<usize> {
+    let mismatch = |message: String| Err(Error::mismatch(message));
+    let n_atoms = masses.len();
+    if n_atoms == 0 || charges.len() != n_atoms || labels.is_some_and(|labels| labels.len() != n_atoms) {
+        return mismatch(format!("{n_atoms} atoms have {} charges, or other labels", charges.len()));
+    }
+    if let Some(atom) = (0..n_atoms).find(|&atom| !(masses[atom].is_finite() && charges[atom].is_finite())) {
+        let (mass, charge) = (masses[atom], charges[atom]);
+        return mismatch(format!("atom {atom} has the mass {mass} and the charge {charge}: expected numbers"));
+    }
+    let Some(labels) = labels else { return Ok(n_atoms) };
+    let n_compounds = labels.iter().map(|&label| label as usize + 1).max().unwrap_or(0);
+    if n_compounds > n_atoms {
+        return mismatch(format!("{n_atoms} atoms are no {n_compounds} compounds"));
+    }
+    Ok(n_compounds)
+}
+
 impl Compounds {
     fn new(masses: &[f64], charges: &[f64], labels: Option<&[u32]>) -> Result<Self> {
-        let mismatch = |message: String| Err(Error::mismatch(message));
+        let n_compounds = check_amounts(masses, charges, labels)?;
         let n_atoms = masses.len();
-        if n_atoms == 0 || charges.len() != n_atoms || labels.is_some_and(|labels| labels.len() != n_atoms) {
-            let message = format!("{n_atoms} atoms have {} charges, or other labels", charges.len());
-            return mismatch(message);
-        }
-        if let Some(atom) = (0..n_atoms).find(|&atom| !(masses[atom].is_finite() && charges[atom].is_finite())) {
-            let (mass, charge) = (masses[atom], charges[atom]);
-            return mismatch(format!("atom {atom} has the mass {mass} and the charge {charge}: expected numbers"));
-        }
         let atoms = masses.iter().copied().zip(charges.iter().copied());
         let Some(labels) = labels else {
             let mut amounts: Vec<[f64; 2]> = atoms.map(|(mass, charge)| [mass, charge]).collect();
             amounts.resize(n_atoms.next_multiple_of(LANES), [0.0; 2]);
             return Ok(Compounds { n_atoms, shares: None, amounts });
         };
-        let n_compounds = labels.iter().map(|&label| label as usize + 1).max().unwrap_or(0);
-        if n_compounds > n_atoms {
-            return mismatch(format!("{n_atoms} atoms are no {n_compounds} compounds"));
-        }
         let mut amounts = vec![[0.0; 2]; n_compounds];
         for ((mass, charge), &label) in atoms.zip(labels) {
             let [total_mass, total_charge] = &mut amounts[label as usize];
@@ -126,7 +160,7 @@ impl Compounds {
             *total_charge += charge;
         }
         if let Some(compound) = amounts.iter().position(|[mass, _]| *mass <= 0.0) {
-            return mismatch(format!("compound {compound} has no mass, and no centre of it"));
+            return Err(Error::mismatch(format!("compound {compound} has no mass, and no centre of it")));
         }
         let shares =
             labels.iter().zip(masses).map(|(&label, mass)| (label, mass / amounts[label as usize][0])).collect();
@@ -158,7 +192,10 @@ impl Compounds {
 
 impl Computation for LinearDensity {
     fn n_atoms(&self) -> usize {
-        self.compounds.n_atoms
+        match &self.counted {
+            Counted::Same(compounds) => compounds.n_atoms,
+            Counted::Changing(compounds) => compounds.n_atoms(),
+        }
     }
 
     fn layout(&self) -> Layout {
@@ -166,8 +203,8 @@ impl Computation for LinearDensity {
     }
 
     fn another(&self) -> Box<dyn Computation> {
-        let (compounds, bins) = (self.compounds.clone(), self.bins.clone());
-        Box::new(LinearDensity { compounds, bins, memory: Memory::default(), ..*self })
+        let (counted, bins) = (self.counted.clone(), self.bins.clone());
+        Box::new(LinearDensity { counted, bins, memory: Memory::default(), ..*self })
     }
 
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
@@ -177,7 +214,7 @@ impl Computation for LinearDensity {
                 return Err(Error::mismatch("no periodic cell: there are no slabs across it").at_frame(frame));
             };
             let level = self.level;
-            if !level.run(FillSlabs { density: self, columns: batch.columns(i), vectors: cell.vectors() }) {
+            if !level.run(FillSlabs { density: self, batch, i, vectors: cell.vectors() })? {
                 return Err(not_finite(batch, i, "density"));
             }
             self.add_up(frame, slots.sums)?;
@@ -189,26 +226,31 @@ impl Computation for LinearDensity {
 /// Adds what is in each slab; says whether all are somewhere.
 struct FillSlabs<'a> {
     density: &'a mut LinearDensity,
-    columns: Columns<'a>,
+    batch: &'a FrameBatch,
+    i: usize,
     vectors: [[f64; 3]; 3],
 }
 
 impl Operation for FillSlabs<'_> {
-    type Output = bool;
+    type Output = Result<bool>;
 
     #[inline(always)]
-    fn run<L: Lanes>(self) -> bool {
-        let FillSlabs { density: LinearDensity { compounds, bins, memory, .. }, columns, vectors } = self;
-        let Memory { centres, slabs } = memory;
-        if !compounds.locate(columns, centres) {
-            return false;
+    fn run<L: Lanes>(self) -> Result<bool> {
+        let FillSlabs { density: LinearDensity { counted, bins, memory, .. }, batch, i, vectors } = self;
+        let Memory { centres, amounts, slabs } = memory;
+        let (is_finite, amounts) = match counted {
+            Counted::Same(compounds) => (compounds.locate(batch.columns(i), centres), &compounds.amounts),
+            Counted::Changing(compounds) => (compounds.locate(batch, i, centres, amounts)?, &*amounts),
+        };
+        if !is_finite {
+            return Ok(false);
         }
         for slabs in &mut *slabs {
             slabs.clear();
             slabs.resize(bins.n_bins() + 2, [0.0; 2]);
         }
         let [x, y, z] = centres.each_ref().map(|column| column.as_chunks::<LANES>().0);
-        for (((x, y), z), amounts) in x.iter().zip(y).zip(z).zip(compounds.amounts.as_chunks::<LANES>().0) {
+        for (((x, y), z), amounts) in x.iter().zip(y).zip(z).zip(amounts.as_chunks::<LANES>().0) {
             let mut images = [[0.0; LANES]; 3];
             for k in 0..LANES {
                 let [x, y, z] = into_brick(&vectors, [x[k], y[k], z[k]]);
@@ -222,7 +264,7 @@ impl Operation for FillSlabs<'_> {
                 }
             }
         }
-        true
+        Ok(true)
     }
 }
 

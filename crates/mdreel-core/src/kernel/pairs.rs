@@ -12,7 +12,6 @@ use crate::periodic::Periodic;
 pub(crate) struct Pairs {
     from: Group,
     to: Group,
-    n_alike: u64,
     n_current: [usize; 2],
     columns: [Vec<f64>; 3],
     neighbours: Neighbours,
@@ -35,12 +34,9 @@ impl Pairs {
         if from.len() == 0 || to.len() == 0 {
             return Err(Error::mismatch("there are no pairs: a group has no atoms"));
         }
-        let mut times = vec![0; n_atoms];
-        to.places().iter().for_each(|&atom| times[atom as usize] += 1);
-        let n_alike = from.places().iter().map(|&atom| times[atom as usize]).sum();
         let n_current = [from.len(), to.len()];
         let (columns, neighbours) = (Default::default(), Neighbours::default());
-        Ok(Pairs { from, to, n_alike, n_current, columns, neighbours })
+        Ok(Pairs { from, to, n_current, columns, neighbours })
     }
 
     /// Whether both groups are the same in every frame.
@@ -58,9 +54,43 @@ impl Pairs {
         [self.from.len(), self.to.len()]
     }
 
-    /// Pairs of an atom and itself.
-    pub(crate) fn n_alike(&self) -> u64 {
-        self.n_alike
+    /// Whether a group is selected again in each frame.
+    pub(crate) fn is_changing(&self) -> bool {
+        self.from.is_changing() || self.to.is_changing()
+    }
+
+    /// Writes the places of the atoms that belonged to both groups in the frame that was visited last. Neither group may have an atom
+    /// twice.
+    pub(crate) fn find_shared(&self, shared: &mut Vec<u32>) {
+        shared.clear();
+        self.from.for_each_latest(|atom| shared.push(atom));
+        shared.sort_unstable();
+        let mut of_second = Vec::with_capacity(self.to.len());
+        self.to.for_each_latest(|atom| of_second.push(atom));
+        of_second.sort_unstable();
+        shared.retain(|atom| of_second.binary_search(atom).is_ok());
+    }
+
+    /// Visits each pair of these atoms of the i-th frame within `distance` (Å), and others, once.
+    #[inline(always)]
+    pub(crate) fn visit_among(
+        &mut self,
+        atoms: &[u32],
+        batch: &FrameBatch,
+        i: usize,
+        (images, distance): (Option<Periodic>, f64),
+        visit: &mut impl Visit,
+    ) -> Result<()> {
+        let columns = batch.columns(i);
+        for (place, column) in self.columns.iter_mut().zip([columns.x, columns.y, columns.z]) {
+            place.clear();
+            place.extend(atoms.iter().map(|&atom| f64::from(column[atom as usize])));
+        }
+        if !self.neighbours.place(self.columns.each_ref().map(|column| &column[..]), images, distance) {
+            return Err(not_finite(batch, i, "distances"));
+        }
+        self.neighbours.pairs(visit);
+        Ok(())
     }
 
     /// Visits every pair of the i-th frame within `distance` (Å), and others; with `once` each pair of one group once, and no atom

@@ -2,14 +2,17 @@
 //! J. Mol. Biol. 79 (1973) 351).
 
 mod caps;
+mod changing;
 mod sphere;
 
 use std::f64::consts::PI;
 use std::sync::Arc;
 
 use caps::{Candidates, Caps};
+use changing::{Changing, Members};
 use sphere::Sphere;
 
+use super::group::Group;
 use super::{Computation, not_finite};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, FrameHeader};
@@ -51,6 +54,7 @@ impl Keep {
 pub struct SurfaceArea {
     spheres: Arc<Spheres>,
     measured: Arc<Vec<[u32; 2]>>,
+    changing: Option<Changing>,
     n_areas: usize,
     is_periodic: bool,
     keep: Keep,
@@ -58,7 +62,7 @@ pub struct SurfaceArea {
     memory: Memory,
 }
 
-/// The spheres around all atoms.
+/// The spheres around all atoms that may cover others.
 #[derive(Debug)]
 struct Spheres {
     /// With the radius of the probe, Å.
@@ -70,8 +74,10 @@ struct Spheres {
 /// What is written while frames are looked at.
 #[derive(Debug, Default)]
 struct Memory {
-    /// x, y and z of all atoms.
+    /// x, y and z of all atoms that cover others in a frame.
     columns: [Vec<f64>; 3],
+    /// What is measured of a group that changes.
+    members: Members,
     neighbours: Neighbours,
     candidates: Candidates,
     caps: Caps,
@@ -112,7 +118,29 @@ impl SurfaceArea {
         let largest = radii.iter().copied().fold(0.0, f64::max);
         let spheres = Arc::new(Spheres { radii, largest, points: Sphere::new(n_points) });
         let (measured, level, memory) = (Arc::new(measured), Level::detect(), Memory::default());
-        Ok(SurfaceArea { spheres, measured, n_areas, is_periodic, keep, level, memory })
+        Ok(SurfaceArea { spheres, measured, changing: None, n_areas, is_periodic, keep, level, memory })
+    }
+
+    /// The same of a group that is selected again in each frame, among `n_atoms` atoms: only its members are measured. `places` are
+    /// the atoms that the radii belong to, and `measured` is, for each number of the group, its place among these and the number of
+    /// its area. With `is_alone` members cover one another and no other atom does. With statistics, a count for each area is the
+    /// number of frames in which it has members; only these frames add to its sums. Areas of each frame are not kept.
+    pub fn of_changing(
+        self,
+        n_atoms: usize,
+        places: Vec<u32>,
+        group: impl Into<Group>,
+        is_alone: bool,
+    ) -> Result<Self> {
+        if self.keep == Keep::All {
+            return Err(Error::unsupported("areas of each frame are not kept of a group that changes"));
+        }
+        if places.len() != self.spheres.radii.len() {
+            let message = format!("{} atoms have {} radii", places.len(), self.spheres.radii.len());
+            return Err(Error::mismatch(message));
+        }
+        let changing = Changing::new(n_atoms, places, group.into(), is_alone, (&self.measured, self.n_areas))?;
+        Ok(SurfaceArea { changing: Some(changing), ..self })
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
@@ -145,23 +173,41 @@ impl SurfaceArea {
     fn measure<L: Lanes>(&mut self, batch: &FrameBatch, i: usize) -> Result<()> {
         let images = self.images(batch.header(i))?;
         let (columns, spheres) = (batch.columns(i), &*self.spheres);
-        let Memory { columns: points, neighbours, candidates, caps, areas } = &mut self.memory;
-        for (point, column) in points.iter_mut().zip([columns.x, columns.y, columns.z]) {
-            point.clear();
-            point.extend(column.iter().map(|&value| f64::from(value)));
+        let columns = [columns.x, columns.y, columns.z];
+        let Memory { columns: points, members, neighbours, candidates, caps, areas } = &mut self.memory;
+        match &mut self.changing {
+            None => {
+                for (point, column) in points.iter_mut().zip(columns) {
+                    point.clear();
+                    point.extend(column.iter().map(|&value| f64::from(value)));
+                }
+            }
+            Some(changing) => changing.gather(batch, i, &self.measured, points, members)?,
         }
         if !neighbours.place(points.each_ref().map(|column| &column[..]), images, spheres.reach()) {
             return Err(not_finite(batch, i, "surface"));
         }
+        let n_measured = match &self.changing {
+            None => self.measured.len(),
+            Some(changing) => {
+                if changing.is_alone() {
+                    neighbours.renumber(&members.spheres);
+                }
+                members.measured.len()
+            }
+        };
         areas.clear();
         areas.resize(self.n_areas, 0.0);
-        for &[atom, area] in &*self.measured {
-            let (number, point) = (atom as usize, points.each_ref().map(|column| column[atom as usize]));
+        for k in 0..n_measured {
+            let (place, [sphere, area]) = match &self.changing {
+                None => (self.measured[k][0], self.measured[k]),
+                Some(_) => members.measured[k],
+            };
             candidates.clear();
-            neighbours.near(atom, point, candidates);
-            caps.find::<L>(atom, &spheres.radii, candidates);
+            neighbours.near(sphere, points.each_ref().map(|column| column[place as usize]), candidates);
+            caps.find::<L>(sphere, &spheres.radii, candidates);
             let n_open = caps.n_open::<L>(&spheres.points);
-            areas[area as usize] += f64::from(n_open) * spheres.area_of_point(number);
+            areas[area as usize] += f64::from(n_open) * spheres.area_of_point(sphere as usize);
         }
         Ok(())
     }
@@ -174,7 +220,14 @@ impl SurfaceArea {
             Keep::Total => {}
             Keep::All => row[1..].copy_from_slice(areas),
             Keep::Statistics => {
-                for (area, [sum, sum_of_squares]) in areas.iter().zip(slots.sums.as_chunks_mut::<2>().0) {
+                let sums = slots.sums.as_chunks_mut::<2>().0;
+                for (number, (area, [sum, sum_of_squares])) in areas.iter().zip(sums).enumerate() {
+                    if self.changing.is_some() {
+                        if !self.memory.members.has_area[number] {
+                            continue;
+                        }
+                        slots.counts[number] += 1;
+                    }
                     let square = area * area;
                     if square > Sum::MOST {
                         let frame = batch.header(i).index;
@@ -204,20 +257,23 @@ impl Spheres {
 
 impl Computation for SurfaceArea {
     fn n_atoms(&self) -> usize {
-        self.spheres.radii.len()
+        self.changing.as_ref().map_or(self.spheres.radii.len(), Changing::n_atoms)
     }
 
     fn layout(&self) -> Layout {
         match self.keep {
             Keep::Total => Layout::columns(1),
             Keep::All => Layout::columns(1 + self.n_areas),
-            Keep::Statistics => Layout { n_columns: 1, n_sums: 2 * self.n_areas, ..Layout::default() },
+            Keep::Statistics => {
+                let n_counts = if self.changing.is_some() { self.n_areas } else { 0 };
+                Layout { n_columns: 1, n_sums: 2 * self.n_areas, n_counts, ..Layout::default() }
+            }
         }
     }
 
     fn another(&self) -> Box<dyn Computation> {
-        let (spheres, measured) = (self.spheres.clone(), self.measured.clone());
-        Box::new(SurfaceArea { spheres, measured, memory: Memory::default(), ..*self })
+        let (spheres, measured, changing) = (self.spheres.clone(), self.measured.clone(), self.changing.clone());
+        Box::new(SurfaceArea { spheres, measured, changing, memory: Memory::default(), ..*self })
     }
 
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {

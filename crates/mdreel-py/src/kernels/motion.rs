@@ -140,3 +140,29 @@ pub(crate) fn linear_density<'py>(
     let arguments = (copied(masses), copied(charges), labels.map(copied), copied(edges), per_volume);
     Computation::new(py, computation, "linear_density", arguments)
 }
+
+/// The same of a group among `n_atoms` atoms that is selected again in each frame, with the masses, charges and labels of its numbers.
+#[pyfunction]
+#[pyo3(signature = (n_atoms, group, masses, charges, labels, edges, per_volume))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
+pub(crate) fn changing_linear_density<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    group: Members<'py>,
+    masses: PyReadonlyArray1<'py, f64>,
+    charges: PyReadonlyArray1<'py, f64>,
+    labels: Option<PyReadonlyArray1<'py, u32>>,
+    edges: PyReadonlyArray1<'py, f64>,
+    per_volume: [f64; 3],
+) -> PyResult<Computation> {
+    let vector = |array: &PyReadonlyArray1<'py, f64>| array.as_array().to_vec();
+    let given = labels.as_ref().map(|labels| labels.as_array().to_vec());
+    let amounts = [vector(&masses), vector(&charges)];
+    let computation = Bins::new(&vector(&edges)).and_then(|bins| {
+        let amounts = amounts.each_ref().map(|values| &values[..]);
+        LinearDensity::changing(n_atoms, group.group()?, amounts, given.as_deref(), bins, per_volume)
+    });
+    let (group, labels) = (group.copied(py)?, labels.map(copied));
+    let arguments = (n_atoms, group, copied(masses), copied(charges), labels, copied(edges), per_volume);
+    Computation::new(py, computation, "changing_linear_density", arguments)
+}

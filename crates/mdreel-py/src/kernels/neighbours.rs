@@ -97,15 +97,16 @@ pub(crate) fn native_contacts<'py>(
 pub(crate) fn contact_count<'py>(
     py: Python<'py>,
     n_atoms: usize,
-    first: Indices<'py>,
-    second: Indices<'py>,
+    first: Members<'py>,
+    second: Members<'py>,
     radius: f64,
     is_periodic: Option<bool>,
     is_unique: bool,
 ) -> PyResult<Computation> {
-    let groups = [first.as_array().to_vec(), second.as_array().to_vec()];
-    let computation = ContactCount::new(n_atoms, groups, radius, is_periodic.into(), is_unique);
-    let arguments = (n_atoms, copied(first), copied(second), radius, is_periodic, is_unique);
+    let groups = first.group().and_then(|first| Ok([first, second.group()?]));
+    let computation =
+        groups.and_then(|groups| ContactCount::new(n_atoms, groups, radius, is_periodic.into(), is_unique));
+    let arguments = (n_atoms, first.copied(py)?, second.copied(py)?, radius, is_periodic, is_unique);
     Computation::new(py, computation, "contact_count", arguments)
 }
 
@@ -174,4 +175,32 @@ pub(crate) fn surface_area<'py>(
         Keep::from_name(keep).and_then(|keep| SurfaceArea::new(&given, probe, n_points, atoms, is_periodic, keep));
     let arguments = (copied(radii), probe, n_points, copied(measured), is_periodic, keep);
     Computation::new(py, computation, "surface_area", arguments)
+}
+
+/// The same of a group that is selected again in each frame, among `n_atoms` atoms, whose members alone are measured. The radii are
+/// those of the atoms at `places`; `measured` has for each number of the group its row there and its area. With `is_alone` no other
+/// atom covers members. Their sum, or with it `statistics`, where a count for each area is the number of frames in which it has members.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
+pub(crate) fn changing_surface_area<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    group: Members<'py>,
+    places: Indices<'py>,
+    radii: PyReadonlyArray1<'py, f64>,
+    probe: f64,
+    n_points: usize,
+    measured: PyReadonlyArray2<'py, u32>,
+    is_periodic: bool,
+    keep: &str,
+    is_alone: bool,
+) -> PyResult<Computation> {
+    let (given, atoms) = (radii.as_array().to_vec(), rows::<u32, 2>(&measured, "an atom and its area are 2 numbers")?);
+    let computation = Keep::from_name(keep)
+        .and_then(|keep| SurfaceArea::new(&given, probe, n_points, atoms, is_periodic, keep))
+        .and_then(|areas| areas.of_changing(n_atoms, places.as_array().to_vec(), group.group()?, is_alone));
+    let group = group.copied(py)?;
+    let (radii, measured) = (copied(radii), copied(measured));
+    let arguments = (n_atoms, group, copied(places), radii, probe, n_points, measured, is_periodic, keep, is_alone);
+    Computation::new(py, computation, "changing_surface_area", arguments)
 }

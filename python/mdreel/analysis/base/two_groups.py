@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.errors import MismatchError
@@ -70,6 +71,11 @@ class TwoGroupAnalysis(Analysis):
     def has_changing_groups(self) -> bool:
         """Whether a group is selected again in each frame."""
         return any(one.changing is not None for one in self._chosen)
+
+    @property
+    def molecules(self) -> NDArray[np.uint32]:
+        """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
+        return np.unique(np.concatenate([one.given for one in self._chosen])).astype(np.uint32)
 
     @property
     def atomgroup(self) -> "AtomGroup":

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::kernel::fixture::{batch, mapped};
+use crate::kernel::fixture::{batch, mapped, right_of_origin, those_right_of_origin};
 use crate::unit_cell::UnitCell;
 
 type Frame = Vec<[f32; 3]>;
@@ -93,6 +93,37 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #[test]
+    fn count_of_groups_that_change_is_that_of_the_atoms_of_each_frame(
+        frames in frames(), cell in cells(), radius in 0f64..12.0, both_change in any::<bool>(), is_unique in any::<bool>(),
+    ) {
+        let places: [Vec<u32>; 2] = [(0..15).collect(), (10..24).collect()];
+        let second = if both_change { right_of_origin(24, &places[1]) } else { places[1].clone().into() };
+        let groups = [right_of_origin(24, &places[0]), second];
+        let count = |groups: [Group; 2], frame: &Frame| {
+            let computation = ContactCount::new(24, groups, radius, Shortest::WherePossible, is_unique).unwrap();
+            mapped(computation, &[batch(0, std::slice::from_ref(frame), cell)]).unwrap().rows.column(0).next().unwrap()
+        };
+        for frame in &frames {
+            let current = [
+                those_right_of_origin(frame, &places[0]),
+                if both_change { those_right_of_origin(frame, &places[1]) } else { places[1].clone() },
+            ];
+            let is_empty = current.iter().any(Vec::is_empty);
+            let expected = if is_empty { 0.0 } else { count(current.map(Group::from), frame) };
+            prop_assert_eq!(count(groups.clone(), frame), expected);
+        }
+    }
+}
+
+#[test]
+fn unique_pairs_of_a_group_that_changes_need_each_atom_once() {
+    let twice = [right_of_origin(3, &[0, 1, 1]), right_of_origin(3, &[2])];
+    let message = ContactCount::new(3, twice, 3.0, Shortest::Never, true).unwrap_err().to_string();
+    assert!(message.contains("has an atom more than once"), "{message}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::kernel::fixture::{batch, mapped};
+use crate::kernel::fixture::{batch, mapped, right_of_origin, those_right_of_origin};
 use crate::reduce::Tally;
 use crate::unit_cell::UnitCell;
 
@@ -104,6 +104,69 @@ proptest! {
                 prop_assert!((sum - factor * total * frames.len() as f64).abs() < 1e-9, "{} of {}", sum, total);
             }
         }
+    }
+}
+
+proptest! {
+    #[test]
+    fn density_of_a_group_that_changes_is_that_of_the_atoms_of_each_frame(
+        frames in frames(), cell in cells(), is_grouped in any::<bool>(), cut in 1usize..5,
+    ) {
+        let of = |atoms: &[u32], frame: &[[f32; 3]]| {
+            let each = |values: &[f64]| -> Vec<f64> { atoms.iter().map(|&atom| values[atom as usize]).collect() };
+            let mut used: Vec<u32> = atoms.iter().map(|&atom| LABELS[atom as usize]).collect();
+            let given = used.clone();
+            used.sort_unstable();
+            used.dedup();
+            let labels: Vec<u32> =
+                given.iter().map(|label| used.iter().position(|one| one == label).unwrap() as u32).collect();
+            let (masses, charges) = (each(&MASSES), each(&CHARGES));
+            let (bins, labels) = (Bins::new(&edges(7, 20.5)).unwrap(), is_grouped.then_some(&labels[..]));
+            let density = LinearDensity::new(&masses, &charges, labels, bins, [1.0; 3]).unwrap();
+            let points: Vec<[f32; 3]> = atoms.iter().map(|&atom| frame[atom as usize]).collect();
+            values(&mapped(density, &[batch(0, &[points], Some(cell))]).unwrap())
+        };
+        let possible = [0, 1, 2, 3, 5, 6, 7];
+        let mut expected = vec![0.0; 3 * 7 * 4];
+        for frame in &frames {
+            let atoms = those_right_of_origin(frame, &possible);
+            if !atoms.is_empty() {
+                expected.iter_mut().zip(of(&atoms, frame)).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        let each = |values: &[f64]| -> Vec<f64> { possible.iter().map(|&atom| values[atom as usize]).collect() };
+        let (masses, charges) = (each(&MASSES), each(&CHARGES));
+        let labels = possible.map(|atom| LABELS[atom as usize]);
+        let computation = || {
+            let (group, bins) = (right_of_origin(N_ATOMS as u32, &possible), Bins::new(&edges(7, 20.5)).unwrap());
+            let labels = is_grouped.then_some(&labels[..]);
+            LinearDensity::changing(N_ATOMS, group, [&masses, &charges], labels, bins, [1.0; 3]).unwrap()
+        };
+        let found = mapped(computation(), &[batch(0, &frames, Some(cell))]).unwrap();
+        for (found, expected) in values(&found).iter().zip(&expected) {
+            prop_assert!((found - expected).abs() < 1e-6, "{} and {}", found, expected);
+        }
+        let (left, right) = frames.split_at(cut.min(frames.len() - 1));
+        let parts = [batch(0, left, Some(cell)), batch(left.len() as u64, right, Some(cell))];
+        prop_assert_eq!(&mapped(computation(), &parts).unwrap(), &found);
+    }
+}
+
+#[test]
+fn selected_atoms_without_mass_have_no_centre() {
+    let cell = Some(UnitCell::Dimensions([20.0, 20.0, 20.0, 90.0, 90.0, 90.0]));
+    let (group, bins) = (right_of_origin(2, &[0, 1]), || Bins::new(&[0.0, 20.0]).unwrap());
+    let amounts: [&[f64]; 2] = [&[0.0, 1.0], &[1.0, 1.0]];
+    let density = || LinearDensity::changing(2, group.clone(), amounts, Some(&[0, 0]), bins(), [1.0; 3]).unwrap();
+    assert!(mapped(density(), &[batch(4, &[vec![[1.0; 3], [1.0; 3]]], cell)]).is_ok());
+    let message = mapped(density(), &[batch(4, &[vec![[1.0; 3], [-1.0; 3]]], cell)]).unwrap_err().to_string();
+    assert!(message.contains("frame 4: the selected atoms of compound 0 have no mass"), "{message}");
+    for (n_atoms, amounts, expected) in
+        [(1, amounts, "needs atom 1 of 1"), (2, [&[1.0][..]; 2], "2 atoms has 1 masses")]
+    {
+        let wrong = LinearDensity::changing(n_atoms, group.clone(), amounts, None, bins(), [1.0; 3]);
+        let message = wrong.unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
     }
 }
 

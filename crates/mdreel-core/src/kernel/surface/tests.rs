@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::sphere::golden_spiral;
 use super::*;
-use crate::kernel::fixture::{batch, mapped};
+use crate::kernel::fixture::{batch, mapped, right_of_origin, those_right_of_origin};
 use crate::reduce::Tally;
 use crate::unit_cell::UnitCell;
 
@@ -213,6 +213,61 @@ fn frame_that_cannot_be_measured_is_named() {
         (refused(&atom, Keep::All, None, true), "frame 5: no periodic cell"),
         (refused(&atom, Keep::All, small, true), "frame 5: half the shortest lattice vector of the cell is 3 Å, below"),
         (refused(&[(900.0, [0.0; 3])], Keep::Statistics, None, false), "frame 5: an area is"),
+    ] {
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn areas_of_a_group_that_changes_are_those_of_the_atoms_of_each_frame() {
+    let point = |k: u32, frame: u32| [0, 1, 2].map(|axis| ((k * 7 + axis * 5 + frame * 11) % 13) as f32 - 6.0);
+    let frames: Vec<Vec<[f32; 3]>> = (0..4).map(|frame| (0..12).map(|k| point(k, frame)).collect()).collect();
+    let radii: Vec<f64> = (0..12).map(|k| 1.2 + 0.1 * f64::from(k % 5)).collect();
+    let (covering, possible): (Vec<u32>, [u32; 6]) = ((1..12).collect(), [2, 3, 5, 7, 8, 11]);
+    for is_alone in [true, false] {
+        // Two atoms to an area.
+        let measured: Vec<[u32; 2]> = (0..).zip(possible).map(|(k, atom)| [atom - 1, k / 2]).collect();
+        let made = |keep| {
+            let surface = SurfaceArea::new(&radii[1..], 1.4, 200, measured.clone(), false, keep).unwrap();
+            surface.of_changing(12, covering.clone(), right_of_origin(12, &possible), is_alone)
+        };
+        let found = mapped(made(Keep::Statistics).unwrap(), &[batch(0, &frames, None)]).unwrap();
+        let total = mapped(made(Keep::Total).unwrap(), &[batch(0, &frames[..1], None), batch(1, &frames[1..], None)]);
+        assert_eq!(total.unwrap().rows, found.rows);
+        assert!(made(Keep::All).unwrap_err().to_string().contains("not kept"));
+        let (mut sums, mut counts) = ([0.0; 6], [0; 3]);
+        for (frame, total) in frames.iter().zip(found.rows.column(0)) {
+            let current = those_right_of_origin(frame, &possible);
+            let others = if is_alone { &current } else { &covering };
+            let atoms: Vec<Atom> = others.iter().map(|&atom| (radii[atom as usize], frame[atom as usize])).collect();
+            let of_all = if atoms.is_empty() { Vec::new() } else { areas(&atoms, 1.4, 200, None) };
+            let mut of_areas = [0.0; 3];
+            for (k, atom) in possible.iter().enumerate().filter(|(_, atom)| current.contains(atom)) {
+                let place = others.iter().position(|other| other == atom).unwrap();
+                of_areas[k / 2] += of_all[place];
+            }
+            for k in 0..3 {
+                counts[k] += u64::from(current.contains(&possible[2 * k]) || current.contains(&possible[2 * k + 1]));
+                sums[2 * k] += of_areas[k];
+                sums[2 * k + 1] += of_areas[k] * of_areas[k];
+            }
+            assert!((total - of_areas.iter().sum::<f64>()).abs() < 1e-9);
+        }
+        assert_eq!(found.counts, counts);
+        assert!(found.sums.iter().zip(sums).all(|(found, expected)| (found.value() - expected).abs() < 1e-6));
+    }
+}
+
+#[test]
+fn group_that_changes_must_be_what_is_measured() {
+    let made = |n_atoms, places: Vec<u32>, group: &[u32]| {
+        let surface = SurfaceArea::new(&[1.5; 3], 1.4, 10, vec![[1, 0]], false, Keep::Total).unwrap();
+        surface.of_changing(n_atoms, places, right_of_origin(4, group), true).map(|_| ()).unwrap_err().to_string()
+    };
+    for (message, expected) in [
+        (made(4, vec![0, 1], &[1]), "2 atoms have 3 radii"),
+        (made(3, vec![0, 1, 3], &[1]), "needs atom 3 of 3"),
+        (made(4, vec![0, 1, 3], &[3]), "is not what is measured"),
     ] {
         assert!(message.contains(expected), "{message}");
     }

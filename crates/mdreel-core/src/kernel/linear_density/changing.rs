@@ -1,0 +1,99 @@
+//! Atoms that are selected again in each frame, and the compounds that they form.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::frame::{FrameBatch, LANES};
+use crate::kernel::group::Group;
+
+/// The selected atoms, or the centres of mass of the selected atoms of each compound.
+#[derive(Debug, Clone)]
+pub(super) struct ChangingCompounds {
+    n_atoms: usize,
+    group: Group,
+    /// Mass and charge of each number of the group.
+    given: Arc<Vec<[f64; 2]>>,
+    /// The compound of each number of the group; none where each atom is one.
+    labels: Option<Arc<Vec<u32>>>,
+    n_compounds: usize,
+}
+
+impl ChangingCompounds {
+    /// Of a group among `n_atoms` atoms, whose numbers have these masses, charges and labels, which were checked. Fails where the
+    /// group has another number of them, or an atom is not there.
+    pub(super) fn new(
+        n_atoms: usize,
+        group: Group,
+        [masses, charges]: [&[f64]; 2],
+        labels: Option<&[u32]>,
+        n_compounds: usize,
+    ) -> Result<Self> {
+        if let Some(atom) = group.places().iter().find(|&&atom| atom as usize >= n_atoms) {
+            return Err(Error::mismatch(format!("a density needs atom {atom} of {n_atoms}")));
+        }
+        if masses.len() != group.len() {
+            return Err(Error::mismatch(format!("a group of {} atoms has {} masses", group.len(), masses.len())));
+        }
+        let given = masses.iter().zip(charges).map(|(&mass, &charge)| [mass, charge]).collect();
+        let labels = labels.map(|labels| Arc::new(labels.to_vec()));
+        Ok(ChangingCompounds { n_atoms, group, given: Arc::new(given), labels, n_compounds })
+    }
+
+    pub(super) fn n_atoms(&self) -> usize {
+        self.n_atoms
+    }
+
+    /// Writes where they are in the i-th frame, Å, and what they have, both up to a whole octet; says whether all are somewhere.
+    /// Fails where the selected atoms of a compound have no mass.
+    pub(super) fn locate(
+        &mut self,
+        batch: &FrameBatch,
+        i: usize,
+        centres: &mut [Vec<f64>; 3],
+        amounts: &mut Vec<[f64; 2]>,
+    ) -> Result<bool> {
+        let (places, given, labels) = (self.group.places().clone(), self.given.clone(), self.labels.clone());
+        let columns = batch.columns(i);
+        let columns = [columns.x, columns.y, columns.z];
+        let numbers = self.group.numbers(batch, i)?;
+        amounts.clear();
+        centres.iter_mut().for_each(Vec::clear);
+        match labels {
+            None => {
+                amounts.extend(numbers.iter().map(|&number| given[number as usize]));
+                for (centres, column) in centres.iter_mut().zip(columns) {
+                    centres.extend(numbers.iter().map(|&number| f64::from(column[places[number as usize] as usize])));
+                }
+            }
+            Some(labels) => {
+                amounts.resize(self.n_compounds, [0.0; 2]);
+                centres.iter_mut().for_each(|centres| centres.resize(self.n_compounds, 0.0));
+                for number in numbers.iter().map(|&number| number as usize) {
+                    let (compound, [mass, charge]) = (labels[number] as usize, given[number]);
+                    let [total_mass, total_charge] = &mut amounts[compound];
+                    *total_mass += mass;
+                    *total_charge += charge;
+                    for (centres, column) in centres.iter_mut().zip(columns) {
+                        centres[compound] += mass * f64::from(column[places[number] as usize]);
+                    }
+                }
+                let massless = numbers.iter().map(|&number| labels[number as usize]);
+                if let Some(compound) = massless.into_iter().find(|&compound| amounts[compound as usize][0] <= 0.0) {
+                    let problem = format!("the selected atoms of compound {compound} have no mass");
+                    let message = format!("{problem}, so they have no centre of mass");
+                    return Err(Error::mismatch(message).at_frame(batch.header(i).index));
+                }
+                for centres in centres.iter_mut() {
+                    // A compound without selected atoms counts nothing, wherever it is.
+                    for (centre, [mass, _]) in centres.iter_mut().zip(&*amounts).filter(|(_, amount)| amount[0] > 0.0) {
+                        *centre /= mass;
+                    }
+                }
+            }
+        }
+        let n_octets = amounts.len().next_multiple_of(LANES);
+        amounts.resize(n_octets, [0.0; 2]);
+        centres.iter_mut().for_each(|centres| centres.resize(n_octets, 0.0));
+        Ok(centres.iter().flatten().fold(true, |all, at| all & at.is_finite()))
+    }
+}
