@@ -181,6 +181,8 @@ def test_linear_density_refuses_invalid_input(boxed: MDAnalysis.Universe, adk_dc
         mdreel.LinearDensity(atoms + atoms[:1])
     with pytest.raises(MismatchError, match="bins of 40 Å do not fit into a cell"):
         mdreel.LinearDensity(atoms, binsize=40.0).run()
+    with pytest.raises(MismatchError, match="give a larger binsize"):
+        mdreel.LinearDensity(atoms, binsize=1e-10).run()
     with pytest.raises(MismatchError, match="frame 0: no periodic cell"):
         mdreel.LinearDensity(MDAnalysis.Universe(PSF, adk_dcd).atoms).run()
     with pytest.raises(SelectionError, match="no masses"):

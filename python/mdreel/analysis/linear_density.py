@@ -18,6 +18,7 @@ from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MdreelWarning, MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.size_check import check_size
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray, column_arrays
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 _NUMBERS = {"residues": "resindices", "segments": "segindices", "fragments": "fragindices"}
+_BIN_BYTES = 8 * (1 + 3 * 4)
+"""Memory of the edge of a bin, and of four sums along each axis."""
+
 _PER_AVOGADRO = 1 / 0.602214076
 """Factor from u/Å^3 to g/cm^3 and from 1/Å^3 to mol/cm^3, from the Avogadro constant of the SI."""
 
@@ -211,7 +215,9 @@ class LinearDensity(Analysis):
         lengths = self._lengths(source)
         n_bins = (lengths // np.float32(self.binsize)).astype(int)
         if n_bins.min() < 1:
-            raise MismatchError(f"bins of {self.binsize:g} Å do not fit into a cell of {lengths.tolist()} Å")
+            found = f"bins of {self.binsize:g} Å do not fit into a cell of {lengths.tolist()} Å"
+            raise MismatchError(f"{found}: give a smaller binsize")
+        check_size(f"{n_bins.max():,} bins", _BIN_BYTES * float(n_bins.max()), "give a larger binsize")
         edges = np.linspace(0.0, float(lengths.max()), n_bins.max() + 1)
         per_slice = _PER_AVOGADRO * n_bins / np.prod(lengths, dtype=np.float64)
         given = self._masses, self._charges, self._labels, edges, per_slice.tolist()
