@@ -4,7 +4,7 @@
     CC=mpicc HDF5_DIR=/opt/hdf5 python extras/parallel_hdf5/build.py
 
 CC is the C compiler of an MPI, HDF5_DIR an HDF5 that was built with it; both are those of Debian's packages for Open
-MPI unless given. The environment is the folder parallel-hdf5 in that of the interpreter that runs this program, which
+MPI unless given, like the options of the compiler (CFLAGS). The environment is the folder parallel-hdf5 in that of the interpreter that runs this program, which
 needs mpi4py, cython, pkgconfig and setuptools.
 """
 
@@ -24,6 +24,7 @@ DEBIAN = {
     "CC": "mpicc.openmpi",
     "HDF5_DIR": f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}/hdf5/openmpi",
     "HDF5_MPI": "ON",
+    "CFLAGS": "-O1 -g0",  # its C code calls HDF5 and little else, and takes minutes to compile otherwise
 }
 
 

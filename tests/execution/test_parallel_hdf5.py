@@ -196,7 +196,7 @@ def test_serial_h5py_is_refused_on_all_ranks(files: dict[str, str], mpi: Launche
     [
         ("static", INDEPENDENT, "parallel HDF5 is for one file of H5MD, this is XTC"),
         ("static", COLLECTIVE, "/particles/atoms/position/value has chunks that are not stored"),
-        ("demand", COLLECTIVE, "access='hdf5-collective' needs schedule='static'"),
+        ("demand", COLLECTIVE, "--access hdf5-collective needs --schedule static"),
     ],
 )
 def test_what_does_not_suit_parallel_hdf5_is_refused(

@@ -27,6 +27,9 @@ _RENAMED = {
 _SAYS_BOTH = "on the command line"
 """Words of messages that name both parameters and options."""
 
+_OF_FILES = ".toml: "
+"""A place in a recipe or in rules, whose keys are no options."""
+
 _GIVEN = re.compile(r"""\b([A-Za-z_]\w*)=("[^"]*"|'[^']*'|\([^)]*\)|[\w.+-]*\w)""")
 """A parameter with its value, such as ``pbc=False``."""
 
@@ -58,7 +61,7 @@ def in_options(text: str, command: click.Command) -> str:
     ...     "rdf", params=[click.Option(["-nt", "--n-workers"]), click.Option(["--pbc/--no-pbc"])]))
     '--n-workers must be at least 1, or give --no-pbc'
     """
-    if _SAYS_BOTH in text:
+    if _SAYS_BOTH in text or _OF_FILES in text:
         return text
     options = {str(one.name): one for one in command.params if isinstance(one, click.Option)}
 

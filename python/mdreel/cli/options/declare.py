@@ -10,7 +10,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 import click
 
 from mdreel.cli.errors import CommandError, ExitCode, one_line
-from mdreel.cli.option_names import in_options
 from mdreel.errors import MdreelError
 
 HELP = "Help"
@@ -126,12 +125,14 @@ class SectionedCommand(click.Command):
         """Run the command. Its errors name options, not the parameters of the library."""
         try:
             return super().invoke(ctx)
-        except CommandError as error:
-            raise CommandError(in_options(str(error), self), error.code) from error
-        except (MdreelError, OSError, MemoryError) as error:
-            if isinstance(error, BrokenPipeError):
-                raise
-            raise CommandError(in_options(one_line(error), self), ExitCode.INPUT) from error
+        except BrokenPipeError:
+            raise
+        except (CommandError, MdreelError, OSError, MemoryError) as error:
+            from mdreel.cli.option_names import in_options  # only for errors
+
+            is_ours = isinstance(error, CommandError)
+            text, code = (str(error), error.code) if is_ours else (one_line(error), ExitCode.INPUT)
+            raise CommandError(in_options(text, self), code) from error
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the usage behind the name of the command."""

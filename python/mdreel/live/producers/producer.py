@@ -157,7 +157,9 @@ class Producer:
         if self._n_slots < 2:
             raise MismatchError(f"expected 2 slots or more, got {n_slots}", path=self.path)
         if full == "spill" and staging is None:
-            raise MismatchError(f'{self.path}: full="spill" requires staging; set staging=')
+            raise MismatchError(
+                f'{self.path}: full="spill" requires staging: give staging=, or --staging on the command line'
+            )
         self._full = full
         self._timeout = timeout
         self._staging = staging
