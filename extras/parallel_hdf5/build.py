@@ -4,8 +4,8 @@
     CC=mpicc HDF5_DIR=/opt/hdf5 python extras/parallel_hdf5/build.py
 
 CC is the C compiler of an MPI, HDF5_DIR an HDF5 that was built with it; both are those of Debian's packages for Open
-MPI unless given, like the options of the compiler (CFLAGS). The environment is the folder parallel-hdf5 in that of the interpreter that runs this program, which
-needs mpi4py, cython, pkgconfig and setuptools.
+MPI unless given, like the options of the compiler (CFLAGS). The environment is the folder parallel-hdf5 in that of the
+interpreter that runs this program, which needs mpi4py, cython, pkgconfig and setuptools.
 """
 
 from __future__ import annotations
