@@ -154,7 +154,7 @@ FORMATS = {
     "LAMMPS dump of chains": "LAMMPSDUMP",
 }
 EVERY_FRAME = "EVERY_FRAME" in os.environ
-"""Whether every frame is compared, which takes MDAnalysis half an hour; otherwise as many as are quick."""
+"""Whether every frame is compared, which takes MDAnalysis many minutes; otherwise a few are."""
 
 N_FRAMES, N_FRAMES_OF_OTHERS = 6, 3
 

@@ -130,9 +130,9 @@ class SectionedCommand(click.Command):
         except (CommandError, MdreelError, OSError, MemoryError) as error:
             from mdreel.cli.option_names import in_options  # only for errors
 
-            is_ours = isinstance(error, CommandError)
-            text, code = (str(error), error.code) if is_ours else (one_line(error), ExitCode.INPUT)
-            raise CommandError(in_options(text, self), code) from error
+            if isinstance(error, CommandError):
+                raise CommandError(in_options(str(error), self), error.code) from error
+            raise CommandError(in_options(one_line(error), self), ExitCode.INPUT) from error
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the usage behind the name of the command."""
