@@ -66,8 +66,8 @@ def remedy_for_no_atoms(of: Any, selections: Sequence[str]) -> str:
         if values:
             return f"no atom has the {keyword} {value!r}, only {_first(values)}"
     names = np.unique(getattr(of.residues, "resnames", ())).tolist()
-    of_residues = f", which are of residues {_first(names)}" if names else ""
-    return f"no atom matches all conditions; try each of them alone on the atoms{of_residues}"
+    residues = f"; there are the residues {_first(names)}" if names else ""
+    return f"no atom matches all conditions, try each of them alone{residues}"
 
 
 def _first(values: Sequence[str]) -> str:
