@@ -1,6 +1,7 @@
 """What tests share: real trajectories, and an index cache of their own."""
 
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +47,14 @@ def workers_start_at_once() -> Iterator[None]:
 def own_interrupt() -> None:
     """Ctrl-C is Python's: dask_jobqueue has another idea when it is imported."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def own_figures() -> Iterator[None]:
+    """Figures of one test are nothing to another: pyplot keeps those that nobody closes."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture(scope="session")

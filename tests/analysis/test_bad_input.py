@@ -29,7 +29,7 @@ from mdreel.errors import FunctionError, MismatchError, SelectionError, Unsuppor
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::RuntimeWarning")
 N_FRAMES = 6
-OWN_CODE = ("AnalysisBase", "FunctionAnalysis")
+OWN_CODE = ("AnalysisBase", "FunctionAnalysis", "FunctionAnalysis, two groups")
 CLASSES = {name.partition(",")[0] for name in CASES}
 Made = Callable[[MDAnalysis.AtomGroup, Any], Analysis]
 

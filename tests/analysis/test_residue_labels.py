@@ -49,6 +49,15 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "density": [{}],
     "linear-density": [{}],
     "msd": [{}],
+    "projection": [{}],
+    "ramachandran": [{}],
+    "janin": [{}],
+    "dihedral": [{"atoms": [f"index {i}" for i in (4, 6, 8, 19)]}],
+    "site-rdf": [{}],
+    "select": [
+        {"dynamic": "name N and around 5 resid 5"},
+        {"dynamic": "name N and around 5 resid 5", "list_atoms": True},
+    ],
 }
 """Options of the command of each analysis, once for each set of table columns."""
 

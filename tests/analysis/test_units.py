@@ -73,6 +73,8 @@ OPTIONS = {
     ("linear-density", "binsize"): ("LinearDensity", "binsize"),
     ("rdf", "high"): ("InterRDF", "range"),
     ("rdf", "low"): ("InterRDF", "range"),
+    ("site-rdf", "high"): ("InterRDF_s", "range"),
+    ("site-rdf", "low"): ("InterRDF_s", "range"),
     ("sasa", "probe_radius"): ("SASA", "probe_radius"),
 }
 LIKE_A_LENGTH = re.compile(r"cutoff|radi|range|limits|distance|delta|padding|probe|bond|size|angle|dim$|center|spacing")

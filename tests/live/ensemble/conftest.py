@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -80,11 +81,17 @@ class Walks:
     def write(self, content: str) -> None:
         (self.folder / "e.toml").write_text(content)
 
-    def start(self, *options: str, python: str = sys.executable) -> "subprocess.Popen[str]":
-        """Start a run whose output can be read."""
+    @contextmanager
+    def start(self, *options: str, python: str = sys.executable) -> "Iterator[subprocess.Popen[str]]":
+        """Start a run whose output can be read; kill it if the test fails."""
         command = [python, "-m", "mdreel.cli", "ensemble", "run", "e.toml", *options]
         pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        return subprocess.Popen(command, cwd=self.folder, env=os.environ, text=True, **pipes)
+        with subprocess.Popen(command, cwd=self.folder, env=os.environ, text=True, **pipes) as process:
+            try:
+                yield process
+            except BaseException:
+                process.kill()
+                raise
 
     def run(self, *options: str, code: int = 0) -> str:
         """Run the ensemble to its end and return its output."""

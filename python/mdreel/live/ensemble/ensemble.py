@@ -11,6 +11,7 @@ from traceback import clear_frames
 from typing import Any
 
 from mdreel.errors import FormatError, MismatchError
+from mdreel.execution.executors.reraise_signals import postpone_signals
 from mdreel.foundation.atomic_files import replacing
 from mdreel.foundation.untrusted_input import content_of, object_of
 from mdreel.live.ensemble.configuration import STATE_FOLDER, EnsembleTable
@@ -174,10 +175,11 @@ class Ensemble:
     def _end(self, chosen: Sequence[Replica], error: BaseException, report: Callable[[str], object]) -> None:
         """End running replicas after an error or Ctrl-C, and record it in the journals."""
         running = [replica for replica in chosen if replica.is_running]
-        # Frames of the traceback would keep channels open, and full rings would block the simulations.
-        clear_frames(error.__traceback__)
         reason = " ".join(str(error).split()) or type(error).__name__
         try:
+            # Frames of the traceback would keep channels open, and full rings would block the simulations.
+            with postpone_signals():
+                clear_frames(error.__traceback__)
             if running:
                 report(f"stopping {len(running)} replicas")
                 end_all(running, self._table.grace)

@@ -9,6 +9,7 @@ from time import monotonic
 
 from mdreel.cluster.shell import THREADS
 from mdreel.errors import MdreelError, MismatchError
+from mdreel.execution.executors.reraise_signals import postpone_signals
 from mdreel.live.channels.channel import Channel
 from mdreel.live.channels.directory import channel_path, make_folder_for
 from mdreel.live.channels.status import Status
@@ -200,8 +201,9 @@ class Replica:
             return "continues from its checkpoint"
         if observer is not None:
             del observer
-            self.leave_channel()
-            gc.collect()  # remaining references to the earlier analyses would keep slots of the ring
+            with postpone_signals():  # Python suppresses an exception that is raised while an object is destroyed
+                self.leave_channel()
+                gc.collect()  # remaining references to the earlier analyses would keep slots of the ring
         if has_checkpoint and self._has_staging() and not self._is_to_begin_anew:
             self._observer = ReplicaObserver(self.channel, analyses, self._epoch(), first)
             return "continues from its checkpoint; its analyses start again from staging"

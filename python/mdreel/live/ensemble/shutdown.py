@@ -7,6 +7,7 @@ from contextlib import suppress
 from time import monotonic, sleep
 
 from mdreel.errors import MdreelError
+from mdreel.execution.executors.reraise_signals import postpone_signals
 from mdreel.live.channels.requests import send_request
 from mdreel.live.ensemble.replica import Replica
 
@@ -24,9 +25,10 @@ def end_all(replicas: Sequence[Replica], grace: float) -> None:
         Time between the stop request and SIGTERM, s, and again between SIGTERM and return. The caller must kill
         replicas that still run then.
     """
-    for replica in replicas:
-        replica.leave_channel()  # a full ring would block the simulation
-    gc.collect()
+    with postpone_signals():  # Python suppresses an exception that is raised while an object is destroyed
+        for replica in replicas:
+            replica.leave_channel()  # a full ring would block the simulation
+        gc.collect()
     until = monotonic() + grace
 
     def stop(replica: Replica) -> None:
