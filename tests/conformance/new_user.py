@@ -148,7 +148,7 @@ SELECTIONS: dict[str, Mistake] = {
     "unknown keyword": (lambda s: mdreel.RMSD(s.u, select="nme CA"), "did you mean 'name'"),
     "wrong case": (lambda s: mdreel.PCA(s.u, select="name ca"), "no atom has the name 'ca', did you mean 'CA'"),
     "unknown name": (lambda s: mdreel.PCA(s.u, select="name XX"), "no atom has the name 'XX', only C, CA, CB"),
-    "no match": (lambda s: mdreel.RMSD(s.u, select="protein and not protein"), "of residues ALA, ARG"),
+    "no match": (lambda s: mdreel.RMSD(s.u, select="protein and not protein"), "the residues ALA, ARG"),
     "dynamic": (lambda s: mdreel.Selection(s.u, "around 3"), "ends too early, see https://"),
     "empty group": (lambda s: mdreel.Rg(s.u.select_atoms("name XX")), "change the selection that it was made with"),
     "empty second group": (lambda s: mdreel.InterRDF(s.ca, s.ca[:0]), "g2 has no atoms: change the selection"),
