@@ -153,7 +153,7 @@ FORMATS = {
     "LAMMPS dump": "LAMMPSDUMP",
     "LAMMPS dump of chains": "LAMMPSDUMP",
 }
-EVERY_FRAME = "EVERY_FRAME" in os.environ
+EVERY_FRAME = bool(os.environ.get("MDREEL_SLOW_TESTS"))
 """Whether every frame is compared, which takes MDAnalysis many minutes; otherwise a few are."""
 
 N_FRAMES, N_FRAMES_OF_OTHERS = 6, 3
