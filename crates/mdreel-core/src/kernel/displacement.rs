@@ -15,7 +15,7 @@ const SIDE_BY_SIDE: usize = 8;
 pub struct Displacements {
     axes: Vec<usize>,
     n_lags: usize,
-    /// By pairs of frames, if there is none.
+    /// The Fourier transform; if `None`, all pairs of frames are compared.
     transform: Option<Transform>,
     path: Vec<f64>,
 }

@@ -170,7 +170,7 @@ class FunctionAnalysis(Analysis):
         return ExtremeFold(checked, self._reduce == "max")
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw the values over time, of which `lines` draws the first seven, or the histogram."""
+        """Draw the histogram, or the values over time; of several values, `lines` draws the first seven."""
         results, name = self.results, getattr(self._function, "__name__", "a function")
         if "histogram" in results:
             from mdreel.results.curves import histogram

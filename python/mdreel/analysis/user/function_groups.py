@@ -77,7 +77,7 @@ class FunctionGroups:
             if holds_atoms(value):
                 raise SelectionError(
                     f"{name} is a {type(value).__name__} that contains atoms: pass each AtomGroup as an argument of "
-                    "its own, of which the function receives the positions"
+                    "its own; the function then receives its positions"
                 )
             return Constant(value)
 
