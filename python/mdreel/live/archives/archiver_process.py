@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 
 from mdreel.errors import MdreelWarning, StreamError
+from mdreel.execution.executors.reraise_signals import postpone_signals
 from mdreel.foundation.atomic_files import check_target
 from mdreel.live.archives.options import Archive, wait_until_unused
 
@@ -87,22 +88,24 @@ class ArchiverProcess:
         force = "force" if self._archive.force else ""
         command = [sys.executable, "-P", "-m", _PROGRAM, str(self._channel), str(self._path.resolve())]
         paths = [path or str(Path.cwd()) for path in sys.path]
-        with (self._channel / LOG).open("wb") as log:
-            self._process = subprocess.Popen(
-                [*command, precision, self._archive.group, force],
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,
-            )
-        assert self._process.stdout is not None
         try:
+            # A signal during `Popen` would leave an untracked process.
+            with (self._channel / LOG).open("wb") as log, postpone_signals():
+                self._process = subprocess.Popen(
+                    [*command, precision, self._archive.group, force],
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            assert self._process.stdout is not None
             with self._process.stdout as heard:
                 return first if (first := heard.readline()) in (JOINED, DONE) else first + heard.read()
         except BaseException:
-            self._process.kill()
-            self._wait_for_exit()
+            if self._process is not None:
+                self._process.kill()
+                self._wait_for_exit()
             raise
 
     def _wait_for_exit(self) -> int:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from hashlib import sha256
 from os import PathLike
@@ -12,6 +11,7 @@ from tempfile import NamedTemporaryFile
 
 from mdreel._core import DirectoryReader, preload_library
 from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.execution.executors.reraise_signals import postpone_signals
 from mdreel.live.managed.writer import ManagedProducer
 
 DIRECTORIES = "MDREEL_MANAGED"
@@ -125,18 +125,16 @@ def run_managed(
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
     """Run a program and return its exit status; terminate it if this process is interrupted."""
-    begun: list[subprocess.Popen[bytes]] = []
-    with ThreadPoolExecutor(1) as thread:
-        try:
-            # Start it in a thread: a signal during `Popen` would leave an untracked process.
-            thread.submit(lambda: begun.append(subprocess.Popen(command, env=environment))).result()
-            return begun[0].wait()
-        except BaseException:
-            thread.shutdown()  # wait for a start that is in progress
-            for process in begun:
-                with process:
-                    process.terminate()
-            raise
+    process = None
+    try:
+        with postpone_signals():  # a signal during `Popen` would leave an untracked process
+            process = subprocess.Popen(command, env=environment)
+        return process.wait()
+    except BaseException:
+        if process is not None:
+            with process:
+                process.terminate()
+        raise
 
 
 def _create_directory(directory: Path) -> Path:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mdreel.errors import MismatchError
+from mdreel.execution.executors.reraise_signals import postpone_signals
 
 STANDARD_ERROR = 2
 
@@ -21,14 +22,22 @@ def engine(command: Sequence[str]) -> Iterator["subprocess.Popen[bytes]"]:
     MismatchError
         If the engine cannot be started.
     """
+    process = None
     try:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=STANDARD_ERROR)
-    except OSError as error:
-        raise MismatchError(f"{command[0]}: the engine cannot be started: {error.strerror}") from error
-    try:
+        with postpone_signals():  # a signal during `Popen` would leave an untracked process
+            process = _start(command)
         yield process
     except SystemExit:
-        process.terminate()
+        if process is not None:
+            process.terminate()
         raise
     finally:
-        process.wait()
+        if process is not None:
+            process.wait()
+
+
+def _start(command: Sequence[str]) -> "subprocess.Popen[bytes]":
+    try:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=STANDARD_ERROR)
+    except OSError as error:
+        raise MismatchError(f"{command[0]}: the engine cannot be started: {error.strerror}") from error
