@@ -204,7 +204,7 @@ def need_extra(name: str) -> None:
         if not Path(header).exists() and can_install_system_packages():
             install_system_packages(*names.split())
         if not Path(header).exists():
-            raise TaskError(f"extras/{name} needs {names} of Debian or Ubuntu; elsewhere see docs/executors.md")
+            raise TaskError(f"extras/{name} needs {names} of Debian or Ubuntu; elsewhere see docs/how-to/executors.md")
         run(PYTHON, folder / "build.py")
 
     need_packages(DEVELOP_LOCK)

@@ -1,6 +1,6 @@
 """Run every unmodified analysis of MDAnalysis on our executors and readers, and write a table of the results.
 
-``python lab/validation/mdanalysis_analyses.py`` writes ``docs/mdanalysis-analyses.md``.
+``python lab/validation/mdanalysis_analyses.py`` writes ``docs/reference/mdanalysis-analyses.md``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mdanalysis_systems import Systems, made
 
 import mdreel
 
-PAGE = Path(__file__).parents[2] / "docs" / "mdanalysis-analyses.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "mdanalysis-analyses.md"
 COUNTERPARTS = {"AnalysisFromFunction": "from_function", "AnalysisBase": "AnalysisBase"}
 """Our names of classes that MDAnalysis calls differently."""
 SKIPPED: dict[str, str] = {}

@@ -6,7 +6,7 @@ import pytest
 
 from architecture.checkout import ROOT, names_of_tests
 
-PAGES = {"correctness.md": 30, "security.md": 20}
+PAGES = {"explanation/correctness.md": 30, "explanation/security.md": 20}
 """Pages of claims, and how many claims each has at least."""
 
 

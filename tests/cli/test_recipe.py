@@ -134,5 +134,5 @@ def test_schema_describes_recipes(run) -> None:
         {**recipe, "run": {"step": 0}},
     ):
         assert list(validator.iter_errors(wrong))
-    page = Path(__file__).parents[2] / "docs" / "recipe.schema.json"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "schemas" / "recipe.schema.json"
     assert json.loads(page.read_text()) == schema

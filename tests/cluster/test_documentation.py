@@ -1,4 +1,4 @@
-"""docs/clusters.md shows what mdreel writes, and its recipes are what is tested."""
+"""docs/how-to/clusters.md shows what mdreel writes, and its recipes are what is tested."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ from cluster.slurm_service import reason_to_skip, running_slurm
 
 dask_jobqueue = pytest.importorskip("dask_jobqueue")
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "clusters.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "clusters.md").read_text(encoding="utf-8")
 HOME = "/home/me/adk"
 
 

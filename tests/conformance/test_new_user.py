@@ -126,7 +126,8 @@ def test_mistake_in_a_command_gives_one_line_with_the_remedy(
 
 def first_block(page: str, language: str) -> str:
     """The first example of a page in a language."""
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    (path,) = (ROOT / "docs").rglob(f"{page}.md")
+    text = path.read_text(encoding="utf-8")
     found = re.search(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return "" if found is None else found[1]
 

@@ -153,7 +153,7 @@ def test_damaged_xtc_experiment_notices_enough() -> None:
 
 
 def test_docs_say_of_every_format_what_cannot_be_noticed() -> None:
-    page = (ROOT / "docs" / "damage.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "damage.md").read_text(encoding="utf-8")
     _, _, section = page.partition("## What each format lets mdreel notice\n")
     table = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|")]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]

@@ -154,7 +154,7 @@ def _on_ranks(point: Point) -> tuple[tuple[str, ...], dict[str, str]]:
         python, what = Path(sys.executable), "Python"
         launchers = (str(beside / "mpiexec"), "mpiexec", "mpirun")
     if not python.exists():
-        raise UnsupportedError(f"there is no {python}: {what} was not built (docs/executors.md)")
+        raise UnsupportedError(f"there is no {python}: {what} was not built (docs/how-to/executors.md)")
     launcher = next((found for name in launchers if (found := shutil.which(name))), None)
     if launcher is None:
         raise UnsupportedError("there is no MPI launcher (mpiexec, mpirun)")

@@ -118,7 +118,7 @@ class Timing:
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """The share of each kind of span in the time of the run; the shares add up to 1 (see `docs/timing.md`)."""
+        """The share of each kind of span in the time of the run; the shares add up to 1 (see `docs/explanation/timing.md`)."""
         return shares_of(self.spans)
 
     @cached_property

@@ -228,5 +228,5 @@ def test_schema_describes_scenarios() -> None:
 
 
 def test_schema_in_the_documentation_is_that_of_the_program() -> None:
-    page = Path(__file__).parents[3] / "docs" / "scenario.schema.json"
+    page = Path(__file__).parents[3] / "docs" / "reference" / "schemas" / "scenario.schema.json"
     assert json.loads(page.read_text()) == schema_of_scenarios()

@@ -156,7 +156,7 @@ def test_positions_may_be_those_in_the_cell_and_there_may_be_none(start: Start, 
 def test_positions_by_fix_external_are_those_that_lammps_writes(tmp_path: Path) -> None:
     """Check a LAMMPS callback without a reporter, as documented on the page on engines."""
     (tmp_path / "in.argon").write_text(argon(tmp_path, INTERVAL).replace("xu yu zu", "x y z"))
-    page = (ROOT / "docs" / "engines.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "engines.md").read_text()
     code = page.partition("```python\n# A callback of fix external.\n")[2].partition("```")[0]
     assert code
     program = "import lammps_simulation\nlmp = lammps_simulation.start()\nlmp.file('in.argon')\n" + code

@@ -115,7 +115,7 @@ def test_good_file_is_understood(walks: Walks) -> None:
 def test_schema_in_the_documentation_is_the_one_that_is_printed() -> None:
     words = [sys.executable, "-m", "mdreel.cli", "ensemble", "run", "--schema"]
     printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    assert printed == Path(ROOT / "docs" / "ensemble.schema.json").read_text()
+    assert printed == Path(ROOT / "docs" / "reference" / "schemas" / "ensemble.schema.json").read_text()
     schema = json.loads(printed)
     assert schema["required"] == ["name", "replicas", "command", "topology", "analysis"]
     assert set(schema["properties"]["run"]["properties"]) == {

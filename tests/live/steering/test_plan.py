@@ -200,11 +200,11 @@ def test_schema_describes_rules(tmp_path: Path) -> None:
         {name: table for name, table in rules.items() if name != "rule"},
     ):
         assert list(validator.iter_errors(wrong)), wrong
-    assert json.loads((ROOT / "docs" / "steering.schema.json").read_text()) == schema
+    assert json.loads((ROOT / "docs" / "reference" / "schemas" / "steering.schema.json").read_text()) == schema
 
 
 def test_rules_of_the_page_are_rules(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "steering.md").read_text()
+    text = (ROOT / "docs" / "how-to" / "steering.md").read_text()
     first, *actions, engine = (block.split("```")[0] for block in text.split("```toml\n")[1:])
     (tmp_path / "rules.toml").write_text(first)
     task = read_steering(tmp_path / "rules.toml", has_engine=True, **NOTHING_THERE)

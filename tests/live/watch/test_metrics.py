@@ -92,7 +92,7 @@ def test_metrics_say_what_is_seen(folder: Path) -> None:
     assert of(samples, "mdreel_analysis_seconds_total", **who, kind="wait") == 1.0
     assert of(samples, "mdreel_analysis_value", **who, column="value_0", unit="Å") == math.sin(0.01)
     assert sum(of(samples, "mdreel_analysis_state", **who, state=state) for state in ANALYSIS_STATES) == 1
-    page = (Path(__file__).parents[3] / "docs" / "watch.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "watch.md").read_text(encoding="utf-8")
     assert set(re.findall(r"`(mdreel_\w+)", page)) == set(types)
 
 

@@ -29,7 +29,7 @@ def managed_environment(
     """Return the environment for a program that uses managed directories.
 
     Files that the program writes in the directories are published when it closes them, and opening a missing file for
-    reading waits for it. See ``docs/managed-directories.md`` for details.
+    reading waits for it. See ``docs/how-to/managed-directories.md`` for details.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def check_global_arrays(communicator: Any) -> None:
     if _MODULE not in sys.builtin_module_names:
         raise UnsupportedError(
             f"communication 'global-arrays': {sys.executable} has no Global Arrays built in: start an interpreter that "
-            "has (docs/executors.md says how to build it), or use the communication 'window'"
+            "has (docs/how-to/executors.md says how to build it), or use the communication 'window'"
         )
     if MPI.Comm.Compare(communicator, MPI.COMM_WORLD) not in (MPI.IDENT, MPI.CONGRUENT):
         raise UnsupportedError(
