@@ -118,7 +118,10 @@ class Timing:
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """The share of each kind of span in the time of the run; the shares add up to 1 (see `docs/explanation/timing.md`)."""
+        """The share of each kind of span in the time of the run (see `docs/explanation/timing.md`).
+
+        The shares add up to 1.
+        """
         return shares_of(self.spans)
 
     @cached_property

@@ -121,9 +121,9 @@ def check(
     -----
     The check decodes positions, velocities and forces of all atoms in all frames, and compares redundant information of
     the format: headers, record markers, lengths and checksums. For XTC, it also compares the number of compressed
-    bytes, the extremes of each axis, and the bytes of the coordinates after they are packed again. ``docs/how-to/damage.md``
-    lists the damage that no check can detect. A check takes as long as reading all atoms, and for XTC, as writing them
-    as well. Memory grows by 16 bytes for each frame.
+    bytes, the extremes of each axis, and the bytes of the coordinates after they are packed again. The page
+    ``docs/how-to/damage.md`` lists the damage that no check can detect. A check takes as long as reading all atoms, and
+    for XTC, as writing them as well. Memory grows by 16 bytes for each frame.
     """
     name = path.url if isinstance(path, RemoteFile) else fspath(path)
     try:
