@@ -170,6 +170,17 @@ def test_remote_rmsd_has_the_bits_of_the_local_one(
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_remote_arrays_are_the_local_ones(uploaded: int, local: dict[str, Path], name: str) -> None:
+    url = f"http://127.0.0.1:{uploaded}/{BUCKET}/{name}"
+    expected = mdreel.read(local[name], atoms=[5, 3, 800], step=7)
+    found = mdreel.read(url, atoms=[5, 3, 800], step=7, n_workers=2)
+    np.testing.assert_array_equal(found.positions, expected.positions)
+    np.testing.assert_array_equal(found.times, expected.times)
+    chunks = [chunk.copy().positions for chunk in mdreel.iread([url, url], atoms=[5, 3, 800], step=7, chunk=6)]
+    assert len(np.concatenate(chunks)) == 28  # of 196 frames
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_remote_file_is_fetched_once(uploaded: int, ca: MDAnalysis.AtomGroup, name: str) -> None:
     source = open_trajectory(f"s3://{BUCKET}/{name}")
     rmsd(ca, source, n_workers=1, n_parts=1)
