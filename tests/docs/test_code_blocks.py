@@ -1,0 +1,87 @@
+"""Every code block of the pages runs, or says why it does not."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from MDAnalysisTests.datafiles import GRO, PSF, TPR, XTC, PDB_small
+
+from architecture.checkout import ROOT
+from docs import page_runner
+from docs.code_blocks import OTHER, RUN, blocks, commands, outline, pages
+
+LONG = 240
+"""Seconds after which a page hangs."""
+
+BEFORE = """\
+import matplotlib
+matplotlib.use("agg")
+import MDAnalysis as mda
+import numpy as np
+import mdreel
+u = universe = mda.Universe("adk.psf", "adk.xtc")
+"""
+"""What the pages take for granted."""
+
+REASONS = ("needs ", "fragment: ", "waits ")
+"""Beginnings of the reasons why a block is not run."""
+
+
+def names_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory, adk_xtc: Path, adk_dcd: Path) -> Path:
+    """A folder with the files that the pages name: `adk.*` is a protein in vacuum, `run.*` a protein in water."""
+    folder = tmp_path_factory.mktemp("files")
+    of_adk = {"adk.xtc": adk_xtc, "adk.dcd": adk_dcd, "adk.psf": PSF, "crystal.pdb": PDB_small}
+    of_water = {"run.tpr": TPR, "run.xtc": XTC, "run.gro": GRO}
+    for name, path in {**of_adk, **of_water}.items():
+        shutil.copyfile(path, folder / name)
+    return folder
+
+
+@pytest.mark.parametrize("page", pages(), ids=names_of)
+def test_blocks_of_the_page_run(page: Path, files: Path, tmp_path: Path) -> None:
+    to_run = [block for block in blocks(page) if block.language in RUN and block.reason is None]
+    if not to_run:
+        pytest.skip("the page has no block that runs")
+    folder = tmp_path / "page"
+    shutil.copytree(files, folder)
+    text = json.dumps({"name": names_of(page), "before": BEFORE, "blocks": [asdict(block) for block in to_run]})
+    (folder / "blocks.json").write_text(text, encoding="utf-8")
+    python_path = os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        [sys.executable, page_runner.__file__],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": python_path, "PATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("page", pages(), ids=names_of)
+def test_blocks_have_a_language_and_a_good_reason(page: Path) -> None:
+    for block in blocks(page):
+        where = f"{names_of(page)}:{block.line}"
+        if page.name != "README.md":
+            assert block.language in RUN | OTHER or block.language.startswith("{"), f"{where}: {block.language!r}"
+        if block.language == "console":
+            assert commands(block.code), f"{where}: a console block begins with a command after '$ '"
+        assert block.reason is None or block.reason.startswith(REASONS), f"{where}: {block.reason}"
+
+
+def test_console_blocks_are_read_as_commands_with_output() -> None:
+    code = "$ one \\\n    --more\nfirst 1.5 s\n\n$ two\n"
+    assert commands(code) == [("one \\\n    --more", ["first 1.5 s", ""]), ("two", [])]
+    assert outline("first   1.5 s, -3e-5") == outline("first 22 s, 4") == "first # s, #"
