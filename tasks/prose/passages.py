@@ -22,7 +22,9 @@ _ADDRESS = re.compile(r"<?https?://[^\s>)]+>?")
 _ABBREVIATIONS = re.compile(
     r"(?:\b(?:e\.g|i\.e|cf|vs|al|Fig|Figs|Eq|Eqs|Sec|Ref|Dr|No|pp|approx|Proc|Conf|Comput|Chem|Cryst|[A-Z]))\.$"
 )
-_END = re.compile(r"[.!?][\"')\]*_\u200b]*(?=\s+[\"'(\[\u200b*_]*[A-Z0-9\N{CURRENCY SIGN}]|\s*$)")
+_NAMES = "mdreel|mdtraj|molly|xdrfile"
+"""Names in lower case that begin sentences."""
+_END = re.compile(r"[.!?][\"')\]*_\u200b]*(?=\s+[\"'(\[\u200b*_]*(?:[A-Z0-9" + CODE + rf"]|(?:{_NAMES})\b)|\s*$)")
 
 
 @dataclass(frozen=True)

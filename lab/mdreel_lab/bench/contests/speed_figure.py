@@ -41,7 +41,8 @@ def speed_figure(pages: Sequence[Page]) -> Figure:
             if points:
                 at, rows = zip(*points, strict=True)
                 label = FAMILIES[family] + ", 1 core" * (family in ("mdreel-1", "mdanalysis"))
-                size: Any = {"markersize": 11, "markeredgewidth": 1.8, "markerfacecolor": colour if is_filled else "white"}
+                face = colour if is_filled else "white"
+                size: Any = {"markersize": 11, "markeredgewidth": 1.8, "markerfacecolor": face}
                 axes.plot(at, rows, marker, label=label, color=colour, **size)
             for value, row in points if family == "mdreel-1" else ():
                 below: Any = {"xytext": (0, -24), "textcoords": "offset points", "ha": "center"}
