@@ -45,7 +45,7 @@ def test_python_of_the_readme_gives_the_rmsd_of_every_frame() -> None:
 def test_command_lines_of_the_readme_work_as_written(tmp_path: Path) -> None:
     (tmp_path / "demo").mkdir()
     load_example().make_trajectories(tmp_path / "demo")
-    (block,) = readme_blocks("Command line")
+    (block,) = readme_blocks("Command line", "sh")
     for line in block.splitlines():
         program, *arguments = shlex.split(line)
         assert program == ".venv/bin/mdreel"

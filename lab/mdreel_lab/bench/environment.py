@@ -50,7 +50,8 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
 def _commit() -> str:
     git = ("git", "-C", str(REPOSITORY))
     name = _output(*git, "rev-parse", "--short=12", "HEAD")
-    changed = _output(*git, "status", "--porcelain", "--", ".", ":!lab/benchmarks/results", ":!README.md")
+    written = (":!lab/benchmarks/results", ":!README.md", ":!docs/figures/speed.svg")
+    changed = _output(*git, "status", "--porcelain", "--", ".", *written)
     return (name or "unknown") + ("-dirty" if changed else "")
 
 

@@ -16,6 +16,7 @@ from mdreel_lab.bench.contests import advice, memory, pages, recording, startup
 from mdreel_lab.bench.contests.cases import PAGES, Cases, read_cases
 from mdreel_lab.bench.contests.contenders import build, entrant_of, entrants_of, job_of
 from mdreel_lab.bench.contests.rounds import LONG_FRAMES, Settings, in_turn, launch
+from mdreel_lab.bench.contests.speed_figure import write_speed_figure
 from mdreel_lab.bench.data import System, make
 from mdreel_lab.bench.environment import BENCHMARKS, REPOSITORY, environment_with_peers
 from mdreel_lab.bench.exchange import latency, latency_page
@@ -23,6 +24,9 @@ from mdreel_lab.bench.processes import ProcessError
 from mdreel_lab.bench.records import write_json, write_text
 
 RESULTS = BENCHMARKS / "results"
+
+SPEED_FIGURE = "docs/figures/speed.svg"
+"""Figure of the README, from the root of the repository."""
 
 SERIAL_SECONDS = 35.0
 """Time of one worker for which efficiencies are measured, long compared with start-up."""
@@ -152,12 +156,14 @@ def _write_pages(cases: Cases, settings: Settings) -> None:
             _write_page(folder / f"{name}.md", pages.full(found))
             write_text(folder / f"{name}.csv", pages.csv_of(found))
     if folder == RESULTS:
+        table = kept(*cases.names_of("table"))
+        write_speed_figure(REPOSITORY / SPEED_FIGURE, table)
         for readme, text in (
-            (REPOSITORY / "README.md", pages.of_readme(kept(*cases.names_of("table")))),
+            (REPOSITORY / "README.md", pages.of_readme(table, SPEED_FIGURE)),
             (BENCHMARKS / "README.md", pages.of_formats(kept(*cases.names_of("formats")))),
         ):
             if not pages.insert(readme, text):
-                settings.log(f"{readme} has no {pages.BEGIN}: its table was not written")
+                settings.log(f"{readme} has no {pages.BEGIN}: it was not changed")
 
 
 def _write_page(path: Path, text: str) -> None:

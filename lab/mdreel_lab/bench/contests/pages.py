@@ -1,4 +1,4 @@
-"""Pages of cases: all contenders, floors and goals; one line a job for the README; figures of mdreel alone."""
+"""Pages of benchmark cases, and the generated parts of README files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,18 +17,18 @@ Page = dict[str, Any]
 BEGIN = "<!-- speed-table:begin -->"
 END = "<!-- speed-table:end -->"
 
-_FAMILIES: Mapping[str, str] = {
+FAMILIES: Mapping[str, str] = {
     "mdreel-1": "mdreel",
     "mdreel-2": "mdreel, 2 threads",
     "mdanalysis": "MDAnalysis",
     "mdanalysis-2": "MDAnalysis, 2 processes",
     "mdtraj": "mdtraj",
-    "molly": "molly¹",
-    "xdrfile": "xdrfile¹",
+    "molly": "molly (reads only)",
+    "xdrfile": "xdrfile (reads only)",
     "gmx": "gmx rms",
     "cpptraj": "cpptraj",
 }
-"""Columns of the README's table."""
+"""Families of contenders that the figure of the README shows."""
 
 _READERS = ("mdreel", "MDAnalysis", "mdtraj", "chemfiles", "molly")
 _READ = {"read": "all atoms", "read-selected": "Cα atoms"}
@@ -106,7 +106,7 @@ def csv_of(pages: Sequence[Page]) -> str:
             if kept.status == DONE:
                 times = _times_ours(page, kept) or {}
                 ratios = (times.get(name, "") for name in ("median", "low", "high"))
-                rows.append((page["title"], kept.point.label, kept.point.cores, _microseconds(kept), *ratios))
+                rows.append((page["title"], kept.point.label, kept.point.cores, microseconds(kept), *ratios))
     head = ("Case", "Contender", "Cores", "µs a frame", "times ours", "lowest", "highest")
     return Table("contenders", "", head, rows).csv
 
@@ -124,7 +124,8 @@ def _times_ours(page: Page, kept: Record) -> dict[str, float] | None:
     return None if mine is None else ratio(kept, mine)
 
 
-def _microseconds(kept: Record) -> float:
+def microseconds(kept: Record) -> float:
+    """Return the time a frame, µs."""
     return 1e6 * kept.seconds / kept.point.n_frames
 
 
@@ -134,7 +135,7 @@ def _contenders(page: Page) -> str:
     for kept in page["records"]:
         if kept.status == DONE:
             times = _times_ours(page, kept)
-            cells = (number(_microseconds(kept)), _spread(times) if times else "")
+            cells = (number(microseconds(kept)), _spread(times) if times else "")
         else:
             cells = ("not measured", kept.message.strip().splitlines()[-1])
         rows.append((kept.point.label, str(kept.point.cores), *cells))
@@ -149,20 +150,27 @@ def _goals(heading: str, goals: Sequence[dict[str, Any]], found: Sequence[str]) 
     return markdown((heading, "aimed at", "measured", ""), rows, "lrrl")
 
 
-def of_readme(pages: Sequence[Page]) -> str:
-    """Return the README's table: µs a frame, and how many times as long as mdreel's 1 thread, lowest to highest."""
-    pages = [page for page in pages if any(kept.point.family == "mdanalysis" for kept in page["records"])]
+def of_readme_pages(pages: Sequence[Page]) -> list[Page]:
+    """Return the cases that the README shows: those that MDAnalysis can do as well."""
+    return [page for page in pages if any(kept.point.family == "mdanalysis" for kept in page["records"])]
+
+
+def of_readme(pages: Sequence[Page], figure: str) -> str:
+    """Return the figure of the README with its caption: measured times, ratios to MDAnalysis and the machine."""
+    pages = of_readme_pages(pages)
     if not pages:
         return ""
-    best = [(page, {name: _best(page, name) for name in _FAMILIES}) for page in pages]
-    used = [name for name in _FAMILIES if any(ways[name] for _, ways in best)]
-    rows = [[page["title"], *(_cell(page, ways[name]) for name in used)] for page, ways in best]
-    table = markdown(["µs a frame", *(_FAMILIES[name] for name in used)], rows, "l" + "r" * len(used))
-    data = "; ".join(dict.fromkeys(f"{page['data']['file']} has {page['data']['n_frames']:,} frames" for page in pages))
+    ratios = [_times_ours(page, kept) for page in pages if (kept := best_of_family(page, "mdanalysis"))]
+    found = [times["median"] for times in ratios if times]
+    alternative = (
+        f"Time for one frame of mdreel and other libraries in {len(pages)} jobs. On one core, MDAnalysis takes "
+        f"{number(min(found))} to {number(max(found))} times as long as mdreel."
+    )
+    data = ", ".join(dict.fromkeys(f"{page['data']['n_frames']:,} frames of {page['data']['file']}" for page in pages))
     return (
-        f"{table}\nIn brackets: time divided by that of mdreel with 1 thread, median of {min(map(_n_rounds, pages))} "
-        "rounds and lowest to highest. The fastest way of using each peer is shown. ¹ Reads only, computes no RMSD. "
-        f"{data}. {_commits(pages)}{machine(pages[0]['environment'])}\n"
+        f"![{alternative}]({figure})\n\n"
+        f"Medians of {min(map(_n_rounds, pages))} rounds with the fastest way of using each library. "
+        f"Hollow markers: two cores. {data}. {_commits(pages)}{machine(pages[0]['environment'])}\n"
     )
 
 
@@ -173,7 +181,7 @@ def of_formats(pages: Sequence[Page]) -> str:
     rows = []
     for page in pages:
         for what, text in _READ.items():
-            best = [_best(page, f"{reader}-{what}") for reader in _READERS]
+            best = [best_of_family(page, f"{reader}-{what}") for reader in _READERS]
             floors = [next((one for one in page["records"] if one.point.key == key), None) for key in _FLOORS]
             cells = [_times(one, best[0]) for one in best] + [_times(one, None) for one in floors]
             rows.append([f"{page['title'].removesuffix(' read')}, {text}", *cells])
@@ -194,23 +202,15 @@ def _commits(pages: Sequence[Page]) -> str:
     return f"Measured at another commit: {'; '.join(said)}. " if said else ""
 
 
-def _best(page: Page, family: str) -> Record | None:
+def best_of_family(page: Page, family: str) -> Record | None:
+    """Return the fastest record of a family of contenders; None if there is none."""
     return fastest(kept for kept in page["records"] if kept.point.family == family)
-
-
-def _cell(page: Page, kept: Record | None) -> str:
-    if kept is None:
-        return "–"
-    shown, times = number(_microseconds(kept)), _times_ours(page, kept)
-    if times is None or kept.point.family == "mdreel-1":
-        return f"**{shown}**" if kept.point.kind == "ours" else shown
-    return f"{shown} ({_spread(times)})"
 
 
 def _times(kept: Record | None, ours: Record | None) -> str:
     if kept is None or kept.status != DONE:
         return ""
-    text = number(_microseconds(kept))
+    text = number(microseconds(kept))
     return text if ours is None or kept is ours else f"{text} ({number(kept.seconds / ours.seconds)}x)"
 
 
@@ -219,7 +219,7 @@ def _spread(found: Mapping[str, float]) -> str:
 
 
 def insert(readme: Path, text: str) -> bool:
-    """Insert a table between the markers of a README; return whether it has the markers."""
+    """Insert a generated part between the markers of a README; return whether it has the markers."""
     before, begin, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):

@@ -1,0 +1,1 @@
+"""Checks of the English in documents, docstrings and help texts."""
