@@ -16,7 +16,8 @@ OTHER = {"text", "toml", "yaml", "json", "csv", "rust", "bash", "c", "html", "bi
 BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<language>[\w{}-]*)[^\n]*\n(?P<code>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
-REASON = re.compile(r"<!-- not run: (?P<reason>[^>]+) -->\s*\Z")
+REASON = re.compile(r"<!-- (?P<reason>(?:needs|shows|waits) [^>]+) -->\s*\Z")
+"""The comment above a block that is not run: what it needs, what it shows, or what it waits for."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def main() -> None:
     for block in page["blocks"]:
         try:
             run(block["language"], block["code"], names)
-        except BaseException:
+        except BaseException:  # noqa: BLE001 (the page also fails when a block ends the program)
             traceback.print_exc()
             print(f"{page['name']}:{block['line']}: this block failed", file=sys.stderr)
             sys.exit(1)

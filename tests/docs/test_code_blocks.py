@@ -28,9 +28,6 @@ u = universe = mda.Universe("adk.psf", "adk.xtc")
 """
 """What the pages take for granted."""
 
-REASONS = ("needs ", "fragment: ", "waits ")
-"""Beginnings of the reasons why a block is not run."""
-
 
 def names_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
@@ -71,14 +68,13 @@ def test_blocks_of_the_page_run(page: Path, files: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("page", pages(), ids=names_of)
-def test_blocks_have_a_language_and_a_good_reason(page: Path) -> None:
+def test_blocks_have_a_language(page: Path) -> None:
     for block in blocks(page):
         where = f"{names_of(page)}:{block.line}"
         if page.name != "README.md":
             assert block.language in RUN | OTHER or block.language.startswith("{"), f"{where}: {block.language!r}"
         if block.language == "console":
             assert commands(block.code), f"{where}: a console block begins with a command after '$ '"
-        assert block.reason is None or block.reason.startswith(REASONS), f"{where}: {block.reason}"
 
 
 def test_console_blocks_are_read_as_commands_with_output() -> None:
