@@ -18,16 +18,24 @@ BLOCK = re.compile(
 )
 REASON = re.compile(r"<!-- (?P<reason>(?:needs|shows|waits) [^>]+) -->\s*\Z")
 """The comment above a block that is not run: what it needs, what it shows, or what it waits for."""
+FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\s*\Z")
+"""The comment above a block that is written to a file, which the blocks below use."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a page, with the number of its first line, and the reason if it is not run."""
+    """A block of a page, with the number of its first line, its file, and the reason if it is not run."""
 
     language: str
     code: str
     line: int
+    file: str | None
     reason: str | None
+
+    @property
+    def is_run(self) -> bool:
+        """Whether the block runs, or is written to a file that others use."""
+        return self.file is not None or (self.language in RUN and self.reason is None)
 
 
 def pages() -> list[Path]:
@@ -41,10 +49,10 @@ def blocks(path: Path) -> Iterator[Block]:
     """Yield the blocks of a page."""
     text = path.read_text(encoding="utf-8")
     for match in BLOCK.finditer(text):
-        reason = REASON.search(text, 0, match.start())
+        reason, file = (pattern.search(text, 0, match.start()) for pattern in (REASON, FILE))
         code = re.sub(f"^{match['indent']}", "", match["code"], flags=re.MULTILINE)
         line = text.count("\n", 0, match.start("code")) + 1
-        yield Block(match["language"], code, line, reason and reason["reason"].strip())
+        yield Block(match["language"], code, line, file and file["name"], reason and reason["reason"])
 
 
 def commands(code: str) -> list[tuple[str, list[str]]]:

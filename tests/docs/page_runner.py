@@ -23,7 +23,10 @@ def main() -> None:
     exec(page["before"], names)
     for block in page["blocks"]:
         try:
-            run(block["language"], block["code"], names)
+            if block["file"]:
+                Path(block["file"]).write_text(block["code"], encoding="utf-8")
+            else:
+                run(block["language"], block["code"], names)
         except BaseException:  # noqa: BLE001 (the page also fails when a block ends the program)
             traceback.print_exc()
             print(f"{page['name']}:{block['line']}: this block failed", file=sys.stderr)
