@@ -130,14 +130,15 @@ class AlignTraj(ResultOutput, MDAnalysisInterface):
 
     Examples
     --------
-    >>> import tempfile
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import CRD, DCD, PSF
     >>> u, reference = mda.Universe(PSF, DCD), mda.Universe(PSF, CRD)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     aligned = AlignTraj(u, reference, select="name CA", filename=f"{folder}/aligned.xtc").run()
+    >>> aligned = mdreel.AlignTraj(u, reference, select="name CA", filename="aligned.xtc").run()
     >>> aligned.results.rmsd.shape
     (98,)
+    >>> mdreel.open("aligned.xtc").n_frames
+    98
     """
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}

@@ -121,8 +121,9 @@ class AverageStructure(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> average = AverageStructure(mda.Universe(PSF, DCD), select="protein and name CA").run()
+    >>> average = mdreel.AverageStructure(mda.Universe(PSF, DCD), select="protein and name CA").run()
     >>> average.results.positions.shape
     (214, 3)
     >>> average.results.universe.atoms.n_atoms

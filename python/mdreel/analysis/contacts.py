@@ -157,11 +157,12 @@ class Contacts(TwoGroupAnalysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
     >>> charged = "(resname ASP GLU) and name OE* OD*", "(resname ARG LYS) and name NH* NZ"
     >>> acidic, basic = map(u.select_atoms, charged)
-    >>> contacts = Contacts(u, (acidic, basic), (acidic, basic), radius=6.0).run()
+    >>> contacts = mdreel.Contacts(u, (acidic, basic), (acidic, basic), radius=6.0).run()
     >>> contacts.results.timeseries[:2]
     array([[0.        , 1.        ],
            [1.        , 0.58252427]])

@@ -85,8 +85,9 @@ class DensityAnalysis(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> found = DensityAnalysis(mda.Universe(PSF, DCD).select_atoms("name CA"), delta=2.0).run().results
+    >>> found = mdreel.DensityAnalysis(mda.Universe(PSF, DCD).select_atoms("name CA"), delta=2.0).run().results
     >>> found.counts.shape == found.density.grid.shape
     True
     """

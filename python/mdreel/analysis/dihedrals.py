@@ -154,9 +154,10 @@ class Dihedral(QuadrupleAngles):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> dihedral = Dihedral([u.residues[4].phi_selection(), u.residues[4].psi_selection()]).run()
+    >>> dihedral = mdreel.Dihedral([u.residues[4].phi_selection(), u.residues[4].psi_selection()]).run()
     >>> dihedral.results.angles.shape
     (98, 2)
     """
@@ -254,8 +255,9 @@ class Dihedrals(QuadrupleAngles):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> torsions = Dihedrals(mda.Universe(PSF, DCD).select_atoms("protein"), features="cos_sin").run()
+    >>> torsions = mdreel.Dihedrals(mda.Universe(PSF, DCD).select_atoms("protein"), features="cos_sin").run()
     >>> torsions.results.angles.shape, torsions.names[:2]
     ((98, 852), ['cos psi MET 1', 'sin psi MET 1'])
     """

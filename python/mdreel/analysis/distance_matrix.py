@@ -100,8 +100,9 @@ class DistanceMatrix(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> matrix = DistanceMatrix(mda.Universe(PSF, DCD), select="name CA", superposition=True).run()
+    >>> matrix = mdreel.DistanceMatrix(mda.Universe(PSF, DCD), select="name CA", superposition=True).run()
     >>> matrix.results.dist_matrix.shape
     (98, 98)
     """

@@ -86,11 +86,12 @@ class DistanceArray(TwoGroupAnalysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> ca = mda.Universe(PSF, DCD).select_atoms("name CA and resid 1:10")
-    >>> DistanceArray(ca, reference=ca).run().results.distances.shape
+    >>> mdreel.DistanceArray(ca, reference=ca).run().results.distances.shape
     (98, 10, 10)
-    >>> DistanceArray(ca, cutoff=8.0).run().results.contact_frequency.shape
+    >>> mdreel.DistanceArray(ca, cutoff=8.0).run().results.contact_frequency.shape
     (10, 10)
     """
 

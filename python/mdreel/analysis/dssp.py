@@ -141,11 +141,12 @@ class DSSP(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> "".join(DSSP(u).run(stop=1).results.dssp[0, :24])
+    >>> "".join(mdreel.DSSP(u).run(stop=1).results.dssp[0, :24])
     '-EEEE-------HHHHHHHHHHHH'
-    >>> "".join(DSSP(u, method="kabsch-sander").run(stop=1).results.dssp[0, :24])
+    >>> "".join(mdreel.DSSP(u, method="kabsch-sander").run(stop=1).results.dssp[0, :24])
     '-EEEE-S-SSSSHHHHHHHHHHHH'
     """
 

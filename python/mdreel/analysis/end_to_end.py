@@ -67,9 +67,10 @@ class EndToEnd(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
-    >>> EndToEnd(alpha).run().results.distances.shape
+    >>> mdreel.EndToEnd(alpha).run().results.distances.shape
     (98, 1)
     """
 

@@ -74,10 +74,11 @@ class HelixEigenvalues(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
     >>> helices = [u.select_atoms(f"name CA and resid {r}") for r in ("13:24", "31:40", "50:54")]
-    >>> HelixEigenvalues(helices, pairs=True).run().results.eigenvalues.shape
+    >>> mdreel.HelixEigenvalues(helices, pairs=True).run().results.eigenvalues.shape
     (98, 3)
     """
 

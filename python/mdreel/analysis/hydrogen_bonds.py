@@ -116,9 +116,10 @@ class HydrogenBondAnalysis(BondCounts):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> bonds = HydrogenBondAnalysis(u, "name N", "name HN", "name O").run(stop=10)
+    >>> bonds = mdreel.HydrogenBondAnalysis(u, "name N", "name HN", "name O").run(stop=10)
     >>> bonds.results.hbonds.shape[1], bonds.count_by_time().shape
     (6, (10,))
     """

@@ -134,9 +134,10 @@ class LinearDensity(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import TPR, XTC
     >>> water = mda.Universe(TPR, XTC).select_atoms("resname SOL")
-    >>> profiles = LinearDensity(water, binsize=1.0).run().results
+    >>> profiles = mdreel.LinearDensity(water, binsize=1.0).run().results
     >>> float(profiles.z.mass_density[:50].mean().round(1))
     0.9
     """

@@ -114,8 +114,9 @@ class EinsteinMSD(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> msd = EinsteinMSD(mda.Universe(PSF, DCD), select="name CA", max_lag=20).run()
+    >>> msd = mdreel.EinsteinMSD(mda.Universe(PSF, DCD), select="name CA", max_lag=20).run()
     >>> msd.results.timeseries.shape, msd.results.msds_by_particle.shape
     ((21,), (21, 214))
     """

@@ -94,9 +94,10 @@ class PCA(ComponentAnalysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> pca = PCA(u, select="name CA", align=True).run()
+    >>> pca = mdreel.PCA(u, select="name CA", align=True).run()
     >>> pca.results.cumulated_variance[:3].round(2)
     array([0.9 , 0.95, 0.97])
     >>> pca.transform(u.select_atoms("name CA"), n_components=2, superposition=True).shape
@@ -343,9 +344,10 @@ class PCA(ComponentAnalysis):
         Examples
         --------
         >>> import MDAnalysis as mda
+        >>> import mdreel
         >>> from MDAnalysisTests.datafiles import DCD, PSF
         >>> u = mda.Universe(PSF, DCD)
-        >>> along = PCA(u, select="name CA").run().project_single_frame(0, group=u.atoms, anchor="name CA")
+        >>> along = mdreel.PCA(u, select="name CA").run().project_single_frame(0, group=u.atoms, anchor="name CA")
         >>> u.trajectory.add_transformations(along)
         """
         self.check_run("projecting frames")

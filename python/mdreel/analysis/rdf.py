@@ -120,9 +120,10 @@ class InterRDF(TwoGroupAnalysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import TPR, XTC
     >>> oxygens = mda.Universe(TPR, XTC).select_atoms("name OW")
-    >>> rdf = InterRDF(oxygens, oxygens, exclusion_block=(1, 1)).run(stop=2)
+    >>> rdf = mdreel.InterRDF(oxygens, oxygens, exclusion_block=(1, 1)).run(stop=2)
     >>> float(rdf.results.bins[rdf.results.rdf.argmax()].round(1))
     2.7
     """

@@ -61,8 +61,9 @@ class Rg(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> rg = Rg(mda.Universe(PSF, DCD).select_atoms("protein")).run()
+    >>> rg = mdreel.Rg(mda.Universe(PSF, DCD).select_atoms("protein")).run()
     >>> rg.results.rgyr.shape
     (98, 6)
     """

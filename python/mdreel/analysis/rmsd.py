@@ -122,8 +122,9 @@ class RMSD(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> rmsd = RMSD(mda.Universe(PSF, DCD), select="protein and name CA").run()
+    >>> rmsd = mdreel.RMSD(mda.Universe(PSF, DCD), select="protein and name CA").run()
     >>> rmsd.results.rmsd.shape
     (98, 3)
 
@@ -131,7 +132,7 @@ class RMSD(Analysis):
 
     >>> core, lid = "name CA and (resid 1:29 or resid 60:121 or resid 160:214)", "name CA and resid 122:159"
     >>> universe = mda.Universe(PSF, DCD)
-    >>> RMSD(universe, select=core, groupselections=[lid]).run().results.rmsd[-1, 2:].round(2)
+    >>> mdreel.RMSD(universe, select=core, groupselections=[lid]).run().results.rmsd[-1, 2:].round(2)
     array([ 1.95, 14.62])
     """
 

@@ -84,12 +84,13 @@ class RMSF(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> rmsf = RMSF(mda.Universe(PSF, DCD).select_atoms("protein and name CA")).run()
+    >>> rmsf = mdreel.RMSF(mda.Universe(PSF, DCD).select_atoms("protein and name CA")).run()
     >>> rmsf.results.rmsf.shape
     (214,)
     >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
-    >>> float(RMSF(alpha, superposition=True).run().results.rmsf.max().round(2))
+    >>> float(mdreel.RMSF(alpha, superposition=True).run().results.rmsf.max().round(2))
     5.73
     """
 

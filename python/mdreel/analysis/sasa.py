@@ -119,9 +119,10 @@ class SASA(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
-    >>> areas = SASA(protein, mode="residue").run(step=10)
+    >>> areas = mdreel.SASA(protein, mode="residue").run(step=10)
     >>> areas.results.sasa.shape, areas.results.total_area.shape
     ((10, 214), (10,))
     """

@@ -109,10 +109,11 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import TPR, XTC
     >>> u = mda.Universe(TPR, XTC)
     >>> pair = u.select_atoms("name CA and resid 1:2"), u.select_atoms("name CA and resid 5:7")
-    >>> rdf = InterRDF_s(u, [pair]).run()
+    >>> rdf = mdreel.InterRDF_s(u, [pair]).run()
     >>> rdf.get_cdf()[0].shape
     (2, 3, 75)
     """

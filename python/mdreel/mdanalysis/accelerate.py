@@ -51,6 +51,16 @@ def accelerate() -> Acceleration:
     MDAnalysis do not change. Files that the core cannot read (``convert_units=False``, files that are already open,
     unknown HDF5 filters...) are read by MDAnalysis itself; the logger ``mdreel.mdanalysis`` reports this. Readers can
     be pickled, also for processes that have not called `accelerate`.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> with mdreel.mdanalysis.accelerate():
+    ...     universe = mda.Universe(PSF, DCD)
+    >>> len(universe.trajectory)
+    98
     """
     metaclass = _metaclass()
     now = vars(metaclass).get("__call__")
@@ -66,6 +76,12 @@ def unaccelerate() -> None:
     """End the effect of `accelerate`.
 
     Existing readers remain usable. Without a previous `accelerate`, nothing changes.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> acceleration = mdreel.mdanalysis.accelerate()
+    >>> mdreel.mdanalysis.unaccelerate()
     """
     metaclass = _metaclass()
     if vars(metaclass).get("__call__") is _make_reader:

@@ -147,14 +147,12 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     Examples
     --------
     >>> import MDAnalysis as mda
-    >>> from MDAnalysis.analysis.rms import RMSF
-    >>> from MDAnalysis.analysis.dihedrals import Ramachandran
     >>> import mdreel
+    >>> from MDAnalysis.analysis.dihedrals import Ramachandran
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
     >>> backend = mdreel.mdanalysis.backend("threads", n_workers=2)
-    >>> angles = Ramachandran(protein).run(backend=backend, n_parts=8).results.angles
-    >>> angles.shape
+    >>> Ramachandran(protein).run(backend=backend, n_parts=8).results.angles.shape
     (98, 212, 2)
     """
     if not isinstance(name, str):

@@ -31,6 +31,13 @@ class Column:
         Unit in its usual notation (``ps``, ``Å``); empty for dimensionless values.
     values : ndarray, shape (n_frames,), int64, float64 or str
         The values, in `unit`; text for labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdreel.results import Column
+    >>> Column("rmsd", "Å", np.array([0.0, 1.2])).heading
+    'rmsd_angstrom'
     """
 
     name: str

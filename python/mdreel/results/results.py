@@ -12,6 +12,7 @@ class Results(dict[str, Any]):
 
     Examples
     --------
+    >>> from mdreel.results import Results
     >>> results = Results(n_frames=98)
     >>> results.n_frames
     98

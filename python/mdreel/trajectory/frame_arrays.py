@@ -40,6 +40,16 @@ class FrameArrays:
         Damaged frames that were left out.
     order : str
         Order of the axes of the quantities: f for frames, a for atoms, c for coordinates.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import XTC
+    >>> frames = mdreel.read(XTC, atoms=[0, 1, 2], stop=4)
+    >>> frames.positions.shape
+    (4, 3, 3)
+    >>> frames.times
+    array([  0., 100., 200., 300.])
     """
 
     quantities: Mapping[str, Coordinates]

@@ -80,6 +80,19 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     -----
     Only the first header of each file is read. Frames are numbered across files; times are those in the files. At most
     64 files are open at the same time.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> source = mdreel.open(DCD)
+    >>> source.n_frames, source.n_atoms
+    (98, 3341)
+
+    Read two files as one trajectory:
+
+    >>> mdreel.open([DCD, DCD]).n_frames
+    196
     """
     several = [_located(path) for path in ([paths] if isinstance(paths, (str, PathLike, RemoteFile)) else paths)]
     known = None if format is None else format.upper()

@@ -44,6 +44,12 @@ class RemoteFile:
     Notes
     -----
     An unpickled file sends a new request to the server. obstore and the core repeat failed requests.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> file = mdreel.trajectory.RemoteFile("s3://bucket/md.xtc", {"region": "eu-west-1"})  # doctest: +SKIP
+    >>> mdreel.read(file, stop=10).positions.shape  # doctest: +SKIP
     """
 
     @checked_arguments

@@ -49,6 +49,14 @@ def source_of(universe: Universe) -> Source:
     UnsupportedError
         If there is no trajectory, or the Universe changes its data: by transformations, another time step or offset,
         no conversion of units, or omission of overlapping segments.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> mdreel.trajectory.source_of(mda.Universe(PSF, DCD))
+    <DCD trajectory of 3341 atoms>
     """
     try:
         reader = universe.trajectory

@@ -23,6 +23,14 @@ class Written:
         Timing.
     damage : tuple of DamagedFrame
         Damaged frames that were left out.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> written = mdreel.trajectory.convert(DCD, "adk.trr", stop=10)
+    >>> written.paths[0].name, written.n_frames, written.n_bytes
+    ('adk.trr', 10, 401760)
     """
 
     paths: tuple[Path, ...]

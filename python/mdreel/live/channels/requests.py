@@ -45,6 +45,18 @@ class Request:
         Arguments of the request. The simulation must check their types and ranges.
     epoch : int
         Epoch of the producer that the request is addressed to.
+
+    Examples
+    --------
+    A simulation that supports only checkpoints handles its requests between two frames:
+
+    >>> import mdreel
+    >>> with mdreel.live.Producer("run1", n_atoms=3) as producer:
+    ...     for request in producer.requests():
+    ...         if request.kind == "checkpoint":
+    ...             request.answer("checkpoint written", checkpoint="run1.checkpoint")
+    ...         else:
+    ...             request.refuse(f"unknown request {request.kind!r}")
     """
 
     kind: str
@@ -88,6 +100,13 @@ class Answer:
         Human-readable result.
     facts : dict
         Machine-readable results.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> answer = mdreel.live.Answer("checkpoint of step 500: md.checkpoint", {"checkpoint": "md.checkpoint"})
+    >>> answer.facts["checkpoint"]
+    'md.checkpoint'
     """
 
     message: str

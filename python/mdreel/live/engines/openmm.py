@@ -16,7 +16,16 @@ _ENERGIES = ("potential", "kinetic")
 
 
 class StopRequested(Exception):  # noqa: N818 (it is no error)
-    """Raised in ``simulation.step`` after a stop request. The checkpoint has been written."""
+    """Raised in ``simulation.step`` after a stop request. The checkpoint has been written.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> try:  # doctest: +SKIP
+    ...     simulation.step(1_000_000)
+    ... except mdreel.live.StopRequested:
+    ...     print("stopped; continue from the checkpoint")
+    """
 
 
 class OpenMMReporter(EngineReporter):

@@ -40,10 +40,12 @@ class ManagedProducer:
     Examples
     --------
     >>> import mdreel
-    >>> with mdreel.live.ManagedProducer("frames") as frames:  # doctest: +SKIP
-    ...     for step in range(10):
+    >>> with mdreel.live.ManagedProducer("frames") as frames:
+    ...     for step in range(3):
     ...         with frames.open(f"frame-{step}.txt", "w") as file:
-    ...             file.write("...")
+    ...             length = file.write("1.0 2.0 3.0")
+    >>> mdreel.live.ManagedDirectory("frames").names()
+    ['frame-0.txt', 'frame-1.txt', 'frame-2.txt']
     """
 
     def __init__(

@@ -63,6 +63,15 @@ class Relay:
     ------
     MismatchError
         If an argument is invalid.
+
+    Examples
+    --------
+    Receive the channel ``run1`` of another node, and analyse it on this node:
+
+    >>> import mdreel
+    >>> security = mdreel.live.Security(token_file="token")  # doctest: +SKIP
+    >>> with mdreel.live.Relay("tcp/10.0.0.1:7447", "run1", security=security):  # doctest: +SKIP
+    ...     rmsd = mdreel.RMSD(alpha).run(source=mdreel.live.channel("run1"))
     """
 
     def __init__(
