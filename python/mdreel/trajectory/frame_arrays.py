@@ -48,7 +48,7 @@ class FrameArrays:
     >>> frames = mdreel.read(XTC, atoms=[0, 1, 2], stop=4)
     >>> frames.positions.shape
     (4, 3, 3)
-    >>> frames.times
+    >>> frames.times.round(1)
     array([  0., 100., 200., 300.])
     """
 

@@ -30,7 +30,7 @@ class Written:
     >>> from MDAnalysisTests.datafiles import DCD
     >>> written = mdreel.trajectory.convert(DCD, "adk.trr", stop=10)
     >>> written.paths[0].name, written.n_frames, written.n_bytes
-    ('adk.trr', 10, 401760)
+    ('adk.trr', 10, 402120)
     """
 
     paths: tuple[Path, ...]
