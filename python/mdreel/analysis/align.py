@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class AlignTraj(ResultOutput, MDAnalysisInterface):
-    """Superpose each frame on a reference and write the moved frames to a trajectory.
+    """Alignment, which superposes each frame on a reference and writes the moved frames to a trajectory.
 
     Parameters
     ----------

@@ -177,7 +177,7 @@ class AverageStructure(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries("atoms are superposed on the reference as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:

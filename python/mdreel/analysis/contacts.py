@@ -146,7 +146,7 @@ class Contacts(TwoGroupAnalysis):
     -----
     Q is the fraction of the contacts of a reference that exist in a frame. With ``"soft_cut"`` it is the mean of
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as in
-    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes contacts that are none: each
+    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes spurious contacts: each
     shared atom is always in contact with itself (1/2 with ``"soft_cut"``), and pairs of shared atoms count twice. Use
     ``pairs="unique"`` to count each pair of different atoms once. For groups without shared atoms, both agree.
     Arithmetic is float64; in the single precision of MDAnalysis, contacts at the cutoff may differ. Only pairs that are
@@ -272,7 +272,7 @@ class Contacts(TwoGroupAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         why = "distances are those of the shortest images, or with pbc=False of the atoms as they lie"
         return Boundaries(why, whole=not self.pbc)
 

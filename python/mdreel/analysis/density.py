@@ -43,8 +43,8 @@ class DensityAnalysis(Analysis):
     metadata : mapping, optional
         Entries of ``results.density.metadata``.
     padding : float
-        Margin of the grid around the atoms, Å. The grid is laid around them in the frame at which the Universe was when
-        the analysis was created; with `trajectory`, in the first frame of it.
+        Margin of the grid around the atoms, Å. The grid encloses the atoms in the current frame of the Universe when
+        you create the analysis. With `trajectory`, it encloses them in the first frame of that trajectory.
     gridcenter : array_like, shape (3,), float64, optional
         Centre of the grid, Å. Together with `xdim`, `ydim` and `zdim`, this replaces the grid around the atoms.
     xdim, ydim, zdim : float, optional
@@ -134,7 +134,7 @@ class DensityAnalysis(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries("atoms are counted where they lie, each on its own")
 
     def computation(self, source: Source) -> Computation:

@@ -59,7 +59,7 @@ class QuadrupleAngles(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries("bonds are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:

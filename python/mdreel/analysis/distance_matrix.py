@@ -50,13 +50,13 @@ class DistanceMatrix(Analysis):
         The atoms, in MDAnalysis's selection language. With None, those of `universe` in their order, with repetitions.
     metric : callable, optional
         Function that returns the distance of two frames, called as ``metric(a, b, weights=weights)`` with positions of
-        shape (n_atoms, 3), float64, Å, of an earlier and a later analysed frame. By default the RMSD, for which
-        `MDAnalysis.analysis.rms.rmsd` also stands. Other functions are slow: Python calls them for one pair at a time.
+        shape (n_atoms, 3), float64, Å, of an earlier and a later analysed frame. The default is the RMSD, which
+        `MDAnalysis.analysis.rms.rmsd` also selects. Other functions are slow: Python calls them for one pair at a time.
     cutoff : float
         Distances up to this value count as 0. The default of MDAnalysis, which is negative, keeps every RMSD.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the mean, and in the superposition. Weights are normalised. A `metric` gets them as they
-        are given, or the masses.
+        Weight of each atom in the mean and in the superposition. Weights are normalised, but a `metric` receives the
+        given weights, or the masses, unchanged.
     superposition : bool
         Whether to superpose one frame of each pair on the other first, for the minimum RMSD.
     trajectory : path, sequence of paths, or Source, optional
@@ -64,7 +64,7 @@ class DistanceMatrix(Analysis):
     verbose : bool
         Whether `run` shows progress by default.
     **options
-        Parameters of `run`, which MDAnalysis accepts here too, without effect; a warning says so.
+        Parameters of `run`, accepted as in MDAnalysis, without effect. A warning tells you to pass them to `run`.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class DistanceMatrix(Analysis):
         If weights do not fit the atoms, or `metric` and `superposition` are given together. In `run`, if a coordinate
         is not finite.
     FunctionError
-        In `run`, if `metric` returns something other than a number. Errors of `metric` itself are not changed.
+        In `run`, if `metric` returns something other than a number. Exceptions that `metric` raises stay unchanged.
 
     Warns
     -----
@@ -95,7 +95,7 @@ class DistanceMatrix(Analysis):
     Memory: 8 bytes for each pair of frames. Positions take 12 bytes for each atom and frame, and four times that while
     they are sorted. For example, 10,000 frames take 0.8 GB, and 214 atoms add 0.1 GB. Use `step` for fewer frames.
 
-    `MDAnalysis.analysis.diffusionmap.DiffusionMap` takes this analysis in place of that of MDAnalysis.
+    `MDAnalysis.analysis.diffusionmap.DiffusionMap` accepts this analysis instead of MDAnalysis's own.
 
     Examples
     --------
@@ -178,7 +178,7 @@ class DistanceMatrix(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries("frames are compared as their atoms lie", whole=True, paths=not self._superposition)
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:

@@ -130,7 +130,7 @@ class DistanceArray(TwoGroupAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
             "distances are those of the atoms as they lie, or with pbc=True of the shortest images",
             whole=not self._pbc,
@@ -139,12 +139,12 @@ class DistanceArray(TwoGroupAnalysis):
 
     @property
     def smaller_results(self) -> str:
-        """How to get results that need less memory."""
+        """Advice on how to get results that need less memory, for error messages."""
         return f"{super().smaller_results}, or averages over all frames, such as cutoff=8.0"
 
     @property
     def without_cell(self) -> str:
-        """What to do for frames without a periodic cell."""
+        """Remedy for frames without a periodic cell, for error messages."""
         return "give pbc=False for distances of the atoms as they lie"
 
     def computation(self, source: Source) -> Computation:

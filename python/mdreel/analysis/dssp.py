@@ -224,7 +224,7 @@ class DSSP(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
             "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
             whole=not self._pbc,

@@ -101,7 +101,7 @@ class EndToEnd(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries("vectors are those from atom to atom as they lie", whole=True)
 
     @property

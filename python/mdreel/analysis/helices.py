@@ -123,7 +123,7 @@ class HelixEigenvalues(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries("distances within and between segments are those of the atoms as they lie", whole=True)
 
     def computation(self, source: Source) -> Computation:

@@ -64,7 +64,7 @@ class HydrogenBondAnalysis(BondCounts):
     update_selections : bool
         Whether selections apply to each frame, and `donors_sel` pairs donors and hydrogens in each frame. Otherwise
         they apply to the current frame of the Universe. Without `donors_sel`, and with selections that do not depend on
-        positions, the atoms are the same in all frames either way, and the faster way is taken.
+        positions, both give the same atoms in all frames, and mdreel takes the faster way.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough,
         unless selections need positions and `update_selections` is False.
@@ -199,7 +199,7 @@ class HydrogenBondAnalysis(BondCounts):
         select : str
             Selection of the atoms to look at.
         max_mass, min_mass : float
-            Limits of the mass of a hydrogen, both exclusive, u.
+            Limits of the mass of a hydrogen, both exclusive, amu.
         min_charge : float
             Lower limit of the charge, exclusive, e.
 
@@ -247,7 +247,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries("distances and angles are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:

@@ -190,12 +190,12 @@ class EinsteinMSD(Analysis):
 
     @property
     def without_cell(self) -> str:
-        """What to do for frames without a periodic cell."""
+        """Remedy for frames without a periodic cell, for error messages."""
         return "give nojump=None if no atom jumps across the cell"
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
             "displacements are those of each atom on its own",
             paths=self._nojump is None,

@@ -151,7 +151,7 @@ class PCA(ComponentAnalysis):
 
     @property
     def n_components(self) -> int | None:
-        """Number of components of the results; None for all, before a run. Setting it cuts the results anew."""
+        """Number of components of the results; None for all, before a run. Set it to truncate the results."""
         return self._n_components if self._eigen is None else len(self.results.variance)
 
     @n_components.setter
@@ -162,7 +162,7 @@ class PCA(ComponentAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=not self.align)
 
     def start_at(self, first: int) -> None:

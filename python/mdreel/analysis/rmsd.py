@@ -52,7 +52,7 @@ class RMSD(Analysis):
         ``(atomgroup, reference)`` or ``{"mobile": ..., "reference": ...}``; each may be a list of selection strings.
         A selection string gives each atom once, in the order of the topology; a list, the atoms of each string in
         turn. With None, atoms are compared in the order of the groups, and an atom that a group contains several times
-        counts as often.
+        counts that many times.
     groupselections : sequence of str, tuple, dict or MDAnalysis.AtomGroup, optional
         Further groups of atoms, whose RMSD is computed after the superposition. Selections are as in `select`, but
         from the whole Universe of `atomgroup` and of the reference.
@@ -197,7 +197,7 @@ class RMSD(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
             "atoms are compared with the reference as they lie", whole=True, paths=not self._superposition
         )

@@ -43,8 +43,8 @@ class Selection(Analysis):
     atomgroup : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
         The atoms that `select` is applied to; without `select`, a group made with ``updating=True``.
     select : str, optional
-        Selection string in the language of MDAnalysis, which is applied again in each frame. Distances are those of
-        the nearest images; for others, select with ``updating=True, periodic=False``.
+        Selection string in MDAnalysis's selection language, which mdreel evaluates in each frame. Distances use the
+        nearest images. To ignore images, create the group with ``updating=True, periodic=False`` instead.
     ids : bool
         Whether to keep the indices of the selected atoms, and not only their number.
     trajectory : path, sequence of paths, or Source, optional
@@ -129,11 +129,11 @@ class Selection(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries("distances are those of the shortest images, and atoms count each on its own")
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that makes the selection in each frame."""
+        """Return the computation that evaluates the selection in each frame."""
         changing = self._selection.changing
         assert changing is not None, "the group changes"
         return selected(changing.among(self.atoms), self._keeps_ids)
@@ -188,7 +188,7 @@ class Selection(Analysis):
     def survival(
         self, tau_max: int = 20, window_step: int = 1, intermittency: int = 0, compound: Compound = "atoms"
     ) -> NDArray[np.float64]:
-        """Return the probability that what is selected remains selected, as a function of the lag.
+        """Return the probability that a selected atom or residue remains selected, as a function of the lag.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class Selection(Analysis):
 
     @checked_arguments
     def residence_times(self, intermittency: int = 0, compound: Compound = "atoms") -> NDArray[np.int64]:
-        """Return every stay: what was selected without interruption, from when, and for how long.
+        """Return each uninterrupted stay of an atom or residue in the selection, with its first frame and its length.
 
         Parameters
         ----------

@@ -165,12 +165,12 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     @property
     def without_cell(self) -> str:
-        """What to do for frames without a periodic cell."""
+        """Remedy for frames without a periodic cell, for error messages."""
         return 'give norm="none" for counts'
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries("distances are those of the shortest images")
 
     def computation(self, source: Source) -> Computation:

@@ -1,4 +1,4 @@
-"""Readers and executors of mdreel under MDAnalysis."""
+"""Readers and executors of mdreel for use with MDAnalysis."""
 
 from typing import Any
 

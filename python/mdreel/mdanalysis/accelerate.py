@@ -38,7 +38,7 @@ def accelerate() -> Acceleration:
     Returns
     -------
     Acceleration
-        Context manager: ``with mdreel.mdanalysis.accelerate():`` restores the previous state. It may be ignored.
+        Context manager: ``with mdreel.mdanalysis.accelerate():`` restores the previous state. You may ignore it.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def accelerate() -> Acceleration:
 
 
 def unaccelerate() -> None:
-    """End the effect of `accelerate`.
+    """Restore MDAnalysis's own readers after `accelerate`.
 
     Existing readers remain usable. Without a previous `accelerate`, nothing changes.
 

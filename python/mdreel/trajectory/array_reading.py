@@ -1,4 +1,4 @@
-"""What to read of a trajectory into arrays."""
+"""Requests to read atoms, frames and quantities of a trajectory into arrays."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _WAIT_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Reading:
-    """What to read of a trajectory."""
+    """Request to read atoms, frames and quantities of a trajectory into arrays."""
 
     source: Source
     atoms: NDArray[np.uint32]

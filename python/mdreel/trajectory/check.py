@@ -55,7 +55,7 @@ class Defect:
 
 @dataclass(frozen=True)
 class Report:
-    """Result of a check.
+    """Result of the check of a trajectory file.
 
     Attributes
     ----------

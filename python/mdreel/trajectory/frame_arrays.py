@@ -26,8 +26,8 @@ class FrameArrays:
     Attributes
     ----------
     quantities : mapping of str to ndarray, shape (n_frames, n_atoms, 3), float32 or float64
-        The requested ones of positions in Å, velocities in Å/ps, and forces in kJ/(mol Å), by name. NaN where a frame
-        has none. With another `order`, the axes are in that order.
+        The requested quantities by name: positions in Å, velocities in Å/ps, forces in kJ/(mol Å). Values are NaN if a
+        frame lacks the quantity. With another `order`, the axes are in that order.
     frames : ndarray, shape (n_frames,), int64
         Frame numbers, from 0.
     times : ndarray, shape (n_frames,), float64
@@ -35,7 +35,7 @@ class FrameArrays:
     steps : ndarray, shape (n_frames,), int64
         Integration steps.
     cells : ndarray, shape (n_frames, 6), float32
-        Lengths in Å and angles in degrees of the periodic cell. NaN where a frame has none.
+        Lengths in Å and angles in degrees of the periodic cell; NaN if a frame has no cell.
     damage : tuple of DamagedFrame
         Damaged frames that were left out.
     order : str

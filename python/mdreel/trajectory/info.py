@@ -44,7 +44,8 @@ def info(trajectory: Stored) -> Facts:
 
     Notes
     -----
-    The frame index is made if there is none, which reads the header of each frame. Coordinates are not read.
+    If a file has no frame index yet, mdreel creates one, for which it reads the header of each frame. mdreel reads no
+    coordinates.
 
     Examples
     --------

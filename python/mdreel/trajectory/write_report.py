@@ -9,7 +9,7 @@ from mdreel.timing.timing import Timing
 
 @dataclass(frozen=True)
 class Written:
-    """Files that were written.
+    """Report on the files that a conversion has written.
 
     Attributes
     ----------

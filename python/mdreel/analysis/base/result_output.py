@@ -134,7 +134,7 @@ class ResultOutput:
         Warns
         -----
         MdreelWarning
-            If the table lacks results of an own analysis, because they have no value for each frame.
+            If the table lacks results of a user analysis, because they have no value for each frame.
 
         Examples
         --------

@@ -18,7 +18,7 @@ class Sized(Protocol):
 
     @property
     def smaller_results(self) -> str:
-        """How to get results that need less memory."""
+        """Advice on how to get results that need less memory, for error messages."""
 
 
 def check_result_sizes(

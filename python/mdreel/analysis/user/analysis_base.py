@@ -180,7 +180,7 @@ class AnalysisBase(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut; nothing by default."""
+        """Requirements of the analysis on molecules that the cell boundary may cut; by default there are none."""
         return Boundaries("a subclass declares what it requires")
 
     # A subclass that is written for MDAnalysis may give these names to attributes of its own.
@@ -256,7 +256,7 @@ class AnalysisBase(Analysis):
 
     @property
     def order_reason(self) -> str | None:
-        """Why the analysis needs all frames in order in one block; None if it does not."""
+        """Reason why the analysis needs all frames in order in one block; None if it does not."""
         if self.parallelizable:
             return None
         return (

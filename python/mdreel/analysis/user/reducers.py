@@ -43,11 +43,11 @@ class Reducer:
     >>> import numpy as np
     >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> def extents(positions):  # of a block of frames: one value
+    >>> def extents(positions):  # returns one value for a block of frames
     ...     return max(np.ptp(positions, axis=1).max(axis=1).tolist())
     >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
-    >>> own = mdreel.from_function(extents, protein, per="block", reduce=mdreel.Reducer(max))
-    >>> round(own.run().results.value, 1)
+    >>> largest = mdreel.from_function(extents, protein, per="block", reduce=mdreel.Reducer(max))
+    >>> round(largest.run().results.value, 1)
     60.4
     """
 

@@ -18,7 +18,7 @@ Start: TypeAlias = str | tuple[str, int | float]
 
 
 class Consumer:
-    """Iterate over the frames of a channel in order, until the simulation ends.
+    """Iterator over the frames of a channel, in order, until the simulation ends.
 
     Parameters
     ----------

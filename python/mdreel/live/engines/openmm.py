@@ -16,7 +16,7 @@ _ENERGIES = ("potential", "kinetic")
 
 
 class StopRequested(Exception):  # noqa: N818 (it is no error)
-    """Raised in ``simulation.step`` after a stop request. The checkpoint has been written.
+    """Exception raised in ``simulation.step`` after a stop request, when the checkpoint has been written.
 
     Examples
     --------
@@ -29,9 +29,9 @@ class StopRequested(Exception):  # noqa: N818 (it is no error)
 
 
 class OpenMMReporter(EngineReporter):
-    """Publish an OpenMM simulation on a channel and carry out requests; append it to ``simulation.reporters``.
+    """Reporter that publishes an OpenMM simulation on a channel and carries out requests to it.
 
-    The reporter checks for requests after each frame. ``stop`` writes a checkpoint, ends the channel as *stopped* and
+    Append the reporter to ``simulation.reporters``. It checks for requests after each frame. ``stop`` writes a checkpoint, ends the channel as *stopped* and
     raises `StopRequested` in ``simulation.step``, which `run` catches. ``checkpoint`` writes a checkpoint with the step
     in its name. ``change-stride`` changes the number of steps between two frames.
 

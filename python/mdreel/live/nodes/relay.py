@@ -22,9 +22,9 @@ _POLL_SECONDS = 0.2
 
 
 class Relay:
-    """Publish the frames of a channel of another node on a channel of this node, for any number of consumers.
+    """Relay that publishes the frames of a channel of another node on a channel of this node.
 
-    Each frame is sent over the network once, regardless of the number of consumers. It keeps its sequence number,
+    The server sends each frame over the network once, regardless of the number of consumers on this node. It keeps its sequence number,
     epoch, step, time and bits, which the relay verifies. The channel ends in the same way as the remote channel.
 
     Parameters

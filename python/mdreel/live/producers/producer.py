@@ -50,7 +50,7 @@ class Published(NamedTuple):
 
 
 class Producer:
-    """Publish the frames of a simulation on a channel, for analyses on the same node.
+    """Producer that publishes the frames of a simulation on a channel, for analyses on the same node.
 
     As a context manager, the producer opens the channel and ends it: as *finished*, as *failed* with the message of an
     exception, or as *stopped* on Ctrl-C. Consumers then stop waiting for frames. A producer that dies is reported as
