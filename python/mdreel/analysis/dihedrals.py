@@ -86,7 +86,7 @@ class QuadrupleAngles(Analysis):
     def columns(self) -> Sequence[Column]:
         """Return columns of frame, time and each angle, or its cosine and sine."""
         names = [name.lower().replace(" ", "_") for name in self.names]
-        if len(set(names)) < len(names):  # segments such as A and a
+        if len(set(names)) < len(names):  # segment names that differ only in case, such as A and a
             names = [name.replace(" ", "_") for name in self.names]
         values = self.results.angles.reshape(self.n_frames, -1)
         return wide_columns(self.frames, self.times, values, names, self._units["angles"])

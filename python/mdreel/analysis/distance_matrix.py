@@ -161,7 +161,7 @@ class DistanceMatrix(Analysis):
 
     @property
     def _calculated(self) -> bool:
-        """Whether there are results, which `DiffusionMap` of MDAnalysis asks."""
+        """Whether there are results; `DiffusionMap` of MDAnalysis reads this attribute."""
         return self._outcome is not None
 
     def columns(self) -> Sequence[Column]:
@@ -216,7 +216,7 @@ class DistanceMatrix(Analysis):
         return matrix
 
     def _called(self, positions: NDArray[np.float32], metric: Metric) -> NDArray[np.float64]:
-        """Return what the function of the user finds for all pairs of frames, shape (n_frames, n_frames)."""
+        """Return the distances that the user's metric returns for all pairs, shape (n_frames, n_frames)."""
         frames = self.frames
         matrix = np.zeros((len(positions), len(positions)))
 

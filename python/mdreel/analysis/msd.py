@@ -263,7 +263,7 @@ class EinsteinMSD(Analysis):
         return mean_square_displacement(times, values, line, label, title, ax)
 
     def _is_uneven(self) -> bool:
-        """Return whether frames are at unequal intervals, as the user says or has chosen their numbers."""
+        """Return whether frames are at unequal intervals, by `non_linear` or by the chosen frame numbers."""
         steps = np.diff(self.frames)
         is_chosen = bool(len(steps) and (steps != steps[0]).any()) and not self.damage
         if is_chosen and self._max_lag is not None:
@@ -300,7 +300,7 @@ class EinsteinMSD(Analysis):
     def _of_chunks(
         self, of_atoms: Callable[[int, int], NDArray[np.float64]], n_numbers: int
     ) -> Iterator[NDArray[np.float64]]:
-        """Yield what a function returns for chunks of atoms, in order; each atom takes `n_numbers` coordinates."""
+        """Yield the results of a function for chunks of atoms, in order; each atom takes `n_numbers` coordinates."""
         n_atoms = len(self.atoms)
         width = max(1, _CHUNK // (8 * 3 * max(n_numbers, 1)))
         chunks = [(first, min(first + width, n_atoms)) for first in range(0, n_atoms, width)]

@@ -232,7 +232,7 @@ def _analysis_of(function: Any) -> Any:
 
 
 def _where(function: Any) -> str:
-    """Return the file, the analysis and the frame of a method that was called, for a message."""
+    """Return the file, the analysis and the frame of a called method, for a message."""
     analysis = _analysis_of(function)
     reader = getattr(analysis, "_trajectory", None)
     return "" if reader is None else f"{reader.filename}: {type(analysis).__name__}: frame {reader.ts.frame}: "

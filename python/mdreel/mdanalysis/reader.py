@@ -44,9 +44,9 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         Raises
         ------
         StopIteration
-            Behind the last frame; the reader is at the first one then.
+            If there are no more frames; the reader then returns to the first frame.
         FormatError
-            If the frame is damaged. MDAnalysis takes that for the end of the trajectory.
+            If the frame is damaged. MDAnalysis treats this as the end of the trajectory.
         """
         frame = self._next_frame()
         if frame >= self.n_frames:

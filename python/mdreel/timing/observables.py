@@ -121,7 +121,7 @@ class Observables:
 
     @property
     def ratio_comp_io(self) -> float:
-        """R_comp/io: ratio of the times of computing and reading, in the literature for a serial run."""
+        """R_comp/io: ratio of the times of computing and reading, which the literature defines for a serial run."""
         return _ratio(self.t_comp, self.t_io)
 
     @property

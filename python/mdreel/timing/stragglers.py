@@ -75,7 +75,7 @@ def stragglers_of(observables: Observables) -> tuple[Straggler, ...]:
     Notes
     -----
     The threshold is that of Khoshlessan et al. (2017); the publication of 2020 also compares with the fastest rank.
-    Ranks without blocks do not count for the median.
+    The median excludes ranks without blocks.
     """
     has_worked = observables.n_blocks > 0
     if not has_worked.any():

@@ -54,7 +54,7 @@ class Reading:
         n_workers: int | None,
         on_error: str,
     ) -> Self:
-        """Check what the user asks for; see `mdreel.open`."""
+        """Check the arguments of `mdreel.read` and open the trajectory."""
         if sorted(order) != sorted("fac"):
             raise UnsupportedError(f"order must have the letters f, a and c, each once, not {order!r}")
         try:
@@ -168,7 +168,7 @@ class Reading:
         self, start: int | None, stop: int | None, step: int | None, frames: Frames | None, chunk: int
     ) -> Iterator[FrameSet]:
         """Return the frames of a growing trajectory as they arrive, at most `chunk` at a time."""
-        select_frames(self.source, start, stop, step, frames)  # refuses what needs the number of frames
+        select_frames(self.source, start, stop, step, frames)  # refuses options that need the number of frames
         return self._arrivals(start or 0, stop, step or 1, chunk)
 
     def _arrivals(self, first: int, stop: int | None, step: int, chunk: int) -> Iterator[FrameSet]:

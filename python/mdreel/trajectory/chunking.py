@@ -14,11 +14,11 @@ ATOM_BYTES = 12  # three float32
 # A chunk of whole frames fits into the cache of 1 MiB that HDF5 has for each dataset: a library that reads frame after
 # frame then decodes each chunk once.
 FRAMES_CHUNK_BYTES = 1 << 20
-# A chunk of few atoms: a few hundred times what finding, reading and decoding a chunk costs at the least.
+# A chunk of few atoms: reading and decoding it takes a few hundred times the fixed cost of finding a chunk.
 ATOMS_CHUNK_BYTES = 32 << 10
 BOTH_CHUNK_BYTES = 48 << 10
-MOST_FRAMES = 1 << 16  # of a single atom, these are 768 KiB
-# What a worker holds while it cuts: all atoms of the frames of a chunk.
+MOST_FRAMES = 1 << 16  # 768 KiB for a single atom
+# Memory of a worker that cuts chunks: it holds all atoms of the frames of a chunk.
 BLOCK_BYTES = 32 << 20
 MOST_BLOCK_BYTES = 256 << 20
 

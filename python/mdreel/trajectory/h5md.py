@@ -15,7 +15,7 @@ from mdreel.trajectory.hdf5 import Dataset, check_length, describe_dataset, text
 if TYPE_CHECKING:
     import h5py
 
-# The elements of a group of particles, what the core calls them, and what they measure.
+# The elements of a particle group, their names in the core, and their kinds of quantity.
 ELEMENTS = {"position": ("positions", "length"), "velocity": ("velocities", "velocity"), "force": ("forces", "force")}
 
 Cells = Dataset | tuple[Dataset, Dataset | None] | list[float] | list[list[float]] | None
@@ -24,7 +24,7 @@ Cells = Dataset | tuple[Dataset, Dataset | None] | list[float] | list[list[float
 def open_h5md(
     file: "h5py.File", path: str, *, group: str | None, access: str, recipe: tuple[Any, Any], open_files: OpenFiles
 ) -> Source:
-    """Open the particles of a file of H5MD.
+    """Open the particles of an H5MD file.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ Location: TypeAlias = str | PathLike[str] | RemoteFile
 Stored: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | Source
 """One file, several files, or an open source."""
 
-# What the core recognises and reads by itself, and what it reads when HDF5's structure was read for it.
+# Formats that the core recognises and reads by itself, and formats for which h5py reads the structure of the file.
 CORE_FORMATS = ("XTC", "TRR", "DCD", "NCDF")
 HDF5_FORMATS = ("H5MD", "NETCDF-4")
 

@@ -7,7 +7,7 @@ from mdreel._core import Computation, FrameSet, Source
 from mdreel.foundation.size_check import check_size
 
 _LARGE_ROW = 1 << 20
-"""Results of a frame, in bytes, from which on it pays to count the frames of a file before the run."""
+"""Size of the results of a frame, bytes, above which the frames of a file are worth counting before the run."""
 
 
 class Sized(Protocol):

@@ -154,7 +154,7 @@ class DiscardFold(Fold):
         return (value or 0) + len(batch.frames)
 
     def merged(self, value: int, following: int) -> int:
-        """Add up."""
+        """Return the sum of both values."""
         return value + following
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -221,7 +221,7 @@ class HistogramFold(Fold):
         return counts.astype(np.int64) if value is None else value + counts
 
     def merged(self, value: NDArray[np.int64], following: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Add up."""
+        """Return the sum of both values."""
         return value + following
 
 

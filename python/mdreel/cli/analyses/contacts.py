@@ -33,7 +33,7 @@ def contacts(
     ] = "hard_cut",
     radius: Annotated[
         float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Largest distance of two atoms in contact."),
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Largest distance between two atoms in contact."),
     ] = 4.5,
     pbc: Annotated[
         bool | None,

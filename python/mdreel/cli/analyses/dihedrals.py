@@ -34,7 +34,7 @@ def dihedrals(
     ] = None,
     features: Annotated[
         Features,
-        Option(group=shared.ANALYSIS, help="Angles, or the cosine and the sine of each."),
+        Option(group=shared.ANALYSIS, help="Write each angle, or its cosine and sine."),
     ] = "degrees",
 ) -> AnalysisSpec:
     """Torsions of a protein (phi, psi, omega, chi1 to chi4), for every frame."""

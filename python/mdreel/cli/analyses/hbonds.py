@@ -56,7 +56,7 @@ def hbonds(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Write the share of bonds that still exist up to N frames later, instead of the bonds.",
+            help="Write the fraction of bonds that survive up to N frames, instead of the bonds.",
         ),
     ] = None,
     intermittency: Annotated[
@@ -65,7 +65,7 @@ def hbonds(
             metavar="N",
             minimum=0,
             group=shared.ANALYSIS,
-            help="With --lifetime: number of consecutive frames for which a bond may be broken.",
+            help="With --lifetime: maximum number of consecutive frames in which a bond may be broken.",
         ),
     ] = 0,
 ) -> AnalysisSpec:

@@ -37,7 +37,7 @@ def janin(
         Option(
             "--regions",
             group=shared.ANALYSIS,
-            help="Plot the points over the regions of 90 and 99 % of reference structures.",
+            help="Also plot the regions with 90 and 99 % of reference structures.",
         ),
     ] = False,
 ) -> AnalysisSpec:

@@ -24,7 +24,11 @@ Examples:
 def linear_density(
     request: Request,
     grouping: Annotated[
-        Grouping, Option(group=shared.ANALYSIS, help="Particles to count, each at its centre of mass.")
+        Grouping,
+        Option(
+            group=shared.ANALYSIS,
+            help="Place mass and charge at each atom, or at the centre of mass of each group.",
+        ),
     ] = "atoms",
     binsize: Annotated[float, Option(metavar="Å", group=shared.ANALYSIS, help="Approximate width of a bin.")] = 0.25,
 ) -> AnalysisSpec:

@@ -37,7 +37,11 @@ def msd(
     ] = "none",
     fft: Annotated[
         bool,
-        Option("--fft/--direct", group=shared.ANALYSIS, help="Use Fourier transforms, or sum over pairs of frames."),
+        Option(
+            "--fft/--direct",
+            group=shared.ANALYSIS,
+            help="Compute with Fourier transforms, or directly over pairs of frames.",
+        ),
     ] = True,
     fit_begin: Annotated[
         float | None,

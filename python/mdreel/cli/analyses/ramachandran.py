@@ -29,7 +29,7 @@ def ramachandran(
         Option(
             "--regions",
             group=shared.ANALYSIS,
-            help="Plot points over the regions of 90 and 99 % of reference structures, instead of a density map.",
+            help="Plot points over the regions with 90 and 99 % of reference structures, instead of a density map.",
         ),
     ] = False,
 ) -> AnalysisSpec:

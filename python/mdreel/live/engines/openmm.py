@@ -31,9 +31,10 @@ class StopRequested(Exception):  # noqa: N818 (it is no error)
 class OpenMMReporter(EngineReporter):
     """Reporter that publishes an OpenMM simulation on a channel and carries out requests to it.
 
-    Append the reporter to ``simulation.reporters``. It checks for requests after each frame. ``stop`` writes a checkpoint, ends the channel as *stopped* and
-    raises `StopRequested` in ``simulation.step``, which `run` catches. ``checkpoint`` writes a checkpoint with the step
-    in its name. ``change-stride`` changes the number of steps between two frames.
+    Append the reporter to ``simulation.reporters``. It checks for requests after each frame. ``stop`` writes a
+    checkpoint, ends the channel as *stopped* and raises `StopRequested` in ``simulation.step``, which `run` catches.
+    ``checkpoint`` writes a checkpoint with the step in its name. ``change-stride`` changes the number of steps between
+    two frames.
 
     Parameters
     ----------

@@ -24,8 +24,9 @@ _POLL_SECONDS = 0.2
 class Relay:
     """Relay that publishes the frames of a channel of another node on a channel of this node.
 
-    The server sends each frame over the network once, regardless of the number of consumers on this node. It keeps its sequence number,
-    epoch, step, time and bits, which the relay verifies. The channel ends in the same way as the remote channel.
+    The server sends each frame over the network once, for any number of consumers on this node. The frame keeps its
+    sequence number, epoch, step, time and bits, which the relay verifies. The channel ends in the same way as the
+    remote channel.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.05
 _QUIET_SECONDS = 2.0
-"""When nothing came for so long, it is seen what became of the workers."""
+"""Time without results after which the executor checks the cluster and its workers, s."""
 _N_CLOCK_LOOKS = 3
 
 

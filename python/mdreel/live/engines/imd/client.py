@@ -189,7 +189,7 @@ class Client(threading.Thread):
         return "the hub has closed"
 
     def _refusal(self) -> str | None:
-        """Send the handshake and complete the handshake; return the reason for a refusal."""
+        """Send and complete the handshake; return the reason for a refusal."""
         refusal = self._access.refusal(self._connection)
         if refusal is not None:
             return refusal
