@@ -204,7 +204,7 @@ def test_h5md_velocities_of_fewer_steps_belong_to_their_frames(tmp_path: Path) -
 
 def test_h5md_of_several_groups_asks_which(tmp_path: Path) -> None:
     path = write_h5md(tmp_path / "run.h5md", {"position": numbers()}, groups=("protein", "water"))
-    with pytest.raises(UnsupportedError, match=r"several groups of particles: protein, water; choose one with group="):
+    with pytest.raises(UnsupportedError, match=r"several particle groups: protein, water; choose one with group="):
         open_trajectory(path)
     source = open_trajectory(path, group="water")
     assert source.describe()[0]["group of particles"] == "water"

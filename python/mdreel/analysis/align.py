@@ -345,11 +345,11 @@ def _precision(options: Mapping[str, Any]) -> float | None:
 def _name_of(trajectory: Any) -> str:
     files = files_of(trajectory)
     if not files:
-        raise MismatchError("the aligned trajectory needs an output file, as the trajectory has none: give a filename")
+        raise MismatchError("the trajectory has no file whose name the output could have: give a filename")
     return Path(files[0]).name
 
 
 def _check_other(output: str, inputs: Sequence[str]) -> None:
     for path in inputs:
         if Path(output).resolve() == Path(path).resolve():
-            raise MismatchError("the output is the trajectory that is read: give another filename", path=output)
+            raise MismatchError("the output file is the input trajectory: give another filename", path=output)

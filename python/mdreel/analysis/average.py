@@ -178,7 +178,7 @@ class AverageStructure(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("atoms are superposed on the reference as they lie", whole=True)
+        return Boundaries("atoms are superposed on the reference without periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that superposes each frame and sums displacements."""

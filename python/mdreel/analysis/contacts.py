@@ -273,7 +273,7 @@ class Contacts(TwoGroupAnalysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        why = "distances are those of the shortest images, or with pbc=False of the atoms as they lie"
+        why = "distances use the shortest images, or with pbc=False no images"
         return Boundaries(why, whole=not self.pbc)
 
     def computation(self, source: Source) -> Computation:
@@ -310,7 +310,7 @@ class Contacts(TwoGroupAnalysis):
             return
         self.results.timeseries = np.delete(tally.rows, 1, axis=1)
         if self._method == "count":
-            what = "contacts were counted up to {}: there may be more of them than pairs of atoms"
+            what = "contacts were counted up to {}, where a pair of atoms can have several contacts"
             warn_of_range(tally, self._radius, what, "Use a radius of {0} Å at most")
 
     def columns(self) -> Sequence[Column]:

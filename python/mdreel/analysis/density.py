@@ -135,7 +135,7 @@ class DensityAnalysis(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("atoms are counted where they lie, each on its own")
+        return Boundaries("atoms are counted one by one at their positions")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts atoms, after laying the grid around the atoms of one frame."""

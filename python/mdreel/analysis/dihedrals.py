@@ -60,7 +60,7 @@ class QuadrupleAngles(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("bonds are those of the shortest images")
+        return Boundaries("bond vectors use the shortest images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the angles of each frame."""

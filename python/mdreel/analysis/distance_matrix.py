@@ -179,7 +179,7 @@ class DistanceMatrix(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("frames are compared as their atoms lie", whole=True, paths=not self._superposition)
+        return Boundaries("frames are compared without periodic images", whole=True, paths=not self._superposition)
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
         """Return the least memory of the results of a run: positions of all frames, and the matrix."""

@@ -132,7 +132,7 @@ class DistanceArray(TwoGroupAnalysis):
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "distances are those of the atoms as they lie, or with pbc=True of the shortest images",
+            "distances use no periodic images, or with pbc=True the shortest images",
             whole=not self._pbc,
             paths=not self._pbc and self._reference is not None,
         )
@@ -145,7 +145,7 @@ class DistanceArray(TwoGroupAnalysis):
     @property
     def without_cell(self) -> str:
         """Remedy for frames without a periodic cell, for error messages."""
-        return "give pbc=False for distances of the atoms as they lie"
+        return "give pbc=False for distances without periodic images"
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the distances in each frame, after reading the reference."""

@@ -226,7 +226,7 @@ class DSSP(Analysis):
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
+            "distances use the shortest images, or with pbc=False no images",
             whole=not self._pbc,
         )
 

@@ -102,7 +102,7 @@ class EndToEnd(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("vectors are those from atom to atom as they lie", whole=True)
+        return Boundaries("vectors use no periodic images", whole=True)
 
     @property
     def molecules(self) -> NDArray[np.uint32]:

@@ -124,7 +124,7 @@ class HelixEigenvalues(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("distances within and between segments are those of the atoms as they lie", whole=True)
+        return Boundaries("distances within and between segments use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the eigenvalues of each frame."""

@@ -248,7 +248,7 @@ class HydrogenBondAnalysis(BondCounts):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("distances and angles are those of the shortest images")
+        return Boundaries("distances and angles use the shortest images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that finds the hydrogen bonds of each frame."""

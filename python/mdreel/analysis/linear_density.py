@@ -207,7 +207,7 @@ class LinearDensity(Analysis):
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "atoms are moved into the cell, each on its own; compounds with their centre of mass",
+            "atoms are moved into the cell one by one, and compounds with their centre of mass",
             whole=self._labels is not None,
         )
 

@@ -197,7 +197,7 @@ class EinsteinMSD(Analysis):
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "displacements are those of each atom on its own",
+            "displacements are computed for each atom separately",
             paths=self._nojump is None,
             remedy='EinsteinMSD(..., nojump="toroidal") in Python, --unwrap-jumps toroidal on the command line',
         )

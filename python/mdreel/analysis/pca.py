@@ -163,7 +163,7 @@ class PCA(ComponentAnalysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=not self.align)
+        return Boundaries("displacements use no periodic images", whole=True, paths=not self.align)
 
     def start_at(self, first: int) -> None:
         """Receive the first analysed frame, on which the others are superposed."""
@@ -391,8 +391,8 @@ class PCA(ComponentAnalysis):
 
     def _warn_of_superposition(self, method: str, remedy: str) -> None:
         message = (
-            f"the components are of frames superposed on the first (align=True), but {method} takes frames as they "
-            f"are, like MDAnalysis: {remedy}; if they are superposed already, ignore this"
+            f"the components are of frames superposed on the first (align=True), but {method} does not superpose "
+            f"frames, like MDAnalysis: {remedy}; ignore this if the frames are superposed already"
         )
         if method == "transform":
             message = message.replace("ignore this", "give superposition=False")

@@ -193,7 +193,7 @@ class InterRDF(TwoGroupAnalysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("distances are those of the shortest images")
+        return Boundaries("distances use the shortest images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts pairs in bins."""

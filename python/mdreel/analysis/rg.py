@@ -94,7 +94,7 @@ class Rg(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("distances from the centre are those of the atoms as they lie", whole=True)
+        return Boundaries("distances from the centre use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the radii of each frame."""

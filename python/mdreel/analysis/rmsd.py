@@ -199,7 +199,7 @@ class RMSD(Analysis):
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "atoms are compared with the reference as they lie", whole=True, paths=not self._superposition
+            "atoms are compared with the reference without periodic images", whole=True, paths=not self._superposition
         )
 
     def computation(self, source: Source) -> Computation:

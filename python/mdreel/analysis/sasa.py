@@ -225,9 +225,7 @@ class SASA(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries(
-            "atoms are covered by others as they lie, or with pbc=True by periodic images", whole=not self._pbc
-        )
+        return Boundaries("periodic images of atoms cover no atoms, unless pbc=True", whole=not self._pbc)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the areas in each frame."""

@@ -130,7 +130,7 @@ class Selection(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("distances are those of the shortest images, and atoms count each on its own")
+        return Boundaries("distances use the shortest images, and atoms are selected one by one")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that evaluates the selection in each frame."""

@@ -61,5 +61,5 @@ def check_budget(work: Work, n_processes: int) -> None:
     if needed > work.memory:
         who = f"{n_processes} processes" if n_processes else "this process"
         asked, least = (f"{n / 2**20:,.0f} MiB" for n in (work.memory, needed))
-        message = f"{asked} are too little for {n_frames:,} frames and {who}: at least {least} are needed"
+        message = f"{asked} is not enough for {n_frames:,} frames and {who}: at least {least} is needed"
         raise UnsupportedError(f"memory: {message}")

@@ -68,7 +68,7 @@ def accelerate() -> Acceleration:
         _replacements()
         metaclass.__call__ = _make_reader
     elif now is not _make_reader:
-        raise UnsupportedError(f"MDAnalysis's readers are already made by another function: {now!r}")
+        raise UnsupportedError(f"another function already creates MDAnalysis's readers: {now!r}")
     return Acceleration(was_on=now is not None)
 
 

@@ -215,16 +215,16 @@ def _check_left(function: Any, done: Sequence[_Done]) -> None:
         return
     if not any(one.results for one in done):
         raise FunctionError(
-            f"{type(analysis).__name__}: _single_frame has left nothing in self.results. What it keeps elsewhere stays "
-            "in the workers: keep it in self.results, and say in _get_aggregator how parts become one. If the class "
-            "only has side effects, such as writing files, set its class attribute _has_results = False"
+            f"{type(analysis).__name__}: _single_frame has stored nothing in self.results. Other attributes stay in "
+            "the workers: store values in self.results, and return an aggregator from _get_aggregator that merges them. If "
+            "the class only has side effects, such as writing files, set its class attribute _has_results = False"
         )
     for name in done[0].results:
         parts = [one.results.get(name) for one in done]
         entries = [entry for part in parts if isinstance(part, list) for entry in part]
         if entries and all(isinstance(part, list) for part in parts) and all(entry is None for entry in entries):
             what = function_name(analysis.function) if hasattr(analysis, "function") else type(analysis).__name__
-            raise FunctionError(f"{what} gave nothing (None) for every frame in results.{name}: return a value from it")
+            raise FunctionError(f"{what} returned nothing (None) for every frame in results.{name}: return a value")
 
 
 def _analysis_of(function: Any) -> Any:

@@ -33,7 +33,7 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
     ) -> None:
         super().__init__(filename, convert_units=convert_units, driver=driver, comm=comm, **kwargs)
         if driver is not None or comm is not None:
-            self._give_back("a driver of HDF5 was chosen")
+            self._give_back("a driver or communicator for HDF5 was given")
         elif not self._has_one_axis():
             self._give_back("its elements have frames at different steps")
         else:
@@ -64,7 +64,7 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
     def _show(self, frame: int, ts: Any) -> Any:
         assert self._ahead is not None
         if frame >= self.n_frames:
-            raise OSError(f"{self.filename}: frame {frame} is behind the last of {self.n_frames}")
+            raise OSError(f"{self.filename}: frame {frame} does not exist: the trajectory has {self.n_frames} frames")
         stored = self._ahead.frame(frame)
         self._frame = ts.frame = frame
         if self._has_observables:

@@ -93,7 +93,7 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
     def _opened(self, sub: Any) -> ReadAhead | None:
         """Return the opened trajectory; None if this object has become MDAnalysis's own reader instead."""
         if isinstance(self.filename, NamedStream) or not self.convert_units:
-            self._give_back("it is no path, or its units are not to be converted")
+            self._give_back("it is not a path, or convert_units is False")
             return None
         opening = partial(open_trajectory, self.filename, format=self.format)
         try:

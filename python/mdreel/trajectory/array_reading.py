@@ -100,7 +100,9 @@ class Reading:
             return {name: np.empty(shape, self.dtype) for name in self.quantities}
         except (MemoryError, ValueError) as error:
             size = n_frames * self.frame_bytes / 2**30
-            message = f"{n_frames:,} frames of {self.n_atoms:,} atoms take {size:,.1f} GiB, which are not there"
+            message = (
+                f"{n_frames:,} frames of {self.n_atoms:,} atoms take {size:,.1f} GiB, more than the available memory"
+            )
             raise UnsupportedError(f"{message}: read fewer frames, or use iread", path=self.name) from error
 
     def checked(self, out: Coordinates | Mapping[str, Coordinates], n_frames: int) -> dict[str, Coordinates]:
@@ -236,7 +238,7 @@ def read_to_end(reading: Reading, parts: Iterable[FrameSet], progress: bool) -> 
             columns.append((found.frames, found.times, found.steps, found.cells))
             bar.update(sum(len(times) for _, times, _, _ in columns))
     if not columns:
-        raise FrameIndexError("the trajectory ended before the first of the frames", path=reading.name)
+        raise FrameIndexError("the trajectory ended before the first requested frame", path=reading.name)
     quantities = {name: reading.in_order(array.values()) for name, array in growing.items()}
     numbers, times, steps, cells = (np.concatenate(column) for column in zip(*columns, strict=True))
     return reading.result(quantities, numbers, times, steps, cells, ())

@@ -134,7 +134,7 @@ def _open_one(path: str | RemoteFile, options: dict[str, Any], open_files: OpenF
         return open_foreign(path, format_, options["n_atoms"])
     if not is_hdf5(path):
         if format_ is not None:
-            raise FormatError(f"byte 0: expected a file of HDF5, as {format_} is", path=path)
+            raise FormatError(f"byte 0: expected an HDF5 file, because {format_} files are HDF5", path=path)
         return Source.open([path], None, options["access"], options["index"])
     recipe = (_open_again, ([path], options))
     with open_hdf5(path) as file:

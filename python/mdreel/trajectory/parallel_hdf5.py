@@ -296,4 +296,4 @@ def _check_h5py(path: str) -> None:
 
 
 def _not_again(path: str) -> None:
-    raise UnsupportedError("a file that ranks have opened together stays with them", path=path)
+    raise UnsupportedError("a file that MPI ranks have opened together cannot be pickled", path=path)

@@ -120,7 +120,7 @@ def _head(store: Any, name: str, url: str) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise FileNotFoundError(2, "the server has no such file", url) from error
     except (PermissionDeniedError, UnauthenticatedError) as error:
-        raise PermissionError(13, "the server does not let us read this file", url) from error
+        raise PermissionError(13, "the server denies access to this file", url) from error
     except BaseError as error:
         raise OSError(f"{url}: {_first_line(error)}") from error
 

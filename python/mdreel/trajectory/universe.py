@@ -92,7 +92,7 @@ def _files(readers: list[Any]) -> Source:
         _check(reader)
     groups = {_group(reader) for reader in readers}
     if len(groups) > 1:
-        raise UnsupportedError("a chain of different groups of particles is not supported", path=readers[0].filename)
+        raise UnsupportedError("a chain of different particle groups is not supported", path=readers[0].filename)
     try:
         source = open_trajectory([reader.filename for reader in readers], group=groups.pop())
     except UnsupportedError:

@@ -267,7 +267,7 @@ class Analysis(ResultOutput, MDAnalysisInterface):
     @property
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut; each analysis declares this."""
-        return Boundaries("the analysis does not declare what it requires")
+        return Boundaries("the analysis declares no requirements")
 
     @property
     def molecules(self) -> NDArray[np.uint32]:

@@ -99,7 +99,7 @@ class FunctionAnalysis(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut; unknown for a user function."""
-        return Boundaries("what the function of the user requires is not known")
+        return Boundaries("the requirements of a user function are unknown")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that calls the function, after a first call that finds the shape of its result."""
