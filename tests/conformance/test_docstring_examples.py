@@ -1,13 +1,19 @@
-"""The examples in the docstrings of public names: each name has one, and it runs as a user would paste it."""
+"""The examples in docstrings: each public name has one, and all of them run as a user would paste them."""
 
+import ast
 import doctest
 import importlib
 import inspect
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import matplotlib as mpl
 import pytest
+
+from architecture.checkout import ROOT
 
 PACKAGES = (
     "mdreel",
@@ -20,12 +26,13 @@ PACKAGES = (
     "mdreel.trajectory",
     "mdreel.transformations",
 )
-NEEDED = {"Dask": "distributed", "repack": "h5py"}
-"""Packages that the example of a name needs."""
+NEEDED = {"Dask": "distributed", "repack": "h5py", "to_dataframe": "pandas", "to_xarray": "xarray"}
+"""Optional packages that the example of a name needs."""
+PACKAGE = ROOT / "python" / "mdreel"
 
 
 def public_objects() -> dict[str, Any]:
-    """Return all public classes and functions by their shortest name."""
+    """Return all public classes and functions by their full names."""
     found: dict[str, Any] = {}
     for package in map(importlib.import_module, PACKAGES):
         names = getattr(package, "__all__", None) or [
@@ -38,21 +45,28 @@ def public_objects() -> dict[str, Any]:
     return found
 
 
-PUBLIC = public_objects()
+def documented(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the name and the docstring of each class and function of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name, ast.get_docstring(node) or ""
 
 
-def examples_of(value: Any) -> list[doctest.DocTest]:
-    """Return the examples of a class with those of its public methods, or of a function."""
-    documented = {value.__name__: value}
-    if isinstance(value, type):
-        documented |= {
-            f"{value.__name__}.{name}": member
-            for name, member in vars(value).items()
-            if not name.startswith("_") and inspect.isfunction(member)
-        }
+def modules_with_examples() -> dict[str, list[doctest.DocTest]]:
+    """Return the examples of each module that has some, by its path in the package."""
     parser = doctest.DocTestParser()
-    texts = {name: inspect.getdoc(member) or "" for name, member in documented.items()}
-    return [parser.get_doctest(text, {}, name, None, 0) for name, text in texts.items() if ">>>" in text]
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if ">>>" in text:
+            pairs = [(name, words) for name, words in documented(ast.parse(text)) if ">>>" in words]
+            name = path.relative_to(PACKAGE).as_posix()
+            found[name] = [parser.get_doctest(words, {}, called, name, None) for called, words in pairs]
+    return found
+
+
+PUBLIC = public_objects()
+EXAMPLES = modules_with_examples()
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -61,13 +75,17 @@ def test_public_name_has_an_example(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", PUBLIC)
-def test_example_of_a_docstring_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip(NEEDED.get(PUBLIC[name].__name__, "mdreel"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MDREEL_CHANNELS", str(tmp_path / "channels"))
-    runner = doctest.DocTestRunner(optionflags=doctest.REPORT_ONLY_FIRST_FAILURE)
-    said: list[str] = []
-    for example in examples_of(PUBLIC[name]):
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_examples_of_docstrings_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mpl.use("agg")
+    for number, example in enumerate(EXAMPLES[module]):
+        if find_spec(NEEDED.get(example.name, "mdreel")) is None:
+            continue
+        folder = tmp_path / str(number)  # examples may write files of the same name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("MDREEL_CHANNELS", str(folder / "channels"))
+        said: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=doctest.REPORT_ONLY_FIRST_FAILURE)
         runner.run(example, out=said.append)
-    assert not runner.failures, "".join(said)
+        assert not runner.failures, "".join(said)

@@ -256,6 +256,15 @@ class AverageStructure(Analysis):
             If neither mdreel nor MDAnalysis can write a format with this file extension, or a package is missing.
         OSError
             If the file exists and `force` is false, or it cannot be written.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> average = mdreel.AverageStructure(mda.Universe(PSF, DCD), select="name CA").run()
+        >>> average.save("average.pdb").name
+        'average.pdb'
         """
         from mdreel.results.files import WRITERS
 

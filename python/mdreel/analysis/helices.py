@@ -191,6 +191,15 @@ def helices_of(atomgroup: AtomGroup, least: int = 4) -> list[AtomGroup]:
     References
     ----------
     .. [1] W. Kabsch, C. Sander, "Dictionary of protein secondary structure", Biopolymers 22 (1983) 2577-2637.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from mdreel.analysis.helices import helices_of
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> helices = helices_of(mda.Universe(PSF, DCD).select_atoms("protein"))
+    >>> all(helix.n_atoms >= 4 for helix in helices)
+    True
     """
     dssp = DSSP(atomgroup).run(frames=[atomgroup.universe.trajectory.frame], backend="serial")
     alpha, is_helix = dssp.alphas, dssp.results.dssp[0] == "H"

@@ -245,7 +245,18 @@ class EinsteinMSD(Analysis):
 
     @checked_arguments
     def diffusion(self, begin: float | None = None, end: float | None = None) -> Diffusion:
-        """Return the diffusion coefficient from a linear fit; see `diffusion_of`."""
+        """Return the diffusion coefficient from a linear fit; see `diffusion_of`.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import TPR, XTC
+        >>> oxygens = mda.Universe(TPR, XTC).select_atoms("name OW")
+        >>> msd = mdreel.EinsteinMSD(oxygens, nojump="lattice").run()
+        >>> msd.diffusion(begin=100, end=500).coefficient > 0
+        True
+        """
         self._done()
         return diffusion_of(self.results.delta_t_values, self.results.timeseries, self.n_dimensions, begin, end)
 

@@ -175,6 +175,15 @@ class Selection(Analysis):
         ------
         MismatchError
             If the frame was not analysed, or the indices were not kept.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import TPR, XTC
+        >>> shell = mdreel.Selection(mda.Universe(TPR, XTC), "name OW and around 3.5 protein").run(stop=3)
+        >>> bool((shell.atoms_in(0).names == "OW").all())
+        True
         """
         places = range(len(self._kept()))
         try:
@@ -216,6 +225,16 @@ class Selection(Analysis):
         -----
         The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``, where N(t) is the number of selected atoms in frame
         t, and N(t, t + tau) the number of those selected in all frames up to t + tau.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import TPR, XTC
+        >>> shell = mdreel.Selection(mda.Universe(TPR, XTC), "name OW and around 3.5 protein").run(stop=5)
+        >>> lags, surviving = shell.survival(tau_max=4)
+        >>> float(surviving[0])
+        1.0
         """
         places, members = self._presence(compound)
         return survival(places, members, self.n_frames, tau_max, window_step, intermittency)
@@ -242,6 +261,15 @@ class Selection(Analysis):
         ------
         MismatchError
             If `intermittency` is negative, or the indices were not kept.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import TPR, XTC
+        >>> shell = mdreel.Selection(mda.Universe(TPR, XTC), "name OW and around 3.5 protein").run(stop=5)
+        >>> shell.residence_times().shape[1]
+        3
         """
         if intermittency < 0:
             raise MismatchError(f"intermittency must be 0 or more frames, not {intermittency}")

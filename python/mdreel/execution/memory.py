@@ -25,6 +25,12 @@ def parse_memory(memory: str | int) -> int:
     ------
     MismatchError
         If the text is invalid, or the number is not positive.
+
+    Examples
+    --------
+    >>> from mdreel.execution.memory import parse_memory
+    >>> parse_memory("2G")
+    2147483648
     """
     if isinstance(memory, int):
         n_bytes = memory

@@ -216,7 +216,7 @@ def _check_left(function: Any, done: Sequence[_Done]) -> None:
     if not any(one.results for one in done):
         raise FunctionError(
             f"{type(analysis).__name__}: _single_frame has stored nothing in self.results. Other attributes stay in "
-            "the workers: store values in self.results, and return an aggregator from _get_aggregator that merges them. If "
+            "the workers: store values in self.results, and merge them with an aggregator from _get_aggregator. If "
             "the class only has side effects, such as writing files, set its class attribute _has_results = False"
         )
     for name in done[0].results:

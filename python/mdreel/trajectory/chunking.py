@@ -68,6 +68,13 @@ def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int 
     bytes, and reading a single atom from chunks of a atoms reads a times its bytes. "frames" has all atoms in a chunk,
     and as many frames as fit into 1 MiB. "atoms" has as many frames as fit, with all their atoms, into the 32 MiB of a
     worker, and as many atoms as give 32 KiB. "both" has equal numbers of frames and atoms in 48 KiB.
+
+    Examples
+    --------
+    >>> from mdreel.trajectory.chunking import choose_chunking
+    >>> chunking = choose_chunking("atoms", n_frames=10_000, n_atoms=3341)
+    >>> chunking.frames, chunking.atoms
+    (512, 4)
     """
     frame_bytes = ATOM_BYTES * max(n_atoms, 1)
     most_frames = min(_power_of_two(BLOCK_BYTES / (frame_bytes * n_quantities)), MOST_FRAMES, max(n_frames, 1))

@@ -96,6 +96,13 @@ class FrameArrays:
         xarray.Dataset
             The quantities with the dimensions ``frame``, ``atom`` and ``axis`` in the order of the arrays, and the
             coordinates ``time``, ``step`` and ``cell``. The quantities are not copied.
+
+        Examples
+        --------
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import XTC
+        >>> mdreel.read(XTC, atoms=[0, 1, 2]).to_xarray().positions.dims
+        ('frame', 'atom', 'axis')
         """
         try:
             import xarray

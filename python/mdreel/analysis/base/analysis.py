@@ -197,6 +197,17 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         Notes
         -----
         The results are bitwise identical for every executor and any number of workers and blocks.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> rmsd = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA")
+        >>> rmsd.run(start=10, step=2, n_workers=2).results.rmsd.shape
+        (44, 3)
+        >>> rmsd.frames[:3]
+        array([10, 12, 14])
         """
         run_together(
             [self],
