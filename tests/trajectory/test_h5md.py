@@ -275,7 +275,7 @@ def test_units_are_those_of_mdanalysis(unit: str, word: str, kind: str, their_ki
 
 
 @pytest.mark.parametrize(
-    ("unit", "said"), [("parsec", "unknown"), ("nm2", "no unit of length"), ("", "no unit"), ("ps", "no unit")]
+    ("unit", "said"), [("parsec", "unknown"), ("nm2", "not a unit of length"), ("", "not a unit"), ("ps", "not a unit")]
 )
 def test_units_of_something_else_are_refused(unit: str, said: str) -> None:
     with pytest.raises(UnsupportedError, match=said):

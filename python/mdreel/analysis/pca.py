@@ -244,16 +244,6 @@ class PCA(ComponentAnalysis):
             If the atoms do not correspond to those of the components.
         MdreelWarning
             If the components are of superposed frames, and `superposition` is not given.
-
-        Examples
-        --------
-        >>> import MDAnalysis as mda
-        >>> import mdreel
-        >>> from MDAnalysisTests.datafiles import DCD, PSF
-        >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
-        >>> pca = mdreel.PCA(alpha, align=True).run()
-        >>> pca.transform(alpha, n_components=2, superposition=True).shape
-        (98, 2)
         """
         self.check_run("using transform")
         if superposition is None and self.align:
@@ -296,16 +286,6 @@ class PCA(ComponentAnalysis):
         ------
         MismatchError
             If the atoms do not correspond to those of the components; see also `transform`.
-
-        Examples
-        --------
-        >>> import MDAnalysis as mda
-        >>> import mdreel
-        >>> from MDAnalysisTests.datafiles import DCD, PSF
-        >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
-        >>> pca = mdreel.PCA(alpha, align=True).run()
-        >>> pca.projection(alpha, n_components=2).run().results.projection.shape
-        (98, 2)
         """
         self.check_run("projecting frames")
         if superposition and not self.align:

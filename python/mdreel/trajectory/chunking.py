@@ -140,7 +140,7 @@ def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantitie
     frame_bytes = ATOM_BYTES * n_atoms * n_quantities
     if frames > 1 and frames * frame_bytes > MOST_BLOCK_BYTES:
         raise MismatchError(
-            f"chunks of {frames} frames need {frames * frame_bytes / 2**20:,.0f} MiB for each thread, which holds all "
+            f"chunks of {frames} frames need {frames * frame_bytes / 2**20:,.0f} MiB for each thread that holds all "
             f"{n_atoms:,} atoms of these frames: at most {max(MOST_BLOCK_BYTES // frame_bytes, 1)} frames are supported"
         )
     return Chunking(frames, atoms)

@@ -62,8 +62,7 @@ Index = Annotated[
     ),
 ]
 Selection = Annotated[
-    str,
-    Option("--select", metavar="SELECTION", group=ANALYSIS, help="Atoms, in MDAnalysis's selection language."),
+    str, Option("--select", metavar="SELECTION", group=ANALYSIS, help="Atoms, in MDAnalysis's selection language.")
 ]
 Other = Annotated[
     str | None,
@@ -73,9 +72,7 @@ Weights = Annotated[
     Literal["none", "mass"], Option("--weights", group=ANALYSIS, help="Equal weights, or masses as weights.")
 ]
 _SUPERPOSITION = Option(
-    "--superposition/--no-superposition",
-    group=ANALYSIS,
-    help="Superpose each frame on the reference first.",
+    "--superposition/--no-superposition", group=ANALYSIS, help="Superpose each frame on the reference first."
 )
 Superposition = Annotated[bool, _SUPERPOSITION]
 OptionalSuperposition = Annotated[bool | None, _SUPERPOSITION]
@@ -90,12 +87,7 @@ Reference = Annotated[
 ]
 ReferenceFrame = Annotated[
     int | None,
-    Option(
-        "--ref-frame",
-        metavar="N",
-        group=ANALYSIS,
-        help="Number of the reference frame, from 0.  [default: 0]",
-    ),
+    Option("--ref-frame", metavar="N", group=ANALYSIS, help="Number of the reference frame, from 0.  [default: 0]"),
 ]
 MatchAtoms = Annotated[
     bool,
@@ -286,11 +278,7 @@ Checkpoint = Annotated[
 ]
 OnError = Annotated[
     run_choices.OnError,
-    Option(
-        "--on-error",
-        group=EXECUTION,
-        help="At a damaged frame: report an error, stop before it, or skip it.",
-    ),
+    Option("--on-error", group=EXECUTION, help="At a damaged frame: report an error, stop before it, or skip it."),
 ]
 
 Follow = Annotated[
