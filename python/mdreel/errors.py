@@ -2,6 +2,7 @@
 
 Every message names the place (file, frame or argument), the expected value and the value found. The Rust core raises
 these exceptions too. Errors of the operating system keep their own type: a missing file raises ``FileNotFoundError``.
+All exceptions have the parameters and attributes of `MdreelError`.
 """
 
 import os

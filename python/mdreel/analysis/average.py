@@ -274,7 +274,20 @@ class AverageStructure(Analysis):
 
     @checked_arguments
     def save_structure(self, path: str | PathLike[str], force: bool = False) -> Path:
-        """Write the mean structure in a format that MDAnalysis can write; see `save`."""
+        """Write the mean structure in a format that MDAnalysis can write; see `save` for the errors.
+
+        Parameters
+        ----------
+        path : path
+            The output file, whose extension selects the format.
+        force : bool
+            Whether an existing file may be replaced.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         self._done()
         return write_structure(self.results.universe.atoms, path, force)
 

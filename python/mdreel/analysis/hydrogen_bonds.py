@@ -220,10 +220,16 @@ class HydrogenBondAnalysis(BondCounts):
 
     @checked_arguments
     def guess_donors(self, select: str = "all", max_charge: float = -0.5) -> str:
-        """Return a selection of donors: atoms with a charge (e) below `max_charge` that are bonded to hydrogens.
+        """Return a selection of donors, which are bonded to hydrogens; see `guess_hydrogens` for results and errors.
 
-        Without bonds in the topology, atoms within `d_h_cutoff` of a hydrogen in the current frame count as bonded. For
-        the other parameters, the return value and the errors see `guess_hydrogens`.
+        Without bonds in the topology, atoms within `d_h_cutoff` of a hydrogen in the current frame count as bonded.
+
+        Parameters
+        ----------
+        select : str
+            Selection of the atoms to look at.
+        max_charge : float
+            Upper limit of the charge, exclusive, e.
         """
         hydrogens = select_atoms(self.u, self.hydrogens_sel, "hydrogens_sel")
         return guess_donors(self.u, select, max_charge, hydrogens, self.d_h_cutoff)

@@ -245,8 +245,22 @@ class EinsteinMSD(Analysis):
 
     @checked_arguments
     def diffusion(self, begin: float | None = None, end: float | None = None) -> Diffusion:
-        """Return the diffusion coefficient from a linear fit; see `diffusion_of`.
+        """Return the diffusion coefficient from a linear fit to the displacements.
 
+        Parameters
+        ----------
+        begin, end : float, optional
+            First and last lag time of the fit, ps; by default 10 and 90 % of the longest lag time.
+
+        Returns
+        -------
+        Diffusion
+            The coefficient with the fitted line; see `mdreel.analysis.diffusion.diffusion_of`.
+
+        Raises
+        ------
+        MismatchError
+            If there are fewer than 4 lag times in the range.
         Examples
         --------
         >>> import MDAnalysis as mda

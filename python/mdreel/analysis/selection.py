@@ -286,7 +286,22 @@ class Selection(Analysis):
         ax: Axes | None = None,
         title: str | None = None,
     ) -> Figure:
-        """Plot the survival probability; see `survival` and `plot` for the parameters."""
+        """Plot the survival probability.
+
+        Parameters
+        ----------
+        tau_max, window_step, intermittency, compound
+            See `survival`.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw into; by default those of a new figure.
+        title : str, optional
+            Title of the figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; see `plot`.
+        """
         from mdreel.results.curves import curve
 
         taus, shares = self.survival(tau_max, window_step, intermittency, compound)

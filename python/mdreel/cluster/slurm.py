@@ -16,6 +16,13 @@ _REQUEUE = (
 class Launcher(StrEnum):
     """Launcher of the ranks: srun with PMIx or PMI-2, or mpirun.
 
+    Attributes
+    ----------
+    PMIX, PMI2 : Launcher
+        ``srun`` with PMIx (Open MPI), and with PMI-2 (MPICH, Intel MPI).
+    MPIRUN : Launcher
+        ``mpirun`` of the MPI library.
+
     Examples
     --------
     >>> from mdreel.cluster import Launcher

@@ -75,6 +75,11 @@ def channel(
 class Channel:
     """Reference to a channel of this user, with options for reading it; see `channel`.
 
+    Parameters
+    ----------
+    channel, start, timeout, wait, restart, on_missed, memory
+        See `mdreel.live.channel`, which creates these objects.
+
     Attributes
     ----------
     path : Path

@@ -77,7 +77,13 @@ class Request:
         self._write_answer({"done": True, "message": message[:_MOST_MESSAGE], "facts": facts})
 
     def refuse(self, message: str) -> None:
-        """Refuse the request and give the reason."""
+        """Refuse the request.
+
+        Parameters
+        ----------
+        message : str
+            Reason of the refusal.
+        """
         self._write_answer({"done": False, "message": message[:_MOST_MESSAGE], "facts": {}})
 
     def _write_answer(self, answer: dict[str, Any]) -> None:

@@ -125,7 +125,20 @@ class OpenMMReporter(EngineReporter):
             raise StopRequested(f"the simulation was asked to stop at step {simulation.currentStep}")
 
     def run(self, simulation: Any, n_steps: int) -> bool:
-        """Run the simulation; return False if a request stopped it before all steps were run."""
+        """Run the simulation.
+
+        Parameters
+        ----------
+        simulation : openmm.app.Simulation
+            The simulation, to whose ``reporters`` this reporter was appended.
+        n_steps : int
+            Number of steps.
+
+        Returns
+        -------
+        bool
+            Whether all steps were run; False if a request stopped the simulation.
+        """
         try:
             simulation.step(n_steps)
         except StopRequested:

@@ -144,7 +144,13 @@ class ManagedDirectory:
         return _paths(self.path, self._core.arrivals(order, after), timeout)
 
     def names(self, order: str = "published") -> list[str]:
-        """Return the names of the published files, in an order of `arrivals`."""
+        """Return the names of the published files.
+
+        Parameters
+        ----------
+        order : {"published", "name"}
+            Order of the names; see `arrivals`.
+        """
         return self._core.names(order)
 
     @property

@@ -174,11 +174,28 @@ class ManagedProducer:
         return self.path / target
 
     def remove(self, name: str) -> bool:
-        """Remove a published file; return whether it existed. Readers that have opened it can still read it."""
+        """Remove a published file. Readers that have opened it can still read it.
+
+        Parameters
+        ----------
+        name : str
+            Name of the file in the directory.
+
+        Returns
+        -------
+        bool
+            Whether the file existed.
+        """
         return self._require_open().remove(name)
 
     def names(self, order: str = "published") -> list[str]:
-        """Return the names of the published files, in an order of `ManagedDirectory.arrivals`."""
+        """Return the names of the published files.
+
+        Parameters
+        ----------
+        order : {"published", "name"}
+            Order of the names; see `ManagedDirectory.arrivals`.
+        """
         return self._require_open().names(order)
 
     def end(self, how: str = "finished", reason: str = "") -> None:

@@ -163,10 +163,14 @@ class Relay:
     def wait(self, timeout: float | None = None) -> None:
         """Wait for the end of the background thread.
 
+        Parameters
+        ----------
+        timeout : float, optional
+            Maximum time to wait, s; by default unlimited.
         Raises
         ------
         StreamTimeoutError
-            If the thread did not end within the timeout, s.
+            If the thread did not end in time.
         MdreelError, OSError
             If `run` has failed.
         """
