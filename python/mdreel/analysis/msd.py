@@ -261,6 +261,7 @@ class EinsteinMSD(Analysis):
         ------
         MismatchError
             If there are fewer than 4 lag times in the range.
+
         Examples
         --------
         >>> import MDAnalysis as mda

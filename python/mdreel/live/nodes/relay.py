@@ -167,6 +167,7 @@ class Relay:
         ----------
         timeout : float, optional
             Maximum time to wait, s; by default unlimited.
+
         Raises
         ------
         StreamTimeoutError
