@@ -345,7 +345,7 @@ def _precision(options: Mapping[str, Any]) -> float | None:
 def _name_of(trajectory: Any) -> str:
     files = files_of(trajectory)
     if not files:
-        raise MismatchError("the trajectory has no file whose name the output could have: give a filename")
+        raise MismatchError("the trajectory has no file name to derive the name of the output from: give a filename")
     return Path(files[0]).name
 
 
