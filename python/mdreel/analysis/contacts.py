@@ -80,7 +80,7 @@ class Contacts(TwoGroupAnalysis):
     radius : float
         Largest distance between two atoms in contact in the reference, Å.
     pbc : bool
-        Whether to use the shortest images where a frame or reference has a cell.
+        Whether to use minimum images where a frame or reference has a cell.
     kwargs : mapping, optional
         Parameters of the method. ``"soft_cut"`` has ``beta`` (default 5, in Å^-1) and ``lambda_constant`` (default
         1.8); ``"radius_cut"`` has ``radius`` (default `radius`, Å), which does not change the contacts of the
@@ -273,7 +273,7 @@ class Contacts(TwoGroupAnalysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        why = "distances use the shortest images, or with pbc=False no images"
+        why = "distances use minimum images, or with pbc=False no images"
         return Boundaries(why, whole=not self.pbc)
 
     def computation(self, source: Source) -> Computation:

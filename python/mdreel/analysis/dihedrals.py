@@ -60,7 +60,7 @@ class QuadrupleAngles(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("bond vectors use the shortest images")
+        return Boundaries("bond vectors use minimum images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the angles of each frame."""
@@ -141,7 +141,7 @@ class Dihedral(QuadrupleAngles):
     Notes
     -----
     For the bond vectors a, b and c, the angle is ``atan2(|b| a . (b x c), (a x b) . (b x c))`` [1]_, in float64. If a
-    frame has a cell, the shortest image of each bond is used. If three of the four atoms are collinear, the angle is
+    frame has a cell, the minimum image of each bond is used. If three of the four atoms are collinear, the angle is
     undefined, which is an error.
 
     Memory: the results take 8 bytes for each angle and frame, and 16 bytes for number and time of each frame.

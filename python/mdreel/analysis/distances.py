@@ -51,7 +51,7 @@ class DistanceArray(TwoGroupAnalysis):
         Distance in Å below which two atoms are in contact. With a cutoff, only averages are kept, so that memory does
         not grow with the number of frames.
     pbc : bool
-        Whether to use the shortest images. Every frame must then have a cell.
+        Whether to use minimum images. Every frame must then have a cell.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
@@ -132,7 +132,7 @@ class DistanceArray(TwoGroupAnalysis):
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "distances use no periodic images, or with pbc=True the shortest images",
+            "distances use no periodic images, or with pbc=True minimum images",
             whole=not self._pbc,
             paths=not self._pbc and self._reference is not None,
         )

@@ -76,7 +76,7 @@ class DSSP(Analysis):
         program of Kabsch and Sander uses 2.5. By default, distances do not end chains: with three states, all residues
         form one chain, as in MDAnalysis; with eight states, chains end at segments, as in mdtraj.
     pbc : bool
-        Whether to use the shortest images in frames with a cell.
+        Whether to use minimum images in frames with a cell.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
     verbose : bool
@@ -226,7 +226,7 @@ class DSSP(Analysis):
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "distances use the shortest images, or with pbc=False no images",
+            "distances use minimum images, or with pbc=False no images",
             whole=not self._pbc,
         )
 

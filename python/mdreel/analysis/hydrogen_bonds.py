@@ -104,7 +104,7 @@ class HydrogenBondAnalysis(BondCounts):
     Notes
     -----
     Donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the hydrogen is larger than
-    `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The shortest image is used if
+    `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The minimum image is used if
     a frame has a cell. Bonds between two hydrogens, as in rigid water models, make no donor. Arithmetic is float64; in
     the single precision of MDAnalysis, bonds at the cutoff may differ. A cell list finds the pairs, so the time for a
     frame grows linearly with the number of atoms.
@@ -254,7 +254,7 @@ class HydrogenBondAnalysis(BondCounts):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("distances and angles use the shortest images")
+        return Boundaries("distances and angles use minimum images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that finds the hydrogen bonds of each frame."""

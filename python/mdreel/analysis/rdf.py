@@ -108,7 +108,7 @@ class InterRDF(TwoGroupAnalysis):
     Notes
     -----
     The function is ``count / (frames * shells * N / V)``, where V is the mean volume, and N the number of pairs without
-    those excluded by `exclusion_block`, as in `MDAnalysis.analysis.rdf.InterRDF`. The shortest images are used, in
+    those excluded by `exclusion_block`, as in `MDAnalysis.analysis.rdf.InterRDF`. Minimum images are used, in
     float64, at any range and also in triclinic cells. Up to half the shortest lattice vector, a cell list makes the
     cost linear in the number of atoms; beyond that, all pairs are computed. A bin includes its lower edge, and the last
     bin both edges, as in `numpy.histogram`.
@@ -193,7 +193,7 @@ class InterRDF(TwoGroupAnalysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("distances use the shortest images")
+        return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts pairs in bins."""

@@ -43,8 +43,8 @@ class Selection(Analysis):
     atomgroup : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
         The atoms that `select` is applied to; without `select`, a group made with ``updating=True``.
     select : str, optional
-        Selection string in MDAnalysis's selection language, which mdreel evaluates in each frame. Distances use the
-        nearest images. To ignore images, create the group with ``updating=True, periodic=False`` instead.
+        Selection string in MDAnalysis's selection language, which mdreel evaluates in each frame. Distances use
+        minimum images. To ignore images, create the group with ``updating=True, periodic=False`` instead.
     ids : bool
         Whether to keep the indices of the selected atoms, and not only their number.
     trajectory : path, sequence of paths, or Source, optional
@@ -130,7 +130,7 @@ class Selection(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("distances use the shortest images, and atoms are selected one by one")
+        return Boundaries("distances use minimum images, and atoms are selected one by one")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that evaluates the selection in each frame."""

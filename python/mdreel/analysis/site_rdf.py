@@ -171,7 +171,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     @property
     def boundaries(self) -> Boundaries:
         """Requirements of the analysis on molecules that the cell boundary may cut."""
-        return Boundaries("distances use the shortest images")
+        return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts the frames of each pair in bins."""

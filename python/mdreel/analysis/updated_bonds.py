@@ -87,7 +87,7 @@ class BondRules:
 
 
 def _angles(positions: NDArray[np.float64], dimensions: NDArray[np.float32] | None) -> NDArray[np.float64]:
-    """Return the angles at the second of each three points, shape (n, 3, 3), of the shortest images, in degrees."""
+    """Return the angles at the second of each three points, shape (n, 3, 3), of minimum images, in degrees."""
     one, other = positions[:, 0] - positions[:, 1], positions[:, 2] - positions[:, 1]
     if dimensions is not None and len(positions):
         from MDAnalysis.lib.distances import minimize_vectors

@@ -70,7 +70,7 @@ def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
     group : MDAnalysis.AtomGroup
         The group.
     words : str
-        The selection string. Distances are those of the nearest images.
+        The selection string. Distances use minimum images.
 
     Raises
     ------

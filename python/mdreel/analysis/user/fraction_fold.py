@@ -23,7 +23,7 @@ _ALL = 1e9
 def distances_between(
     first: NDArray[np.float64], second: NDArray[np.float64], cell: NDArray[np.float32] | None
 ) -> NDArray[np.float64]:
-    """Return the distances of the shortest images of all pairs.
+    """Return the distances of minimum images of all pairs.
 
     Parameters
     ----------
