@@ -51,7 +51,7 @@ def contacts(
         ),
     ] = "unique",
 ) -> AnalysisSpec:
-    """Fraction of the contacts of the first frame, or number of contacts, for every frame."""
+    """Compute the fraction of the contacts of the first frame, or the number of contacts, in each frame."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "Contacts":
         from mdreel.analysis.contacts import Contacts

@@ -46,7 +46,7 @@ def dihedral(
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Dihedral angles of any four atoms, for every frame."""
+    """Compute the dihedral angles of any four atoms in each frame."""
     if not atoms and not groups:
         raise CommandError("name the atoms: --atoms four times for each angle, or --group with -n", ExitCode.USAGE)
     if atoms and len(atoms) % 4:

@@ -56,7 +56,7 @@ def dssp(
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Fraction of the frames in which each residue is in a helix, a strand, a turn, ... (DSSP)."""
+    """Compute the fraction of frames in which each residue is in a helix, a strand, a turn, ... (DSSP)."""
     if characters is not None:
         from mdreel.foundation.atomic_files import check_target
 

@@ -69,7 +69,7 @@ def hbonds(
         ),
     ] = 0,
 ) -> AnalysisSpec:
-    """Hydrogen bonds within a selection, or between two, in every frame; the topology needs bonds."""
+    """Find hydrogen bonds within a selection, or between two, in each frame; the topology needs bonds."""
     if intermittency and lifetime is None:
         raise CommandError("--intermittency requires --lifetime", ExitCode.USAGE)
     selection = request.selection

@@ -41,7 +41,7 @@ def janin(
         ),
     ] = False,
 ) -> AnalysisSpec:
-    """Side chain torsions chi1 and chi2 of each residue, from 0 to 360 degrees, for every frame."""
+    """Compute the side chain torsions chi1 and chi2 of each residue, from 0 to 360 degrees, in each frame."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "Janin":
         from mdreel.analysis.ramachandran import Janin

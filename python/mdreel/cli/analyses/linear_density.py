@@ -32,7 +32,7 @@ def linear_density(
     ] = "atoms",
     binsize: Annotated[float, Option(metavar="Å", group=shared.ANALYSIS, help="Approximate width of a bin.")] = 0.25,
 ) -> AnalysisSpec:
-    """Density of mass and charge along the axes: mean and standard deviation over frames."""
+    """Compute mean and standard deviation of the density of mass and charge along the axes."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "LinearDensity":
         from mdreel.analysis.linear_density import LinearDensity

@@ -34,7 +34,7 @@ def pca(
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Principal components of the positions of a selection, and their variances.
+    """Compute the principal components of the positions of a selection, and their variances.
 
     With --superposition, frames are superposed on the first analysed one. `mdreel projection` projects the frames.
     """

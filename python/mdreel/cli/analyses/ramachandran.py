@@ -33,7 +33,7 @@ def ramachandran(
         ),
     ] = False,
 ) -> AnalysisSpec:
-    """Backbone torsions phi and psi of each residue that has both, for every frame."""
+    """Compute the backbone torsions phi and psi of each residue that has both, in each frame."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "Ramachandran":
         from mdreel.analysis.ramachandran import Ramachandran

@@ -48,7 +48,7 @@ def sasa(
         bool, Option("--pbc", group=shared.ANALYSIS, help="Let periodic images cover atoms as well.")
     ] = False,
 ) -> AnalysisSpec:
-    """Solvent accessible surface area of a selection (Shrake and Rupley), for every frame."""
+    """Compute the solvent accessible surface area of a selection (Shrake and Rupley) in each frame."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "SASA":
         from mdreel.analysis.sasa import SASA

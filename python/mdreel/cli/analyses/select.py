@@ -56,7 +56,7 @@ def select(
         ),
     ] = 0,
 ) -> AnalysisSpec:
-    """Number of atoms that a selection selects in each frame, which atoms they are, or how long they stay."""
+    """Count or list the atoms that a selection matches in each frame, or compute how long they stay."""
     if dynamic is None:
         raise CommandError("--dynamic is required: the selection that mdreel evaluates in each frame", ExitCode.USAGE)
     if list_atoms and survival is not None:
