@@ -46,7 +46,8 @@ def public_objects() -> dict[str, Any]:
 
 
 def documented(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the name and the docstring of each class and function of a module."""
+    """Yield the name and the docstring of a module, and of each of its classes and functions."""
+    yield "module", ast.get_docstring(tree) or ""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             yield node.name, ast.get_docstring(node) or ""
