@@ -1,4 +1,18 @@
-"""Parallel analysis of molecular dynamics trajectories, as fast as the hardware allows."""
+"""Parallel analysis of molecular dynamics trajectories, as fast as the hardware allows.
+
+Create an analysis with atoms of an MDAnalysis Universe, call its ``run``, and read its ``results``. The analyses have
+the names, parameters and results of the analyses of MDAnalysis. `mdreel.trajectory` reads, writes and checks
+trajectories, and `mdreel.live` analyses running simulations.
+
+Examples
+--------
+>>> import MDAnalysis as mda
+>>> import mdreel
+>>> from MDAnalysisTests.datafiles import DCD, PSF
+>>> rmsd = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run()
+>>> rmsd.results.rmsd.shape
+(98, 3)
+"""
 
 from typing import Any
 

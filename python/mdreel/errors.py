@@ -2,6 +2,7 @@
 
 Every message names the place (file, frame or argument), the expected value and the value found. The Rust core raises
 these exceptions too. Errors of the operating system keep their own type: a missing file raises ``FileNotFoundError``.
+All exceptions have the parameters and attributes of `MdreelError`.
 """
 
 import os
@@ -31,6 +32,16 @@ class MdreelError(Exception):
         The frame with the problem, counted from 0, if it is known.
     byte : int or None
         The first damaged byte, counted from the start of the file, if it is known.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> try:
+    ...     mdreel.read(DCD, frames=[98])
+    ... except mdreel.errors.MdreelError as error:
+    ...     print(type(error).__name__)
+    FrameIndexError
     """
 
     path: str | None = None
@@ -49,72 +60,303 @@ class MdreelError(Exception):
 
 
 class FormatError(MdreelError, OSError):
-    """A file does not follow its format: it is truncated, corrupt, or has another format."""
+    """Error about a file that does not follow its format: it is truncated, corrupt, or in another format.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import XTC
+    >>> size = Path("truncated.xtc").write_bytes(Path(XTC).read_bytes()[:-100])
+    >>> try:
+    ...     mdreel.read("truncated.xtc")
+    ... except mdreel.errors.FormatError as error:
+    ...     print(error.path, error.frame, error.byte)
+    truncated.xtc 9 1486544
+    """
 
 
 class FrameIndexError(MdreelError, IndexError):
-    """A requested frame is outside the trajectory, or no frame was requested."""
+    """Error about a requested frame that the trajectory does not have, or a request for no frame.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> try:
+    ...     mdreel.read(DCD, start=98)
+    ... except mdreel.errors.FrameIndexError:
+    ...     print("no such frame")
+    no such frame
+    """
 
 
 class MismatchError(MdreelError, ValueError):
-    """Two inputs do not fit each other, for example in their number of atoms or array shape."""
+    """Error about two inputs that do not fit each other, for example in their number of atoms or array shape.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import numpy as np
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+    >>> try:
+    ...     mdreel.RMSD(alpha, reference=np.zeros((10, 3)))
+    ... except mdreel.errors.MismatchError:
+    ...     print("the reference has another number of atoms")
+    the reference has another number of atoms
+    """
 
 
 class ArgumentError(MismatchError, TypeError):
-    """An argument has a type that its parameter does not accept, or a name that no parameter has."""
+    """Error about an argument of a wrong type, or a name that no parameter has.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> try:
+    ...     mdreel.RMSD(mda.Universe(PSF, DCD), selection="name CA")
+    ... except mdreel.errors.ArgumentError as error:
+    ...     print(error)
+    RMSD() has no parameter 'selection': did you mean 'select'?
+    """
 
 
 class SelectionError(MdreelError, ValueError):
-    """A selection of atoms is empty, invalid, or lacks a required topology attribute."""
+    """Error about a selection that is empty or invalid, or that needs an attribute the topology lacks.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> try:
+    ...     mdreel.RMSD(mda.Universe(PSF, DCD), select="resname LIG")
+    ... except mdreel.errors.SelectionError:
+    ...     print("no such residue")
+    no such residue
+    """
 
 
 class UnsupportedError(MdreelError, NotImplementedError):
-    """The input is valid, but mdreel does not support it."""
+    """Error about valid input that mdreel does not support.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> try:
+    ...     mdreel.trajectory.convert(DCD, "adk.lammpstrj")
+    ... except mdreel.errors.UnsupportedError:
+    ...     print("mdreel does not write this format")
+    mdreel does not write this format
+    """
 
 
 class MdreelWarning(UserWarning):
-    """Base of the warnings of mdreel: a result or a file may not be what the user expects."""
+    """Base class of all mdreel warnings: a result or a file may not be what you expect.
+
+    Examples
+    --------
+    Treat the warnings of mdreel as errors:
+
+    >>> import warnings
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", mdreel.errors.MdreelWarning)
+    ...     frames = mdreel.read(DCD, stop=10)
+    """
 
 
 class DamagedFrameWarning(MdreelWarning):
-    """Damaged frames of a trajectory were left out, as requested with ``on_error``."""
+    """Warning about damaged frames of a trajectory that were left out, as requested with ``on_error``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from pathlib import Path
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import XTC
+    >>> size = Path("truncated.xtc").write_bytes(Path(XTC).read_bytes()[:-100])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     frames = mdreel.read("truncated.xtc", on_error="stop")
+    >>> len(frames), caught[-1].category.__name__
+    (9, 'DamagedFrameWarning')
+    """
 
 
 class UnansweredRequestWarning(MdreelWarning):
-    """A simulation received a request, but could not write its answer. The simulation continues."""
+    """Warning that a simulation received a request but could not write its answer; the simulation continues.
+
+    Examples
+    --------
+    Ignore the warning in a simulation that runs unattended:
+
+    >>> import warnings
+    >>> import mdreel
+    >>> with warnings.catch_warnings(), mdreel.live.Producer("run1", n_atoms=3) as producer:
+    ...     warnings.simplefilter("ignore", mdreel.errors.UnansweredRequestWarning)
+    ...     for request in producer.requests():
+    ...         request.refuse("this simulation takes no requests")
+    """
 
 
 class RangeWarning(MdreelWarning):
-    """Distances exceed the range in which each pair of atoms has a single image, so counts beyond it are too low."""
+    """Warning about distances at which a pair of atoms has several periodic images, so that counts are too low.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> oxygens = mda.Universe(TPR, XTC).select_atoms("name OW")[:100]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     rdf = mdreel.InterRDF(oxygens, oxygens, range=(0.0, 60.0)).run(stop=1)
+    >>> any(one.category is mdreel.errors.RangeWarning for one in caught)
+    True
+    """
 
 
 class AtomOrderWarning(MdreelWarning):
-    """Compared atoms may not correspond to the atoms of the reference."""
+    """Warning that compared atoms may not correspond to the atoms of the reference.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> alpha, reference = (mda.Universe(TPR, XTC).select_atoms("name CA") for _ in range(2))
+    >>> reference.names = "C1"
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     rmsd = mdreel.RMSD(alpha, reference, select=None)
+    >>> any(one.category is mdreel.errors.AtomOrderWarning for one in caught)
+    True
+    """
 
 
 class BrokenMoleculeWarning(MdreelWarning):
-    """The cell boundary cuts a molecule that an analysis needs whole."""
+    """Warning that the cell boundary cuts a molecule that an analysis needs whole.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> protein = mda.Universe(TPR, XTC).select_atoms("protein")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     rg = mdreel.Rg(protein).run()
+    >>> any(one.category is mdreel.errors.BrokenMoleculeWarning for one in caught)
+    True
+    """
 
 
 class JumpWarning(MdreelWarning):
-    """An atom jumps across the periodic cell, but an analysis needs its continuous path."""
+    """Warning that an atom jumps across the periodic cell, although an analysis needs its continuous path.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> oxygens = mda.Universe(TPR, XTC).select_atoms("name OW")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     msd = mdreel.EinsteinMSD(oxygens).run()
+    >>> any(one.category is mdreel.errors.JumpWarning for one in caught)
+    True
+    """
 
 
 class UnitWarning(MdreelWarning):
-    """A length or an angle appears to be in a unit other than Å or degrees."""
+    """Warning about a length or an angle that seems to be in a unit other than Å or degrees.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> universe = mda.Universe(TPR, XTC)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     bonds = mdreel.HydrogenBondAnalysis(universe, d_h_a_angle_cutoff=2.6)
+    >>> any(one.category is mdreel.errors.UnitWarning for one in caught)
+    True
+    """
 
 
 class StreamError(MdreelError, ConnectionError):
-    """The connection to a running simulation was lost."""
+    """Error about a running simulation that was lost or has failed.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> producer = mdreel.live.Producer("run1", n_atoms=3).open()
+    >>> with mdreel.live.Consumer("run1") as frames:
+    ...     producer.end("failed", "out of memory")
+    ...     try:
+    ...         frames.next()
+    ...     except mdreel.errors.StreamError:
+    ...         print("the simulation has failed")
+    the simulation has failed
+    """
 
 
 class StreamTimeoutError(StreamError, TimeoutError):
-    """A running simulation sent no data within the timeout."""
+    """Error about a running simulation that published no frame within the timeout.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> with mdreel.live.Producer("run1", n_atoms=3), mdreel.live.Consumer("run1", timeout=0.1) as frames:
+    ...     try:
+    ...         frames.next()
+    ...     except mdreel.errors.StreamTimeoutError:
+    ...         print("no frame yet")
+    no frame yet
+    """
 
 
 class FunctionError(MdreelError, RuntimeError):
-    """A user function failed or returned an invalid value."""
+    """Error about a user function that failed or returned an invalid value.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+    >>> try:
+    ...     mdreel.from_function(lambda positions: None, alpha).run()
+    ... except mdreel.errors.FunctionError:
+    ...     print("the function returned no number")
+    the function returned no number
+    """
 
 
 class WorkerError(MdreelError, RuntimeError):
-    """A worker was lost during a run."""
+    """Error about a worker that was lost during a run, for example because its process was killed.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> rmsd = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA")
+    >>> try:
+    ...     shape = rmsd.run(backend="processes", n_workers=2).results.rmsd.shape
+    ... except mdreel.errors.WorkerError:
+    ...     print("two workers in a row were lost; the memory may be full")
+    """

@@ -1,4 +1,17 @@
-"""On-the-fly transformations of frames."""
+"""On-the-fly transformations of frames.
+
+Pass transformations to the ``run`` of an analysis; mdreel applies them to each frame as it reads the frame.
+
+Examples
+--------
+>>> import MDAnalysis as mda
+>>> import mdreel
+>>> from MDAnalysisTests.datafiles import TPR, XTC
+>>> protein = mda.Universe(TPR, XTC).select_atoms("protein")
+>>> rg = mdreel.Rg(protein).run(transformations=[mdreel.transformations.unwrap(protein)])
+>>> rg.results.rgyr.shape
+(10, 6)
+"""
 
 from mdreel.analysis.transformations import center_in_box, fit_rot_trans, nojump, unwrap, wrap
 

@@ -174,7 +174,7 @@ def test_code_that_leaves_nothing_is_an_error_whichever_way_it_is_given(
         }
     for name, run in ways.items():
         given = how if name.startswith("backend") else {"backend": backend, "step": 9, "n_parts": 3}
-        expected = "returned nothing|has left nothing|gave nothing|only self.results comes back from workers"
+        expected = "returned nothing|has stored nothing|only self.results comes back from workers"
         with pytest.raises(FunctionError, match=expected):
             run(given)
             pytest.fail(name)

@@ -22,7 +22,7 @@ type = "dihedrals"
 kind = "phi"
 """
 FORM = RecipeFormat(
-    run={"step": Setting("step", int | None, "Only every N-th frame.", minimum=1)},
+    run={"step": Setting("step", int | None, "Read only every N-th frame.", minimum=1)},
     analyses={
         "rmsd": AnalysisFormat(
             "Minimum RMSD.",

@@ -259,7 +259,7 @@ DATA: dict[str, Mistake] = {
         lambda s: mdreel.Rg(s.ca).run(stop=2).save("rg.json", metadata={"a": np.zeros(3)}),
         r"metadata\['a'\] must be a text",
     ),
-    "misspelt result": (lambda s: mdreel.RMSD(s.ca).run(stop=2).results.rmds, "there is: rmsd"),
+    "misspelt result": (lambda s: mdreel.RMSD(s.ca).run(stop=2).results.rmds, "known: rmsd"),
     "function that returns nothing": (lambda s: mdreel.from_function(print, s.ca).run(stop=2), "expected a number"),
 }
 

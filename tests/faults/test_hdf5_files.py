@@ -104,7 +104,7 @@ def remove(name: str) -> Callable[[h5py.File], None]:
 ATOMS = "particles/atoms"
 VALUE = f"{ATOMS}/position/value"
 WRONG: dict[str, tuple[Callable[[h5py.File], object], type[MdreelError], str]] = {
-    "no particles": (remove("particles"), FormatError, "expected H5MD's group /particles, found h5md"),
+    "no particles": (remove("particles"), FormatError, "expected the group /particles of H5MD, found h5md"),
     "no group": (remove(ATOMS), FormatError, "found none"),
     "no element": (remove(f"{ATOMS}/position"), FormatError, "expected position, velocity or force, found box"),
     "no value": (remove(VALUE), FormatError, "expected a dataset named value"),
@@ -152,7 +152,7 @@ def test_absurd_shapes_are_refused_before_memory_is_taken(whole: Path) -> None:
         value = file.create_dataset(VALUE, (10**12, 10**6, 3), "f4", chunks=(1, 100, 3))
         value.attrs["unit"] = "nm"
 
-    with pytest.raises(FormatError, match=r"no file of .* bytes holds the shape"):
+    with pytest.raises(FormatError, match=r"the file of .* bytes is too small for the shape"):
         open_trajectory(change(whole, stretch))
 
 
@@ -160,7 +160,7 @@ def test_hdf5_of_something_else_says_what_was_found(tmp_path: Path) -> None:
     path = tmp_path / "other.h5"
     with h5py.File(path, "w") as file:
         file["results"] = [1, 2]
-    with pytest.raises(FormatError, match=r"other\.h5: expected H5MD's group /particles, found results"):
+    with pytest.raises(FormatError, match=r"other\.h5: expected the group /particles of H5MD, found results"):
         open_trajectory(path)
 
 
@@ -177,5 +177,5 @@ def test_without_h5py_the_error_names_what_to_install(whole: Path) -> None:
 
 
 def test_format_that_is_asked_for_must_be_that_of_the_file(adk_xtc: Path) -> None:
-    with pytest.raises(FormatError, match="expected a file of HDF5"):
+    with pytest.raises(FormatError, match="expected an HDF5 file"):
         open_trajectory(adk_xtc, format="H5MD")

@@ -70,7 +70,7 @@ def test_accelerate_leaves_alone_what_others_have_changed(monkeypatch: pytest.Mo
         return type.__call__(cls, *args, **kwargs)
 
     monkeypatch.setattr(type(ProtoReader), "__call__", theirs, raising=False)
-    with pytest.raises(UnsupportedError, match="already made by another function"):
+    with pytest.raises(UnsupportedError, match="another function already creates"):
         mdreel.mdanalysis.accelerate()
     mdreel.mdanalysis.unaccelerate()
     assert vars(type(ProtoReader))["__call__"] is theirs

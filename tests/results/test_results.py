@@ -32,7 +32,7 @@ def test_results_repr_shows_shape_and_not_content():
 
 
 def test_missing_attribute_error_lists_existing_results():
-    with pytest.raises(AttributeError, match="no result 'rmsf'; there is: rmsd"):
+    with pytest.raises(AttributeError, match="no result 'rmsf'; known: rmsd"):
         _ = Results(rmsd=1).rmsf
     with pytest.raises(KeyError):
         Results(rmsd=1)["rmsf"]

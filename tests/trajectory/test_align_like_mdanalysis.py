@@ -127,7 +127,7 @@ def test_file_has_a_default_name_and_replaces_another(tmp_path: Path, monkeypatc
         assert mdreel.AlignTraj(adk(), adk(), prefix="my_", trajectory=trajectory).filename == "my_adk_dims.dcd"
     chain = mdreel.AlignTraj(adk(DCD, DCD), adk(), prefix="my_")
     assert chain.filename == "my_adk_dims.dcd"
-    with pytest.raises(MismatchError, match="is the trajectory that is read"):
+    with pytest.raises(MismatchError, match="is the input trajectory"):
         mdreel.AlignTraj(MDAnalysis.Universe(PSF, "rmsfit_adk_dims.dcd"), adk(), filename="rmsfit_adk_dims.dcd")
 
 

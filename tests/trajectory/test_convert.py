@@ -151,7 +151,7 @@ def test_cell_that_comes_later_is_refused_by_dcd(tmp_path: Path) -> None:
         (MismatchError, "positive", {"precision": 0}),
         (MismatchError, "must be a number", {"precision": float("nan")}),
         (MismatchError, "DCD does not round", {"output": "a.dcd", "precision": 100}),
-        (MismatchError, "3341 atoms, no atom 3341", {"atoms": [0, 3341]}),
+        (MismatchError, "no atom 3341: the trajectory has 3341 atoms", {"atoms": [0, 3341]}),
         (SelectionError, "ascend", {"atoms": [3, 3]}),
         (SelectionError, "ascend", {"atoms": [-1, 3]}),
         (SelectionError, "list of indices", {"atoms": []}),

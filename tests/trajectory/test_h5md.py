@@ -204,7 +204,7 @@ def test_h5md_velocities_of_fewer_steps_belong_to_their_frames(tmp_path: Path) -
 
 def test_h5md_of_several_groups_asks_which(tmp_path: Path) -> None:
     path = write_h5md(tmp_path / "run.h5md", {"position": numbers()}, groups=("protein", "water"))
-    with pytest.raises(UnsupportedError, match=r"several groups of particles: protein, water; choose one with group="):
+    with pytest.raises(UnsupportedError, match=r"several particle groups: protein, water; choose one with group="):
         open_trajectory(path)
     source = open_trajectory(path, group="water")
     assert source.describe()[0]["group of particles"] == "water"
@@ -275,7 +275,7 @@ def test_units_are_those_of_mdanalysis(unit: str, word: str, kind: str, their_ki
 
 
 @pytest.mark.parametrize(
-    ("unit", "said"), [("parsec", "unknown"), ("nm2", "no unit of length"), ("", "no unit"), ("ps", "no unit")]
+    ("unit", "said"), [("parsec", "unknown"), ("nm2", "not a unit of length"), ("", "not a unit"), ("ps", "not a unit")]
 )
 def test_units_of_something_else_are_refused(unit: str, said: str) -> None:
     with pytest.raises(UnsupportedError, match=said):

@@ -19,10 +19,10 @@ from mdreel_lab.bench.records import DONE, Kept, find
 from mdreel_lab.bench.workload import Order
 
 TIME_LIMIT = 4 * 3600.0
-"""Seconds that one point may take."""
+"""Time limit of one point, s."""
 
 _OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
-"""There may be more ranks than cores; those bound to cores would wait for each other."""
+"""Options that allow more ranks than cores; ranks bound to cores would wait for each other."""
 
 _OPEN_MPI_VARIABLES = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_osc": "^ucx"}
 _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -100,7 +100,7 @@ class Analyses:
 
 
 def _striped(path: Path, n_stripes: int) -> Path:
-    """Return a copy of a file on so many stripes; raise an `UnsupportedError` where they cannot be set."""
+    """Return a copy of a file on `n_stripes` Lustre stripes; raise an `UnsupportedError` where they cannot be set."""
     from mdreel.foundation.file_system import mount_of, stripes
 
     if not stripes(path):
@@ -123,7 +123,7 @@ def _striped(path: Path, n_stripes: int) -> Path:
 
 
 def _launch_of(point: Point) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the command of the interpreter for a point, and variables that its environment has as well.
+    """Return the command of the interpreter for a point, and further environment variables.
 
     Raise an `UnsupportedError` if something is missing for the point.
     """

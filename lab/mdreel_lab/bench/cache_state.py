@@ -35,7 +35,7 @@ def prepared(paths: Sequence[Path], state: str) -> Iterator[tuple[list[Path], st
         yield copies or list(paths), _said(copies or paths, state)
     finally:
         for path in copies:
-            for made in path.parent.glob(f"*{path.name}*"):  # what readers have left beside it, too
+            for made in path.parent.glob(f"*{path.name}*"):  # also files that readers have written beside it
                 made.unlink(missing_ok=True)
 
 

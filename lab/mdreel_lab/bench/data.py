@@ -1,4 +1,4 @@
-"""The systems that benchmarks read, made once from the trajectories of MDAnalysisTests and kept.
+"""Systems that benchmarks read, made once from the trajectories of MDAnalysisTests and kept.
 
 The published timings use long simulations that nobody can download in a test run. A stand-in repeats the frames of a
 short, real simulation and adds Gaussian noise to every coordinate, so that no two frames are equal and a compressed
@@ -44,7 +44,7 @@ PUBLISHED_FRAMES = 4_187
 
 @dataclass(frozen=True)
 class System:
-    """One benchmark system, whose files lie in a folder, whether they exist or not."""
+    """One benchmark system with the paths of its files, which need not exist yet."""
 
     name: str
     n_frames: int
@@ -72,7 +72,7 @@ class System:
 def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", "dcd")) -> System:
     """Make the files of a system that are not there yet, and return it.
 
-    Every file is written under a temporary name and renamed when it is whole. Raise an `UnsupportedError` if
+    Every file is written under a temporary name and renamed when it is complete. Raise an `UnsupportedError` if
     MDAnalysisTests is not installed, or an `OSError` if the files cannot be written.
     """
     import MDAnalysis as mda
@@ -97,7 +97,7 @@ def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", 
         if missing:
             _write_trajectories(source, n_frames, missing)
         for form in forms:
-            # MDAnalysis scans an XTC file when it first opens it and keeps the offsets beside it: not part of its job.
+            # MDAnalysis scans an XTC file when it first opens it, and stores the offsets. Its job excludes this.
             mda.Universe(str(system.topology), str(system.trajectory(form)))
     return system
 
@@ -129,7 +129,7 @@ def _write_trajectories(source: Any, n_frames: int, paths: Sequence[Path]) -> No
     # H5MD's writer asks for the units, which a trajectory in memory does not have.
     made.trajectory.units = {"time": "ps", "length": "Angstrom"}
     step = made.trajectory.ts
-    # Only H5MD's writer asks what there is to write.
+    # Only the writer of H5MD needs the names of the quantities to write.
     positions_alone = {"positions": True, "velocities": False, "forces": False}
     with ExitStack() as open_files:
         writers = []

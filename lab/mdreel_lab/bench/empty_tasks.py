@@ -1,6 +1,6 @@
-"""Empty tasks: how many of them a scheduler hands out in a second.
+"""Rate at which schedulers hand out empty tasks.
 
-Ours hand out blocks of one frame, of which one atom is looked at; Dask's have nothing to do at all.
+The executors of mdreel hand out blocks of one frame, of which they read one atom. The tasks of Dask do nothing.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _WIDE = 8.0
 _FAR = 500.0  # beyond, such an axis has room for powers of ten only
 _SIZE = (12.0, 6.4)  # inches
 _LETTER = 0.012
-"""Half of what a letter takes of the width of such a figure."""
+"""Half the width of a letter, as a share of the width of such a figure."""
 
 
 def over_workers(title: str, quantity: str, series: Sequence[Series], published: Sequence[Published]) -> Figure:
@@ -51,7 +51,7 @@ def over_workers(title: str, quantity: str, series: Sequence[Series], published:
 
 
 def stream(title: str, series: Sequence[Series]) -> Figure:
-    """Draw what each worker did when: the first repeat of each series with most workers; bars are blocks."""
+    """Draw the blocks of each worker as bars over time, for the first repeat of each series with most workers."""
     figure, shown = _rows(title, [one for one in series if _shown(one).kept.timing is not None], 2.4)
     drawn = ("open", "read", "decompress", "compute", "write")
     for axes, one in shown:
@@ -75,7 +75,7 @@ def stream(title: str, series: Sequence[Series]) -> Figure:
 
 
 def ranks(title: str, series: Sequence[Series]) -> Figure:
-    """Draw how the time of each rank is made up: the first repeat of each series with most workers."""
+    """Draw the components of the time of each rank, for the first repeat of each series with most workers."""
     figure, shown = _rows(title, [one for one in series if _shown(one).observables is not None], 2.6)
     parts = ("t_comp", "t_io", "t_comm", "t_open", "t_end_loop", "overhead1", "overhead2")
     for axes, one in shown:
@@ -94,7 +94,7 @@ def ranks(title: str, series: Sequence[Series]) -> Figure:
 
 
 def violin(title: str, series: Sequence[Series]) -> Figure:
-    """Draw how the communication times of all ranks and repeats are distributed, over numbers of workers."""
+    """Draw the distribution of the communication times of all ranks and repeats over the number of workers."""
     wanted = [one for one in series if any(cell.n_workers > 1 for cell in one.cells)]
     figure, shown = _rows(title, wanted, 2.8, with_workers=False)
     for i, (axes, one) in enumerate(shown):
@@ -131,7 +131,7 @@ def progress(title: str, series: Sequence[Series]) -> Figure:
 
 
 def bars(title: str, series: Sequence[Series]) -> Figure:
-    """Draw how long the whole call of each series takes, with each number of workers."""
+    """Draw the total time of the call of each series for each number of workers."""
     cells = [(one, cell) for one in series for cell in one.cells]
     labels = [f"{one.name}, N = {cell.n_workers}" for one, cell in cells]
     walls = [cell.spread("wall") for _, cell in cells]
@@ -154,7 +154,7 @@ OF_SERIES: dict[str, Callable[[str, Sequence[Series]], Figure]] = {
     "progress": progress,
     "bars": bars,
 }
-"""Figures that are of ours alone, by name."""
+"""Figures of mdreel alone, by name."""
 
 
 def _curve(series: Series, quantity: str) -> tuple[list[float], list[float], list[float]]:
@@ -177,7 +177,7 @@ def _look(i: int) -> dict[str, Any]:
 
 
 def _finish_axes(axes: Axes, quantity: str, reached: Sequence[float]) -> None:
-    """Name the axes, and draw what would be ideal."""
+    """Label the axes, and draw the ideal curve."""
     most = max(reached)
     ticks = sorted({int(x) for x in reached if x >= 1})
     if quantity == "speed-up":
@@ -206,7 +206,7 @@ def _finish_axes(axes: Axes, quantity: str, reached: Sequence[float]) -> None:
 
 
 def _apart(ticks: Sequence[int]) -> list[str]:
-    """Label ticks of a logarithmic axis, but those whose label would meet that of the next one."""
+    """Label the ticks of a logarithmic axis, except those whose label would overlap the next one."""
     labels = [str(tick) for tick in ticks]
     span = math.log(ticks[-1] / ticks[0]) if ticks else 0.0
     following = len(ticks) - 1
@@ -220,7 +220,7 @@ def _apart(ticks: Sequence[int]) -> list[str]:
 
 
 def _reach(axes: Axes) -> tuple[float, float]:
-    """Return the least and the largest value above 0 that is drawn; 1 and 1 where there is none."""
+    """Return the least and the largest drawn value above 0; 1 and 1 if there is none."""
     drawn = [float(y) for line in axes.get_lines() for y in np.atleast_1d(line.get_ydata())]
     heights = [y for y in drawn if math.isfinite(y) and y > 0] or [1.0]
     return min(heights), max(heights)
@@ -232,7 +232,7 @@ def _legend(axes: Axes) -> None:
 
 
 def _shown(series: Series) -> Measured:
-    """Return what figures of single runs show of a series: the first repeat with most workers."""
+    """Return the run of a series that figures of single runs show: the first repeat with most workers."""
     return series.cells[-1].repeats[0]
 
 

@@ -17,7 +17,7 @@ _SPOKEN_FORMATS = {"xtc": "XTC", "trr": "TRR", "dcd": "DCD", "ncdf": "NetCDF", "
 
 @dataclass(frozen=True)
 class Point:
-    """One run: everything that determines it, as of the scenario, a `Grid` and a size.
+    """One run, with all settings that determine it: from the scenario, a `Grid` and a size.
 
     Points of one series differ in nothing but the number of workers and the repeat, which is counted from 1.
     """

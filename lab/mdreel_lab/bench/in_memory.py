@@ -43,7 +43,7 @@ class JobInMemory(Job):
 
 
 class InMemory:
-    """An executor that runs jobs over frames in memory, which are the chosen atoms of files; else as the given one."""
+    """An executor that runs jobs over the chosen atoms of files in memory, with the workers of another executor."""
 
     def __init__(self, executor: Executor, paths: Sequence[str], chosen: NDArray[np.uint32]) -> None:
         self._executor = executor

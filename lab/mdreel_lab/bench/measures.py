@@ -23,7 +23,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> "Spread":
-        """Return those of values."""
+        """Return the mean and the standard deviation of values."""
         several = np.array(list(values), np.float64)
         if not len(several):
             return cls(math.nan, math.nan)
@@ -133,7 +133,7 @@ class Series:
         return next((cell for cell in self.cells if cell.n_workers == n_workers), None)
 
     def spread(self, quantity: str, cell: Cell) -> Spread:
-        """Mean and deviation of one of `QUANTITIES`; NaN where it cannot be told.
+        """Mean and deviation of one of `QUANTITIES`; NaN where it is unknown.
 
         Speed-ups are those of each repeat against the mean of one worker of the same series.
         """

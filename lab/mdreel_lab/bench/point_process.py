@@ -53,7 +53,7 @@ def do(order: Order) -> None:
     if result.timing is not None:
         spans = spans_of(place_of(folder, point))
         spans.parent.mkdir(parents=True, exist_ok=True)
-        # There is one already where a run was killed before its record was written.
+        # The file exists already if an earlier run was killed before it wrote its record.
         write_record(Record(result.timing, environment, None, str(point)), spans, force=True)
     keep(folder, Kept(point, DONE, "", result.seconds, facts, environment, spans))
 

@@ -33,7 +33,7 @@ def run_process(
 ) -> str:
     """Run a process and return its standard output; end the process if this one is interrupted.
 
-    It may take ``limit`` seconds, and is held to ``cores``. Raise a `ProcessError` if it fails, or takes too long.
+    Its time limit is ``limit`` seconds, and it runs on ``cores``. Raise a `ProcessError` if it fails or takes too long.
     """
 
     def hold() -> None:

@@ -31,12 +31,12 @@ class JsonLine:
 
     @classmethod
     def of_json(cls, text: str) -> Self:
-        """Return what `to_json` has made a line of."""
+        """Return the object of a line that `to_json` has written."""
         return cls(**json.loads(text))
 
 
 class AnyPoint(Protocol):
-    """A point: everything that determines one measurement, as a dataclass."""
+    """A point: a dataclass with all settings that determine one measurement."""
 
     @property
     def scenario(self) -> str:
@@ -72,9 +72,9 @@ class Kept(Generic[PointT_co]):
     Attributes
     ----------
     message : str
-        Why it failed, or was left out.
+        Reason why the point failed or was left out.
     seconds : float
-        Its time as its caller saw it, s: of an analysis the call of ``run``; the median of several rounds.
+        Time for the caller, s: for an analysis, the time of ``run``; for several rounds, their median.
     facts : dict
         The state of the cache, the result's check, the time of each round, and the like.
     environment : dict
@@ -107,12 +107,12 @@ class Kept(Generic[PointT_co]):
 
 
 def place_of(folder: Path, point: AnyPoint) -> Path:
-    """Return where the record of a point is, or will be."""
+    """Return the path of the record of a point, which need not exist yet."""
     return folder / RECORDS / point.scenario / f"{point.key}.json"
 
 
 def spans_of(place: Path) -> Path:
-    """Return where the spans of a record are."""
+    """Return the path of the spans of a record."""
     return place.with_suffix(".spans.jsonl")
 
 
@@ -139,7 +139,7 @@ def of_json(content: Any, place: Path, point: PointT) -> Kept[PointT]:
 
 
 def read_json(place: Path) -> Any:
-    """Read a record, or a page of records; raise a `FormatError` if it is not whole."""
+    """Read a record, or a page of records; raise a `FormatError` if it is incomplete."""
     try:
         return json.loads(place.read_text(encoding="utf-8"))
     except ValueError as error:

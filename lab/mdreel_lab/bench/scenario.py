@@ -105,7 +105,7 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A scenario, as its file says it."""
+    """A scenario, as described in its file."""
 
     title: str = entry("What is measured.")
     paper: str = entry("Where it was measured before.", "")

@@ -15,8 +15,8 @@ from mdreel_lab.bench.scenario import Scenario, check
 def read_scenario(path: Path) -> Scenario | Exchange:
     """Read a scenario from a TOML file.
 
-    Raise an `OSError` if it cannot be read, or a `MismatchError` if it is no TOML, or something in it is unknown,
-    missing, of a wrong type, or does not go together.
+    Raise an `OSError` if it cannot be read. Raise a `MismatchError` if it is not TOML, or an entry is unknown, missing,
+    of a wrong type, or contradicts another one.
     """
     try:
         with path.open("rb") as file:

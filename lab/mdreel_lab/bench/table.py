@@ -46,7 +46,7 @@ class Table:
         return text.getvalue()
 
     def _cell(self, row: tuple[Value, ...], i: int) -> str:
-        """Write a value, and the deviation that the next column has, where there is one."""
+        """Write a value, with the deviation from the next column, if there is one."""
         deviation = row[i + 1] if i + 1 < len(row) and self.headings[i + 1].endswith(DEVIATION) else 0.0
         spread = "" if not deviation or is_nothing(deviation) else f" ± {short(deviation)}"
         return short(row[i]) + spread

@@ -42,7 +42,7 @@ def observables(series: Sequence[Series], _: Sequence[Published]) -> Table:
 
 def ratios(series: Sequence[Series], published: Sequence[Published]) -> Table:
     """R_comp/io of one worker, and R_comp/comm of several."""
-    # Of several that say something of the same, the first counts.
+    # Of several series for the same setting, the first counts.
     said = {x: value for one in reversed(published) if one.quantity == "ratio" for x, value in one.points}
 
     def values_of(one: Series, cell: Cell) -> Iterable[Value]:
@@ -137,7 +137,7 @@ TABLES: Mapping[str, Callable[[Sequence[Series], Sequence[Published]], Table]] =
 
 
 def beside(series: Sequence[Series], published: Sequence[Published]) -> Table:
-    """Published values, and ours with the same number of workers where there are any."""
+    """Published values, beside the values of mdreel with the same number of workers."""
     rows: list[tuple[Value, ...]] = []
     for paper in published:
         for x, value in paper.points:

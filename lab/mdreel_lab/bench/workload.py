@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mdreel.trajectory.opener import Trajectory
 
 CONTACT_CUTOFF = 8.0
-"""Below this two atoms are in contact, Å. With a cutoff sums are kept: all distances of a frame take 366 KB."""
+"""Distance below which two atoms are in contact, Å. With a cutoff, only sums are kept, not all distances."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Order(JsonLine):
 
     @classmethod
     def of_json(cls, text: str) -> Self:
-        """Return what `to_json` has made a line of."""
+        """Return the object of a line that `to_json` has written."""
         values = json.loads(text)
         return cls(point_of(Point, values.pop("point")), **values)
 
@@ -59,7 +59,7 @@ class Result:
 
 
 def analyse(order: Order) -> Result:
-    """Run an analysis; the clock starts when the topology is read, and the executor is there."""
+    """Run an analysis; the clock starts after the topology is read and the executor is ready."""
     import MDAnalysis as mda
 
     from mdreel.analysis.base.one_pass import run

@@ -50,7 +50,7 @@ def run(
         Argument(metavar="SCENARIO...", help="Scenarios: names such as 2017-formats or '2024-*', or TOML files."),
     ] = None,
     everything: Annotated[bool, Option("--all", group=shared.INPUT, help="Run all scenarios of mdreel.")] = False,
-    size: Annotated[Literal["small", "full"], Option("--size", group=shared.INPUT, help="Size.")] = "small",
+    size: Annotated[Literal["small", "full"], Option("--size", group=shared.INPUT, help="Size of the runs.")] = "small",
     schema: Annotated[
         bool,
         Option("--schema", group=shared.INPUT, help="Print the schema of scenarios (JSON Schema)."),
@@ -109,7 +109,7 @@ def run(
             help="Make tables and figures at the end, in the subfolder report of the records.",
         ),
     ] = True,
-    quiet: Annotated[bool, Option("-q", "--quiet", group=shared.OUTPUT, help="No progress.")] = False,
+    quiet: Annotated[bool, Option("-q", "--quiet", group=shared.OUTPUT, help="Print no progress.")] = False,
 ) -> None:
     """Run scenarios, each point in a separate process; points with a record are not run again."""
     from mdreel_lab.bench.scenario_files import find_scenarios, schema_of_scenarios, shipped

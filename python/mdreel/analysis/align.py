@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class AlignTraj(ResultOutput, MDAnalysisInterface):
-    """Superpose each frame on a reference and write the moved frames to a trajectory.
+    """Alignment, which superposes each frame on a reference and writes the moved frames to a trajectory.
 
     Parameters
     ----------
@@ -130,14 +130,15 @@ class AlignTraj(ResultOutput, MDAnalysisInterface):
 
     Examples
     --------
-    >>> import tempfile
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import CRD, DCD, PSF
     >>> u, reference = mda.Universe(PSF, DCD), mda.Universe(PSF, CRD)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     aligned = AlignTraj(u, reference, select="name CA", filename=f"{folder}/aligned.xtc").run()
+    >>> aligned = mdreel.AlignTraj(u, reference, select="name CA", filename="aligned.xtc").run()
     >>> aligned.results.rmsd.shape
     (98,)
+    >>> mdreel.open("aligned.xtc").n_frames
+    98
     """
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"rmsd": "rmsd"}
@@ -344,11 +345,11 @@ def _precision(options: Mapping[str, Any]) -> float | None:
 def _name_of(trajectory: Any) -> str:
     files = files_of(trajectory)
     if not files:
-        raise MismatchError("the aligned trajectory needs an output file, as the trajectory has none: give a filename")
+        raise MismatchError("the trajectory has no file name to derive the name of the output from: give a filename")
     return Path(files[0]).name
 
 
 def _check_other(output: str, inputs: Sequence[str]) -> None:
     for path in inputs:
         if Path(output).resolve() == Path(path).resolve():
-            raise MismatchError("the output is the trajectory that is read: give another filename", path=output)
+            raise MismatchError("the output file is the input trajectory: give another filename", path=output)

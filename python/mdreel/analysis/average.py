@@ -121,8 +121,9 @@ class AverageStructure(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> average = AverageStructure(mda.Universe(PSF, DCD), select="protein and name CA").run()
+    >>> average = mdreel.AverageStructure(mda.Universe(PSF, DCD), select="protein and name CA").run()
     >>> average.results.positions.shape
     (214, 3)
     >>> average.results.universe.atoms.n_atoms
@@ -176,8 +177,8 @@ class AverageStructure(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("atoms are superposed on the reference as they lie", whole=True)
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("atoms are superposed on the reference without periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that superposes each frame and sums displacements."""
@@ -255,6 +256,15 @@ class AverageStructure(Analysis):
             If neither mdreel nor MDAnalysis can write a format with this file extension, or a package is missing.
         OSError
             If the file exists and `force` is false, or it cannot be written.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> average = mdreel.AverageStructure(mda.Universe(PSF, DCD), select="name CA").run()
+        >>> average.save("average.pdb").name
+        'average.pdb'
         """
         from mdreel.results.files import WRITERS
 
@@ -264,7 +274,20 @@ class AverageStructure(Analysis):
 
     @checked_arguments
     def save_structure(self, path: str | PathLike[str], force: bool = False) -> Path:
-        """Write the mean structure in a format that MDAnalysis can write; see `save`."""
+        """Write the mean structure in a format that MDAnalysis can write; see `save` for the errors.
+
+        Parameters
+        ----------
+        path : path
+            The output file, whose extension selects the format.
+        force : bool
+            Whether an existing file may be replaced.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         self._done()
         return write_structure(self.results.universe.atoms, path, force)
 

@@ -75,6 +75,16 @@ class ComponentAnalysis(Analysis):
         ------
         MismatchError
             If an analysis has not run, or there are fewer components. If the numbers of atoms differ.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+        >>> first, second = mdreel.PCA(alpha, align=True).run(stop=49), mdreel.PCA(alpha, align=True).run(start=49)
+        >>> 0 < first.rmsip(second, n_components=10) < 1
+        True
         """
         return rmsip(*self._components_of_both(other, "rmsip", tol_mass, match_atoms), n_components)
 
@@ -105,6 +115,16 @@ class ComponentAnalysis(Analysis):
         ------
         MismatchError
             If an analysis has not run, or the numbers of atoms differ.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+        >>> first, second = mdreel.PCA(alpha, align=True).run(stop=49), mdreel.PCA(alpha, align=True).run(start=49)
+        >>> 0 < first.cumulative_overlap(second, i=0, n_components=10) < 1
+        True
         """
         a, b = self._components_of_both(other, "cumulative_overlap", tol_mass, match_atoms)
         return cumulative_overlap(a, b, i, n_components)
@@ -147,6 +167,13 @@ def rmsip(a: NDArray[np.float64], b: NDArray[np.float64], n_components: int | Se
     ------
     MismatchError
         If the components have different lengths. If there are fewer than `n_components`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdreel.analysis.pca import rmsip
+    >>> bool(np.isclose(rmsip(np.eye(3)[:2], np.eye(3)[:2]), 1))
+    True
     """
     a, b = _same_length(a, b)
     wanted = tuple(n_components) if isinstance(n_components, Sequence | np.ndarray) else (n_components,)
@@ -181,6 +208,13 @@ def cumulative_overlap(
     ------
     MismatchError
         If the components have different lengths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdreel.analysis.pca import cumulative_overlap
+    >>> float(cumulative_overlap(np.eye(3)[:1], np.eye(3)[1:], i=0))
+    0.0
     """
     a, b = _same_length(a, b)
     if not -len(a) <= i < len(a):

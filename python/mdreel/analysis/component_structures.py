@@ -31,7 +31,7 @@ class Followers:
     atoms : ndarray, shape (n_followers,), int64
         Indices of the atoms that follow.
     places : ndarray, shape (n_followers,), int64
-        Place among the atoms of the components of the atom that each of them follows.
+        For each follower, the place among the atoms of the components of the atom that it follows.
     """
 
     atoms: NDArray[np.int64]
@@ -113,12 +113,12 @@ class ComponentStructures:
         Parameters
         ----------
         ts : MDAnalysis Timestep or AtomGroup
-            The frame, whose positions change; of a group the current frame of its Universe.
+            The frame, whose positions change; for a group, the current frame of its Universe.
 
         Returns
         -------
         MDAnalysis Timestep or AtomGroup
-            What was given.
+            The argument.
 
         Raises
         ------

@@ -80,7 +80,7 @@ class Contacts(TwoGroupAnalysis):
     radius : float
         Largest distance between two atoms in contact in the reference, Å.
     pbc : bool
-        Whether to use the shortest images where a frame or reference has a cell.
+        Whether to use minimum images where a frame or reference has a cell.
     kwargs : mapping, optional
         Parameters of the method. ``"soft_cut"`` has ``beta`` (default 5, in Å^-1) and ``lambda_constant`` (default
         1.8); ``"radius_cut"`` has ``radius`` (default `radius`, Å), which does not change the contacts of the
@@ -146,7 +146,7 @@ class Contacts(TwoGroupAnalysis):
     -----
     Q is the fraction of the contacts of a reference that exist in a frame. With ``"soft_cut"`` it is the mean of
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as in
-    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes contacts that are none: each
+    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes spurious contacts: each
     shared atom is always in contact with itself (1/2 with ``"soft_cut"``), and pairs of shared atoms count twice. Use
     ``pairs="unique"`` to count each pair of different atoms once. For groups without shared atoms, both agree.
     Arithmetic is float64; in the single precision of MDAnalysis, contacts at the cutoff may differ. Only pairs that are
@@ -157,11 +157,12 @@ class Contacts(TwoGroupAnalysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
     >>> charged = "(resname ASP GLU) and name OE* OD*", "(resname ARG LYS) and name NH* NZ"
     >>> acidic, basic = map(u.select_atoms, charged)
-    >>> contacts = Contacts(u, (acidic, basic), (acidic, basic), radius=6.0).run()
+    >>> contacts = mdreel.Contacts(u, (acidic, basic), (acidic, basic), radius=6.0).run()
     >>> contacts.results.timeseries[:2]
     array([[0.        , 1.        ],
            [1.        , 0.58252427]])
@@ -271,8 +272,8 @@ class Contacts(TwoGroupAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        why = "distances are those of the shortest images, or with pbc=False of the atoms as they lie"
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        why = "distances use minimum images, or with pbc=False no images"
         return Boundaries(why, whole=not self.pbc)
 
     def computation(self, source: Source) -> Computation:
@@ -309,7 +310,7 @@ class Contacts(TwoGroupAnalysis):
             return
         self.results.timeseries = np.delete(tally.rows, 1, axis=1)
         if self._method == "count":
-            what = "contacts were counted up to {}: there may be more of them than pairs of atoms"
+            what = "contacts were counted up to {}, where a pair of atoms can have several contacts"
             warn_of_range(tally, self._radius, what, "Use a radius of {0} Å at most")
 
     def columns(self) -> Sequence[Column]:

@@ -59,9 +59,12 @@ def autocorrelation(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from mdreel.analysis import autocorrelation
     >>> angle = np.linspace(0, 4 * np.pi, 100)
     >>> directions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    >>> bool(np.allclose(autocorrelation(directions, legendre=1, max_lag=30), np.cos(angle[:31])))
+    >>> function = autocorrelation(directions, legendre=1, max_lag=30)
+    >>> bool(np.allclose(function, np.cos(angle[:31])))
     True
     """
     values = np.asarray(timeseries, np.float64)
@@ -153,6 +156,8 @@ def statistical_inefficiency(timeseries: ArrayLike) -> float:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from mdreel.analysis import statistical_inefficiency
     >>> noise = np.random.default_rng(0).normal(size=4000)
     >>> statistical_inefficiency(noise) < 1.2
     True
@@ -218,6 +223,8 @@ def block_averages(timeseries: ArrayLike) -> BlockAverages:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from mdreel.analysis import block_averages
     >>> noise = np.random.default_rng(0).normal(size=4096)
     >>> found = block_averages(noise)
     >>> bool(abs(found.errors[0] - 1 / 64) < 1e-3)

@@ -43,8 +43,8 @@ class DensityAnalysis(Analysis):
     metadata : mapping, optional
         Entries of ``results.density.metadata``.
     padding : float
-        Margin of the grid around the atoms, Å. The grid is laid around them in the frame at which the Universe was when
-        the analysis was created; with `trajectory`, in the first frame of it.
+        Margin of the grid around the atoms, Å. The grid encloses the atoms in the current frame of the Universe when
+        you create the analysis. With `trajectory`, it encloses them in the first frame of that trajectory.
     gridcenter : array_like, shape (3,), float64, optional
         Centre of the grid, Å. Together with `xdim`, `ydim` and `zdim`, this replaces the grid around the atoms.
     xdim, ydim, zdim : float, optional
@@ -85,8 +85,9 @@ class DensityAnalysis(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> found = DensityAnalysis(mda.Universe(PSF, DCD).select_atoms("name CA"), delta=2.0).run().results
+    >>> found = mdreel.DensityAnalysis(mda.Universe(PSF, DCD).select_atoms("name CA"), delta=2.0).run().results
     >>> found.counts.shape == found.density.grid.shape
     True
     """
@@ -133,8 +134,8 @@ class DensityAnalysis(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("atoms are counted where they lie, each on its own")
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("atoms are counted one by one at their positions")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts atoms, after laying the grid around the atoms of one frame."""

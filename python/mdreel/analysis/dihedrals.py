@@ -59,8 +59,8 @@ class QuadrupleAngles(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("bonds are those of the shortest images")
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("bond vectors use minimum images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the angles of each frame."""
@@ -86,7 +86,7 @@ class QuadrupleAngles(Analysis):
     def columns(self) -> Sequence[Column]:
         """Return columns of frame, time and each angle, or its cosine and sine."""
         names = [name.lower().replace(" ", "_") for name in self.names]
-        if len(set(names)) < len(names):  # segments such as A and a
+        if len(set(names)) < len(names):  # segment names that differ only in case, such as A and a
             names = [name.replace(" ", "_") for name in self.names]
         values = self.results.angles.reshape(self.n_frames, -1)
         return wide_columns(self.frames, self.times, values, names, self._units["angles"])
@@ -141,7 +141,7 @@ class Dihedral(QuadrupleAngles):
     Notes
     -----
     For the bond vectors a, b and c, the angle is ``atan2(|b| a . (b x c), (a x b) . (b x c))`` [1]_, in float64. If a
-    frame has a cell, the shortest image of each bond is used. If three of the four atoms are collinear, the angle is
+    frame has a cell, the minimum image of each bond is used. If three of the four atoms are collinear, the angle is
     undefined, which is an error.
 
     Memory: the results take 8 bytes for each angle and frame, and 16 bytes for number and time of each frame.
@@ -154,9 +154,10 @@ class Dihedral(QuadrupleAngles):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> dihedral = Dihedral([u.residues[4].phi_selection(), u.residues[4].psi_selection()]).run()
+    >>> dihedral = mdreel.Dihedral([u.residues[4].phi_selection(), u.residues[4].psi_selection()]).run()
     >>> dihedral.results.angles.shape
     (98, 2)
     """
@@ -254,8 +255,9 @@ class Dihedrals(QuadrupleAngles):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> torsions = Dihedrals(mda.Universe(PSF, DCD).select_atoms("protein"), features="cos_sin").run()
+    >>> torsions = mdreel.Dihedrals(mda.Universe(PSF, DCD).select_atoms("protein"), features="cos_sin").run()
     >>> torsions.results.angles.shape, torsions.names[:2]
     ((98, 852), ['cos psi MET 1', 'sin psi MET 1'])
     """

@@ -50,13 +50,13 @@ class DistanceMatrix(Analysis):
         The atoms, in MDAnalysis's selection language. With None, those of `universe` in their order, with repetitions.
     metric : callable, optional
         Function that returns the distance of two frames, called as ``metric(a, b, weights=weights)`` with positions of
-        shape (n_atoms, 3), float64, Å, of an earlier and a later analysed frame. By default the RMSD, for which
-        `MDAnalysis.analysis.rms.rmsd` also stands. Other functions are slow: Python calls them for one pair at a time.
+        shape (n_atoms, 3), float64, Å, of an earlier and a later analysed frame. The default is the RMSD, which
+        `MDAnalysis.analysis.rms.rmsd` also selects. Other functions are slow: Python calls them for one pair at a time.
     cutoff : float
         Distances up to this value count as 0. The default of MDAnalysis, which is negative, keeps every RMSD.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the mean, and in the superposition. Weights are normalised. A `metric` gets them as they
-        are given, or the masses.
+        Weight of each atom in the mean and in the superposition. Weights are normalised, but a `metric` receives the
+        given weights, or the masses, unchanged.
     superposition : bool
         Whether to superpose one frame of each pair on the other first, for the minimum RMSD.
     trajectory : path, sequence of paths, or Source, optional
@@ -64,7 +64,7 @@ class DistanceMatrix(Analysis):
     verbose : bool
         Whether `run` shows progress by default.
     **options
-        Parameters of `run`, which MDAnalysis accepts here too, without effect; a warning says so.
+        Parameters of `run`, accepted as in MDAnalysis, without effect. A warning tells you to pass them to `run`.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class DistanceMatrix(Analysis):
         If weights do not fit the atoms, or `metric` and `superposition` are given together. In `run`, if a coordinate
         is not finite.
     FunctionError
-        In `run`, if `metric` returns something other than a number. Errors of `metric` itself are not changed.
+        In `run`, if `metric` returns something other than a number. Exceptions that `metric` raises stay unchanged.
 
     Warns
     -----
@@ -95,13 +95,14 @@ class DistanceMatrix(Analysis):
     Memory: 8 bytes for each pair of frames. Positions take 12 bytes for each atom and frame, and four times that while
     they are sorted. For example, 10,000 frames take 0.8 GB, and 214 atoms add 0.1 GB. Use `step` for fewer frames.
 
-    `MDAnalysis.analysis.diffusionmap.DiffusionMap` takes this analysis in place of that of MDAnalysis.
+    `MDAnalysis.analysis.diffusionmap.DiffusionMap` accepts this analysis instead of MDAnalysis's own.
 
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> matrix = DistanceMatrix(mda.Universe(PSF, DCD), select="name CA", superposition=True).run()
+    >>> matrix = mdreel.DistanceMatrix(mda.Universe(PSF, DCD), select="name CA", superposition=True).run()
     >>> matrix.results.dist_matrix.shape
     (98, 98)
     """
@@ -160,7 +161,7 @@ class DistanceMatrix(Analysis):
 
     @property
     def _calculated(self) -> bool:
-        """Whether there are results, which `DiffusionMap` of MDAnalysis asks."""
+        """Whether there are results; `DiffusionMap` of MDAnalysis reads this attribute."""
         return self._outcome is not None
 
     def columns(self) -> Sequence[Column]:
@@ -177,8 +178,8 @@ class DistanceMatrix(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("frames are compared as their atoms lie", whole=True, paths=not self._superposition)
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("frames are compared without periodic images", whole=True, paths=not self._superposition)
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
         """Return the least memory of the results of a run: positions of all frames, and the matrix."""
@@ -215,7 +216,7 @@ class DistanceMatrix(Analysis):
         return matrix
 
     def _called(self, positions: NDArray[np.float32], metric: Metric) -> NDArray[np.float64]:
-        """Return what the function of the user finds for all pairs of frames, shape (n_frames, n_frames)."""
+        """Return the distances that the user's metric returns for all pairs, shape (n_frames, n_frames)."""
         frames = self.frames
         matrix = np.zeros((len(positions), len(positions)))
 

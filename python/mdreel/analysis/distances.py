@@ -51,7 +51,7 @@ class DistanceArray(TwoGroupAnalysis):
         Distance in Å below which two atoms are in contact. With a cutoff, only averages are kept, so that memory does
         not grow with the number of frames.
     pbc : bool
-        Whether to use the shortest images. Every frame must then have a cell.
+        Whether to use minimum images. Every frame must then have a cell.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
 
@@ -86,11 +86,12 @@ class DistanceArray(TwoGroupAnalysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> ca = mda.Universe(PSF, DCD).select_atoms("name CA and resid 1:10")
-    >>> DistanceArray(ca, reference=ca).run().results.distances.shape
+    >>> mdreel.DistanceArray(ca, reference=ca).run().results.distances.shape
     (98, 10, 10)
-    >>> DistanceArray(ca, cutoff=8.0).run().results.contact_frequency.shape
+    >>> mdreel.DistanceArray(ca, cutoff=8.0).run().results.contact_frequency.shape
     (10, 10)
     """
 
@@ -129,22 +130,22 @@ class DistanceArray(TwoGroupAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "distances are those of the atoms as they lie, or with pbc=True of the shortest images",
+            "distances use no periodic images, or with pbc=True minimum images",
             whole=not self._pbc,
             paths=not self._pbc and self._reference is not None,
         )
 
     @property
     def smaller_results(self) -> str:
-        """How to get results that need less memory."""
+        """Advice on how to get results that need less memory, for error messages."""
         return f"{super().smaller_results}, or averages over all frames, such as cutoff=8.0"
 
     @property
     def without_cell(self) -> str:
-        """What to do for frames without a periodic cell."""
-        return "give pbc=False for distances of the atoms as they lie"
+        """Remedy for frames without a periodic cell, for error messages."""
+        return "give pbc=False for distances without periodic images"
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the distances in each frame, after reading the reference."""

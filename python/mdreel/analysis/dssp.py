@@ -76,7 +76,7 @@ class DSSP(Analysis):
         program of Kabsch and Sander uses 2.5. By default, distances do not end chains: with three states, all residues
         form one chain, as in MDAnalysis; with eight states, chains end at segments, as in mdtraj.
     pbc : bool
-        Whether to use the shortest images in frames with a cell.
+        Whether to use minimum images in frames with a cell.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
     verbose : bool
@@ -141,11 +141,12 @@ class DSSP(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> "".join(DSSP(u).run(stop=1).results.dssp[0, :24])
+    >>> "".join(mdreel.DSSP(u).run(stop=1).results.dssp[0, :24])
     '-EEEE-------HHHHHHHHHHHH'
-    >>> "".join(DSSP(u, method="kabsch-sander").run(stop=1).results.dssp[0, :24])
+    >>> "".join(mdreel.DSSP(u, method="kabsch-sander").run(stop=1).results.dssp[0, :24])
     '-EEEE-S-SSSSHHHHHHHHHHHH'
     """
 
@@ -223,9 +224,9 @@ class DSSP(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "distances are those of the shortest images, or with pbc=False of the atoms as they lie",
+            "distances use minimum images, or with pbc=False no images",
             whole=not self._pbc,
         )
 

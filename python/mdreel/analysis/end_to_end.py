@@ -67,9 +67,10 @@ class EndToEnd(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
-    >>> EndToEnd(alpha).run().results.distances.shape
+    >>> mdreel.EndToEnd(alpha).run().results.distances.shape
     (98, 1)
     """
 
@@ -100,8 +101,8 @@ class EndToEnd(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("vectors are those from atom to atom as they lie", whole=True)
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("vectors use no periodic images", whole=True)
 
     @property
     def molecules(self) -> NDArray[np.uint32]:

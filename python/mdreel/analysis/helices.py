@@ -74,10 +74,11 @@ class HelixEigenvalues(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
     >>> helices = [u.select_atoms(f"name CA and resid {r}") for r in ("13:24", "31:40", "50:54")]
-    >>> HelixEigenvalues(helices, pairs=True).run().results.eigenvalues.shape
+    >>> mdreel.HelixEigenvalues(helices, pairs=True).run().results.eigenvalues.shape
     (98, 3)
     """
 
@@ -122,8 +123,8 @@ class HelixEigenvalues(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("distances within and between segments are those of the atoms as they lie", whole=True)
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("distances within and between segments use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the eigenvalues of each frame."""
@@ -190,6 +191,15 @@ def helices_of(atomgroup: AtomGroup, least: int = 4) -> list[AtomGroup]:
     References
     ----------
     .. [1] W. Kabsch, C. Sander, "Dictionary of protein secondary structure", Biopolymers 22 (1983) 2577-2637.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from mdreel.analysis.helices import helices_of
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> helices = helices_of(mda.Universe(PSF, DCD).select_atoms("protein"))
+    >>> all(helix.n_atoms >= 4 for helix in helices)
+    True
     """
     dssp = DSSP(atomgroup).run(frames=[atomgroup.universe.trajectory.frame], backend="serial")
     alpha, is_helix = dssp.alphas, dssp.results.dssp[0] == "H"

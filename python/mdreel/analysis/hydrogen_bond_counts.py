@@ -46,6 +46,15 @@ class BondCounts(Analysis):
         -------
         ndarray, shape (n_types, 3), str
             Residue name and atom type of the donor as ``name:type``, those of the acceptor, and the count.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> bonds = mdreel.HydrogenBondAnalysis(mda.Universe(PSF, DCD), "name N", "name HN", "name O").run(stop=10)
+        >>> bonds.count_by_type().shape[1]
+        3
         """
         sides = [self.u.atoms[self.results.hbonds[:, side].astype(np.intp)] for side in (1, 3)]
         names = [np.char.add(np.char.add(_resnames(atoms), ":"), np.asarray(atoms.types, str)) for atoms in sides]
@@ -60,6 +69,15 @@ class BondCounts(Analysis):
         ndarray, shape (n_bonds, 4), int64
             Identifiers of donor, hydrogen and acceptor, and the number of frames, most frequent first. Of
             equally frequent bonds, those with higher identifiers come first.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> bonds = mdreel.HydrogenBondAnalysis(mda.Universe(PSF, DCD), "name N", "name HN", "name O").run(stop=10)
+        >>> int(bonds.count_by_ids()[0, 3])
+        9
         """
         ids = np.asarray(self.u.atoms.ids, np.int64)[self.results.hbonds[:, 1:4].astype(np.intp)]
         bonds, counts = np.unique(ids, axis=0, return_counts=True)
@@ -103,6 +121,16 @@ class BondCounts(Analysis):
         .. [1] D. C. Rapaport, "Hydrogen bonds in water", Mol. Phys. 50 (1983) 1151-1162.
         .. [2] R. J. Gowers, P. Carbone, "A multiscale approach to model hydrogen bonding: The case of polyamide",
            J. Chem. Phys. 142 (2015) 224907.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> bonds = mdreel.HydrogenBondAnalysis(mda.Universe(PSF, DCD), "name N", "name HN", "name O").run()
+        >>> lags, surviving = bonds.lifetime(tau_max=5)
+        >>> lags, float(surviving[0])
+        (array([0., 1., 2., 3., 4., 5.]), 1.0)
         """
         if "hbonds" not in self.results:
             from mdreel.analysis.topology.missing_data import MissingDataError

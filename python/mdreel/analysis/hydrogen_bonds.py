@@ -64,7 +64,7 @@ class HydrogenBondAnalysis(BondCounts):
     update_selections : bool
         Whether selections apply to each frame, and `donors_sel` pairs donors and hydrogens in each frame. Otherwise
         they apply to the current frame of the Universe. Without `donors_sel`, and with selections that do not depend on
-        positions, the atoms are the same in all frames either way, and the faster way is taken.
+        positions, both give the same atoms in all frames, and mdreel takes the faster way.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough,
         unless selections need positions and `update_selections` is False.
@@ -104,7 +104,7 @@ class HydrogenBondAnalysis(BondCounts):
     Notes
     -----
     Donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the hydrogen is larger than
-    `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The shortest image is used if
+    `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The minimum image is used if
     a frame has a cell. Bonds between two hydrogens, as in rigid water models, make no donor. Arithmetic is float64; in
     the single precision of MDAnalysis, bonds at the cutoff may differ. A cell list finds the pairs, so the time for a
     frame grows linearly with the number of atoms.
@@ -116,9 +116,10 @@ class HydrogenBondAnalysis(BondCounts):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> bonds = HydrogenBondAnalysis(u, "name N", "name HN", "name O").run(stop=10)
+    >>> bonds = mdreel.HydrogenBondAnalysis(u, "name N", "name HN", "name O").run(stop=10)
     >>> bonds.results.hbonds.shape[1], bonds.count_by_time().shape
     (6, (10,))
     """
@@ -198,7 +199,7 @@ class HydrogenBondAnalysis(BondCounts):
         select : str
             Selection of the atoms to look at.
         max_mass, min_mass : float
-            Limits of the mass of a hydrogen, both exclusive, u.
+            Limits of the mass of a hydrogen, both exclusive, amu.
         min_charge : float
             Lower limit of the charge, exclusive, e.
 
@@ -219,10 +220,16 @@ class HydrogenBondAnalysis(BondCounts):
 
     @checked_arguments
     def guess_donors(self, select: str = "all", max_charge: float = -0.5) -> str:
-        """Return a selection of donors: atoms with a charge (e) below `max_charge` that are bonded to hydrogens.
+        """Return a selection of donors, which are bonded to hydrogens; see `guess_hydrogens` for results and errors.
 
-        Without bonds in the topology, atoms within `d_h_cutoff` of a hydrogen in the current frame count as bonded. For
-        the other parameters, the return value and the errors see `guess_hydrogens`.
+        Without bonds in the topology, atoms within `d_h_cutoff` of a hydrogen in the current frame count as bonded.
+
+        Parameters
+        ----------
+        select : str
+            Selection of the atoms to look at.
+        max_charge : float
+            Upper limit of the charge, exclusive, e.
         """
         hydrogens = select_atoms(self.u, self.hydrogens_sel, "hydrogens_sel")
         return guess_donors(self.u, select, max_charge, hydrogens, self.d_h_cutoff)
@@ -246,8 +253,8 @@ class HydrogenBondAnalysis(BondCounts):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("distances and angles are those of the shortest images")
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("distances and angles use minimum images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that finds the hydrogen bonds of each frame."""

@@ -43,7 +43,7 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
     """
     if has_own_trajectory:
         if wanted:
-            raise MismatchError("in_memory changes the trajectory of the Universe: give no trajectory=")
+            raise MismatchError("in_memory changes the trajectory of the Universe, so trajectory= must not be given")
         return False
     if wanted:
         universe.transfer_to_memory()

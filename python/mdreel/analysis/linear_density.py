@@ -71,7 +71,7 @@ class LinearDensity(Analysis):
     Parameters
     ----------
     select : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms, each once. Of an UpdatingAtomGroup, the atoms that are selected in each frame count.
+        The atoms, each once. For an UpdatingAtomGroup, only the atoms selected in a frame count in that frame.
     grouping : {"atoms", "residues", "segments", "fragments"}
         Whether mass and charge are placed at each atom, or at the centre of mass of the selected atoms of each residue,
         segment or fragment.
@@ -95,8 +95,8 @@ class LinearDensity(Analysis):
     results.x.dim : int
         Number of the axis: 0 here, 1 in ``results.y`` and 2 in ``results.z``.
     masses, charges : ndarray, shape (n_compounds,), float64
-        Masses (amu) and charges (e) of the atoms, or of the residues, segments or fragments. If the group changes,
-        these are of its atoms in the current frame of the Universe.
+        Masses (amu) and charges (e) of the atoms, or of the residues, segments or fragments. For an
+        UpdatingAtomGroup, these are the values in the current frame of the Universe.
     grouping, binsize
         As given.
     nbins : int
@@ -115,14 +115,14 @@ class LinearDensity(Analysis):
     -----
     MdreelWarning
         If the cell is triclinic, where the results differ from those of MDAnalysis. If no bin has mass or
-        charge in any frame, because the atoms of a group that changes are never selected.
+        charge in any frame, because an UpdatingAtomGroup never selects an atom.
 
     Notes
     -----
     Results agree with `MDAnalysis.analysis.lineardensity.LinearDensity`, in float64. Each frame needs a periodic cell,
-    into which atoms or centres of mass are wrapped. Bins and volumes are those of the frame at which the Universe was
-    when the analysis was created; with `trajectory`, of the first frame of it. If the cell grows, atoms beyond the last
-    edge are not counted. Broken compounds must be made whole first (``run(transformations=[unwrap(...)])``).
+    into which atoms or centres of mass are wrapped. The cell in the current frame of the Universe when you create the
+    analysis defines bins and volumes; with `trajectory`, the cell in its first frame does. If the cell grows, atoms
+    beyond the last edge are not counted. Make broken compounds whole first (``run(transformations=[unwrap(...)])``).
 
     In a triclinic cell, atoms are wrapped into the rectangular box of the cell's diagonal, whose images also fill
     space. No atom is left out, and volumes are correct. MDAnalysis instead uses the product of the cell lengths as the
@@ -134,9 +134,10 @@ class LinearDensity(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import TPR, XTC
     >>> water = mda.Universe(TPR, XTC).select_atoms("resname SOL")
-    >>> profiles = LinearDensity(water, binsize=1.0).run().results
+    >>> profiles = mdreel.LinearDensity(water, binsize=1.0).run().results
     >>> float(profiles.z.mass_density[:50].mean().round(1))
     0.9
     """
@@ -204,9 +205,9 @@ class LinearDensity(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "atoms are moved into the cell, each on its own; compounds with their centre of mass",
+            "atoms are moved into the cell one by one, and compounds with their centre of mass",
             whole=self._labels is not None,
         )
 

@@ -114,8 +114,9 @@ class EinsteinMSD(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> msd = EinsteinMSD(mda.Universe(PSF, DCD), select="name CA", max_lag=20).run()
+    >>> msd = mdreel.EinsteinMSD(mda.Universe(PSF, DCD), select="name CA", max_lag=20).run()
     >>> msd.results.timeseries.shape, msd.results.msds_by_particle.shape
     ((21,), (21, 214))
     """
@@ -189,14 +190,14 @@ class EinsteinMSD(Analysis):
 
     @property
     def without_cell(self) -> str:
-        """What to do for frames without a periodic cell."""
+        """Remedy for frames without a periodic cell, for error messages."""
         return "give nojump=None if no atom jumps across the cell"
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "displacements are those of each atom on its own",
+            "displacements are computed for each atom separately",
             paths=self._nojump is None,
             remedy='EinsteinMSD(..., nojump="toroidal") in Python, --unwrap-jumps toroidal on the command line',
         )
@@ -244,7 +245,33 @@ class EinsteinMSD(Analysis):
 
     @checked_arguments
     def diffusion(self, begin: float | None = None, end: float | None = None) -> Diffusion:
-        """Return the diffusion coefficient from a linear fit; see `diffusion_of`."""
+        """Return the diffusion coefficient from a linear fit to the displacements.
+
+        Parameters
+        ----------
+        begin, end : float, optional
+            First and last lag time of the fit, ps; by default 10 and 90 % of the longest lag time.
+
+        Returns
+        -------
+        Diffusion
+            The coefficient with the fitted line; see `mdreel.analysis.diffusion.diffusion_of`.
+
+        Raises
+        ------
+        MismatchError
+            If there are fewer than 4 lag times in the range.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import TPR, XTC
+        >>> oxygens = mda.Universe(TPR, XTC).select_atoms("name OW")
+        >>> msd = mdreel.EinsteinMSD(oxygens, nojump="lattice").run()
+        >>> msd.diffusion(begin=100, end=500).coefficient > 0
+        True
+        """
         self._done()
         return diffusion_of(self.results.delta_t_values, self.results.timeseries, self.n_dimensions, begin, end)
 
@@ -262,7 +289,7 @@ class EinsteinMSD(Analysis):
         return mean_square_displacement(times, values, line, label, title, ax)
 
     def _is_uneven(self) -> bool:
-        """Return whether frames are at unequal intervals, as the user says or has chosen their numbers."""
+        """Return whether frames are at unequal intervals, by `non_linear` or by the chosen frame numbers."""
         steps = np.diff(self.frames)
         is_chosen = bool(len(steps) and (steps != steps[0]).any()) and not self.damage
         if is_chosen and self._max_lag is not None:
@@ -299,7 +326,7 @@ class EinsteinMSD(Analysis):
     def _of_chunks(
         self, of_atoms: Callable[[int, int], NDArray[np.float64]], n_numbers: int
     ) -> Iterator[NDArray[np.float64]]:
-        """Yield what a function returns for chunks of atoms, in order; each atom takes `n_numbers` coordinates."""
+        """Yield the results of a function for chunks of atoms, in order; each atom takes `n_numbers` coordinates."""
         n_atoms = len(self.atoms)
         width = max(1, _CHUNK // (8 * 3 * max(n_numbers, 1)))
         chunks = [(first, min(first + width, n_atoms)) for first in range(0, n_atoms, width)]

@@ -94,9 +94,10 @@ class PCA(ComponentAnalysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> pca = PCA(u, select="name CA", align=True).run()
+    >>> pca = mdreel.PCA(u, select="name CA", align=True).run()
     >>> pca.results.cumulated_variance[:3].round(2)
     array([0.9 , 0.95, 0.97])
     >>> pca.transform(u.select_atoms("name CA"), n_components=2, superposition=True).shape
@@ -150,7 +151,7 @@ class PCA(ComponentAnalysis):
 
     @property
     def n_components(self) -> int | None:
-        """Number of components of the results; None for all, before a run. Setting it cuts the results anew."""
+        """Number of components of the results; None for all, before a run. Set it to truncate the results."""
         return self._n_components if self._eigen is None else len(self.results.variance)
 
     @n_components.setter
@@ -161,8 +162,8 @@ class PCA(ComponentAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=not self.align)
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("displacements use no periodic images", whole=True, paths=not self.align)
 
     def start_at(self, first: int) -> None:
         """Receive the first analysed frame, on which the others are superposed."""
@@ -343,9 +344,10 @@ class PCA(ComponentAnalysis):
         Examples
         --------
         >>> import MDAnalysis as mda
+        >>> import mdreel
         >>> from MDAnalysisTests.datafiles import DCD, PSF
         >>> u = mda.Universe(PSF, DCD)
-        >>> along = PCA(u, select="name CA").run().project_single_frame(0, group=u.atoms, anchor="name CA")
+        >>> along = mdreel.PCA(u, select="name CA").run().project_single_frame(0, group=u.atoms, anchor="name CA")
         >>> u.trajectory.add_transformations(along)
         """
         self.check_run("projecting frames")
@@ -389,8 +391,8 @@ class PCA(ComponentAnalysis):
 
     def _warn_of_superposition(self, method: str, remedy: str) -> None:
         message = (
-            f"the components are of frames superposed on the first (align=True), but {method} takes frames as they "
-            f"are, like MDAnalysis: {remedy}; if they are superposed already, ignore this"
+            f"the components are of frames superposed on the first (align=True), but {method} does not superpose "
+            f"frames, like MDAnalysis: {remedy}; ignore this if the frames are superposed already"
         )
         if method == "transform":
             message = message.replace("ignore this", "give superposition=False")

@@ -18,7 +18,7 @@ def covariance_of(
     tally : Tally
         Sums of the displacements from a structure, the first argument of the computation, and of their products.
     places : ndarray, shape (n_atoms,), int64
-        Place among the atoms of the sums of each atom.
+        For each atom, its place among the atoms of the sums.
     mean : ndarray, shape (n_atoms, 3), float64, optional
         Positions to use instead of the mean, Å.
 

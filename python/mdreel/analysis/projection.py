@@ -83,8 +83,8 @@ class Projection(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=self._fitted is None)
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("displacements use no periodic images", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that projects each frame."""

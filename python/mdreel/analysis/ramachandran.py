@@ -199,9 +199,10 @@ class Ramachandran(_TorsionPairs):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> ramachandran = Ramachandran(u.select_atoms("resid 2:213")).run()
+    >>> ramachandran = mdreel.Ramachandran(u.select_atoms("resid 2:213")).run()
     >>> ramachandran.results.angles.shape
     (98, 212, 2)
     """
@@ -300,8 +301,9 @@ class Janin(_TorsionPairs):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> Janin(mda.Universe(PSF, DCD).select_atoms("resname LYS")).run().results.angles.shape
+    >>> mdreel.Janin(mda.Universe(PSF, DCD).select_atoms("resname LYS")).run().results.angles.shape
     (98, 18, 2)
     """
 

@@ -108,7 +108,7 @@ class InterRDF(TwoGroupAnalysis):
     Notes
     -----
     The function is ``count / (frames * shells * N / V)``, where V is the mean volume, and N the number of pairs without
-    those excluded by `exclusion_block`, as in `MDAnalysis.analysis.rdf.InterRDF`. The shortest images are used, in
+    those excluded by `exclusion_block`, as in `MDAnalysis.analysis.rdf.InterRDF`. Minimum images are used, in
     float64, at any range and also in triclinic cells. Up to half the shortest lattice vector, a cell list makes the
     cost linear in the number of atoms; beyond that, all pairs are computed. A bin includes its lower edge, and the last
     bin both edges, as in `numpy.histogram`.
@@ -120,9 +120,10 @@ class InterRDF(TwoGroupAnalysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import TPR, XTC
     >>> oxygens = mda.Universe(TPR, XTC).select_atoms("name OW")
-    >>> rdf = InterRDF(oxygens, oxygens, exclusion_block=(1, 1)).run(stop=2)
+    >>> rdf = mdreel.InterRDF(oxygens, oxygens, exclusion_block=(1, 1)).run(stop=2)
     >>> float(rdf.results.bins[rdf.results.rdf.argmax()].round(1))
     2.7
     """
@@ -186,13 +187,13 @@ class InterRDF(TwoGroupAnalysis):
 
     @property
     def without_cell(self) -> str:
-        """What to do for frames without a periodic cell."""
+        """Remedy for frames without a periodic cell, for error messages."""
         return 'give norm="none" for counts'
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("distances are those of the shortest images")
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts pairs in bins."""

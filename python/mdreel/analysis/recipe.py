@@ -188,6 +188,7 @@ def read_recipe(path: str | PathLike[str], form: RecipeFormat | None = None) -> 
 
     Examples
     --------
+    >>> import mdreel
     >>> from mdreel.analysis.recipe import read_recipe
     >>> recipe = read_recipe("recipe.toml")  # doctest: +SKIP
     >>> universe = MDAnalysis.Universe(recipe.inputs["topology"])  # doctest: +SKIP

@@ -33,8 +33,8 @@ class Rg(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or UpdatingAtomGroup
-        The atoms. An atom that the group contains several times counts as often. The radius of a group that is selected
-        again in each frame is NaN where nothing is selected.
+        The atoms. An atom that the group contains several times counts that many times. For an UpdatingAtomGroup, the
+        radius is NaN in frames in which no atom is selected.
     weights : {"mass", None} or array_like, shape (n_atoms,), float64
         Weight of each atom; None for equal weights. Weights are normalised.
     trajectory : path, sequence of paths, or Source, optional
@@ -55,14 +55,15 @@ class Rg(Analysis):
     Notes
     -----
     The radius is ``sqrt(sum_i w_i |x_i - c|^2 / sum_i w_i)``, with the weighted centre c. The radius about x uses only
-    y and z, and so on. These are the columns of ``gmx gyrate``, in Å. Broken molecules must be made whole first.
+    y and z, and so on. These are the columns of ``gmx gyrate``, in Å. Make broken molecules whole first.
     Memory: the results take 48 bytes for each frame.
 
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> rg = Rg(mda.Universe(PSF, DCD).select_atoms("protein")).run()
+    >>> rg = mdreel.Rg(mda.Universe(PSF, DCD).select_atoms("protein")).run()
     >>> rg.results.rgyr.shape
     (98, 6)
     """
@@ -92,8 +93,8 @@ class Rg(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("distances from the centre are those of the atoms as they lie", whole=True)
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("distances from the centre use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the radii of each frame."""

@@ -52,7 +52,7 @@ class RMSD(Analysis):
         ``(atomgroup, reference)`` or ``{"mobile": ..., "reference": ...}``; each may be a list of selection strings.
         A selection string gives each atom once, in the order of the topology; a list, the atoms of each string in
         turn. With None, atoms are compared in the order of the groups, and an atom that a group contains several times
-        counts as often.
+        counts that many times.
     groupselections : sequence of str, tuple, dict or MDAnalysis.AtomGroup, optional
         Further groups of atoms, whose RMSD is computed after the superposition. Selections are as in `select`, but
         from the whole Universe of `atomgroup` and of the reference.
@@ -122,8 +122,9 @@ class RMSD(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> rmsd = RMSD(mda.Universe(PSF, DCD), select="protein and name CA").run()
+    >>> rmsd = mdreel.RMSD(mda.Universe(PSF, DCD), select="protein and name CA").run()
     >>> rmsd.results.rmsd.shape
     (98, 3)
 
@@ -131,7 +132,7 @@ class RMSD(Analysis):
 
     >>> core, lid = "name CA and (resid 1:29 or resid 60:121 or resid 160:214)", "name CA and resid 122:159"
     >>> universe = mda.Universe(PSF, DCD)
-    >>> RMSD(universe, select=core, groupselections=[lid]).run().results.rmsd[-1, 2:].round(2)
+    >>> mdreel.RMSD(universe, select=core, groupselections=[lid]).run().results.rmsd[-1, 2:].round(2)
     array([ 1.95, 14.62])
     """
 
@@ -196,9 +197,9 @@ class RMSD(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
         return Boundaries(
-            "atoms are compared with the reference as they lie", whole=True, paths=not self._superposition
+            "atoms are compared with the reference without periodic images", whole=True, paths=not self._superposition
         )
 
     def computation(self, source: Source) -> Computation:

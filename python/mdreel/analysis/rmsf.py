@@ -84,12 +84,13 @@ class RMSF(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> rmsf = RMSF(mda.Universe(PSF, DCD).select_atoms("protein and name CA")).run()
+    >>> rmsf = mdreel.RMSF(mda.Universe(PSF, DCD).select_atoms("protein and name CA")).run()
     >>> rmsf.results.rmsf.shape
     (214,)
     >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
-    >>> float(RMSF(alpha, superposition=True).run().results.rmsf.max().round(2))
+    >>> float(mdreel.RMSF(alpha, superposition=True).run().results.rmsf.max().round(2))
     5.73
     """
 
@@ -137,8 +138,8 @@ class RMSF(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("displacements are those of the atoms as they lie", whole=True, paths=self._fitted is None)
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("displacements use no periodic images", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that sums displacements and their squares."""

@@ -51,12 +51,12 @@ class SASA(Analysis):
         Van der Waals radii, Å: by element, replacing those of the built-in table, or one for each atom of `surface`.
     surface : MDAnalysis.AtomGroup, optional
         All atoms that form the surface and can cover one another. It must include `atomgroup`; an example is a ligand
-        together with the protein that binds it. By default `atomgroup` alone; if it changes, then only the atoms that
-        are selected in a frame cover one another.
+        together with the protein that binds it. By default `atomgroup` alone; for an UpdatingAtomGroup, only the atoms
+        selected in a frame cover one another.
     average : bool
-        Whether to keep only the mean and the variance of each atom or residue, so that memory does not grow with them
-        for each frame. If the group changes, these are over the frames in which the atom, or an atom of the residue, is
-        selected, and NaN if there are none.
+        Whether to keep only the mean and the variance of each atom or residue, which need less memory than the areas of
+        all frames. For an UpdatingAtomGroup, mean and variance include only the frames in which the atom, or an atom
+        of the residue, is selected; they are NaN if there are none.
     pbc : bool
         Whether periodic images also cover atoms. Every frame must then have a cell.
     trajectory : path, sequence of paths, or Source, optional
@@ -65,7 +65,7 @@ class SASA(Analysis):
     Attributes
     ----------
     results.total_area : ndarray, shape (n_frames,), float64
-        Total area of the group, each atom counted once, Å^2. It is 0 where nothing is selected.
+        Total area of the group, each atom counted once, Å^2. It is 0 in frames in which no atom is selected.
     results.sasa : ndarray, shape (n_frames, n_atoms) or (n_frames, n_residues), float64
         Area of each atom in the order of the group, or of each residue in the order of ``atomgroup.residues``, Å^2.
         Absent with ``mode="total"`` and with `average`.
@@ -78,8 +78,8 @@ class SASA(Analysis):
     results.variance : ndarray, shape (n_atoms,) or (n_residues,), float64
         With `average`: population variance, Å^4.
     results.n_selected : ndarray, shape (n_atoms,) or (n_residues,), int64
-        With `average`, if the group changes: number of frames in which the atom, or an atom of the residue, is
-        selected. Atoms and residues are all that can be selected, in the order of the topology.
+        With `average` and an UpdatingAtomGroup: number of frames in which the atom, or an atom of the residue, is
+        selected. The arrays contain all atoms or residues that can be selected, in the order of the topology.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class SASA(Analysis):
     Warns
     -----
     MdreelWarning
-        If a group that changes has no area in any frame.
+        If an UpdatingAtomGroup has no area in any frame.
 
     Notes
     -----
@@ -101,8 +101,8 @@ class SASA(Analysis):
     atom is the fraction of sphere points outside all other spheres, times the area of the sphere [1]_. The points
     follow the golden spiral, as in `mdtraj.shrake_rupley`, whose single precision leads to slightly different areas.
     Radii are those of Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for elements guessed by
-    MDAnalysis from atom names. These are radii of neutral atoms; mdtraj uses those of ions for some elements, for
-    example ``radii={"Na": 1.02, "Cl": 1.81}``.
+    MDAnalysis from atom names. These are radii of neutral atoms. mdtraj uses ionic radii for some elements; to use
+    them here, pass them, as in ``radii={"Na": 1.02, "Cl": 1.81}``.
 
     A cell list finds neighbours, so the time grows linearly with the number of atoms. Sums over frames are exact, so
     results are bitwise identical for every executor and any number of workers and blocks. Memory: 8 bytes for each area
@@ -119,9 +119,10 @@ class SASA(Analysis):
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
-    >>> areas = SASA(protein, mode="residue").run(step=10)
+    >>> areas = mdreel.SASA(protein, mode="residue").run(step=10)
     >>> areas.results.sasa.shape, areas.results.total_area.shape
     ((10, 214), (10,))
     """
@@ -223,10 +224,8 @@ class SASA(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries(
-            "atoms are covered by others as they lie, or with pbc=True by periodic images", whole=not self._pbc
-        )
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("periodic images of atoms cover no atoms, unless pbc=True", whole=not self._pbc)
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the areas in each frame."""

@@ -43,8 +43,8 @@ class Selection(Analysis):
     atomgroup : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
         The atoms that `select` is applied to; without `select`, a group made with ``updating=True``.
     select : str, optional
-        Selection string in the language of MDAnalysis, which is applied again in each frame. Distances are those of
-        the nearest images; for others, select with ``updating=True, periodic=False``.
+        Selection string in MDAnalysis's selection language, which mdreel evaluates in each frame. Distances use
+        minimum images. To ignore images, create the group with ``updating=True, periodic=False`` instead.
     ids : bool
         Whether to keep the indices of the selected atoms, and not only their number.
     trajectory : path, sequence of paths, or Source, optional
@@ -129,11 +129,11 @@ class Selection(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("distances are those of the shortest images, and atoms count each on its own")
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("distances use minimum images, and atoms are selected one by one")
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that makes the selection in each frame."""
+        """Return the computation that evaluates the selection in each frame."""
         changing = self._selection.changing
         assert changing is not None, "the group changes"
         return selected(changing.among(self.atoms), self._keeps_ids)
@@ -175,6 +175,15 @@ class Selection(Analysis):
         ------
         MismatchError
             If the frame was not analysed, or the indices were not kept.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import TPR, XTC
+        >>> shell = mdreel.Selection(mda.Universe(TPR, XTC), "name OW and around 3.5 protein").run(stop=3)
+        >>> bool((shell.atoms_in(0).names == "OW").all())
+        True
         """
         places = range(len(self._kept()))
         try:
@@ -188,7 +197,7 @@ class Selection(Analysis):
     def survival(
         self, tau_max: int = 20, window_step: int = 1, intermittency: int = 0, compound: Compound = "atoms"
     ) -> NDArray[np.float64]:
-        """Return the probability that what is selected remains selected, as a function of the lag.
+        """Return the probability that a selected atom or residue remains selected, as a function of the lag.
 
         Parameters
         ----------
@@ -216,13 +225,23 @@ class Selection(Analysis):
         -----
         The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``, where N(t) is the number of selected atoms in frame
         t, and N(t, t + tau) the number of those selected in all frames up to t + tau.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import TPR, XTC
+        >>> shell = mdreel.Selection(mda.Universe(TPR, XTC), "name OW and around 3.5 protein").run(stop=5)
+        >>> lags, surviving = shell.survival(tau_max=4)
+        >>> float(surviving[0])
+        1.0
         """
         places, members = self._presence(compound)
         return survival(places, members, self.n_frames, tau_max, window_step, intermittency)
 
     @checked_arguments
     def residence_times(self, intermittency: int = 0, compound: Compound = "atoms") -> NDArray[np.int64]:
-        """Return every stay: what was selected without interruption, from when, and for how long.
+        """Return each uninterrupted stay of an atom or residue in the selection, with its first frame and its length.
 
         Parameters
         ----------
@@ -242,6 +261,15 @@ class Selection(Analysis):
         ------
         MismatchError
             If `intermittency` is negative, or the indices were not kept.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import TPR, XTC
+        >>> shell = mdreel.Selection(mda.Universe(TPR, XTC), "name OW and around 3.5 protein").run(stop=5)
+        >>> shell.residence_times().shape[1]
+        3
         """
         if intermittency < 0:
             raise MismatchError(f"intermittency must be 0 or more frames, not {intermittency}")
@@ -258,7 +286,22 @@ class Selection(Analysis):
         ax: Axes | None = None,
         title: str | None = None,
     ) -> Figure:
-        """Plot the survival probability; see `survival` and `plot` for the parameters."""
+        """Plot the survival probability.
+
+        Parameters
+        ----------
+        tau_max, window_step, intermittency, compound
+            See `survival`.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw into; by default those of a new figure.
+        title : str, optional
+            Title of the figure.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; see `plot`.
+        """
         from mdreel.results.curves import curve
 
         taus, shares = self.survival(tau_max, window_step, intermittency, compound)

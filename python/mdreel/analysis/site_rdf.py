@@ -109,10 +109,11 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import TPR, XTC
     >>> u = mda.Universe(TPR, XTC)
     >>> pair = u.select_atoms("name CA and resid 1:2"), u.select_atoms("name CA and resid 5:7")
-    >>> rdf = InterRDF_s(u, [pair]).run()
+    >>> rdf = mdreel.InterRDF_s(u, [pair]).run()
     >>> rdf.get_cdf()[0].shape
     (2, 3, 75)
     """
@@ -164,13 +165,13 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     @property
     def without_cell(self) -> str:
-        """What to do for frames without a periodic cell."""
+        """Remedy for frames without a periodic cell, for error messages."""
         return 'give norm="none" for counts'
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut."""
-        return Boundaries("distances are those of the shortest images")
+        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that counts the frames of each pair in bins."""

@@ -62,10 +62,11 @@ def unwrap(atomgroup: AtomGroup, reference: Literal["com", "cog"] | None = None)
     Examples
     --------
     >>> import MDAnalysis as mda
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import TPR, XTC
-    >>> from mdreel.analysis.rg import Rg
     >>> protein = mda.Universe(TPR, XTC).select_atoms("protein")
-    >>> radii = Rg(protein).run(transformations=[unwrap(protein)]).results.rgyr[:, 2]
+    >>> unwrap = mdreel.transformations.unwrap(protein)
+    >>> radii = mdreel.Rg(protein).run(transformations=[unwrap]).results.rgyr[:, 2]
     >>> bool(radii.max() < 20)
     True
     """
@@ -108,6 +109,17 @@ def wrap(atomgroup: AtomGroup, compound: Compound = "atoms", center: Literal["co
     -----
     Results agree with `MDAnalysis.core.groups.AtomGroup.wrap`. The centre of a broken compound is meaningless, so
     `unwrap` compounds first.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> water = mda.Universe(TPR, XTC).select_atoms("resname SOL")
+    >>> wrap = mdreel.transformations.wrap(water, compound="residues")
+    >>> density = mdreel.LinearDensity(water, binsize=1.0).run(transformations=[wrap])
+    >>> density.results.z.mass_density.shape == (density.nbins,)
+    True
     """
     atoms = Selection.of(atomgroup).atoms
     if compound not in ("atoms", "group", *_INDEX_OF):
@@ -157,6 +169,17 @@ def center_in_box(
     -----
     Results agree with `MDAnalysis.transformations.center_in_box`. mdreel reads the atoms of the group in addition to
     those of the analyses.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from mdreel.transformations import center_in_box, unwrap
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> protein = mda.Universe(TPR, XTC).select_atoms("protein")
+    >>> steps = [unwrap(protein), center_in_box(protein)]
+    >>> mdreel.RMSF(protein).run(transformations=steps).results.rmsf.shape
+    (3341,)
     """
     selection = Selection.of(atomgroup)
     if center not in ("geometry", "mass"):
@@ -214,6 +237,16 @@ def fit_rot_trans(
     Results agree with `MDAnalysis.transformations.fit_rot_trans`. Velocities and forces rotate with the atoms; the cell
     does not. mdreel reads the atoms of the group in addition to those of the analyses. Periodic images are ignored, so
     `unwrap` molecules first.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+    >>> fit = mdreel.transformations.fit_rot_trans(alpha, alpha)
+    >>> float(mdreel.RMSF(alpha).run(transformations=[fit]).results.rmsf.max().round(2))
+    5.73
     """
     selection = Selection.of(atomgroup)
     positions = reference
@@ -256,6 +289,16 @@ def nojump(scheme: Scheme = "lattice") -> Transformation:
     fluctuations of the cell. ``"toroidal"`` avoids this (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020)
     021101; Bullerjahn et al., J. Chem. Theory Comput. 19 (2023) 3406), but pulls the atoms of a molecule apart unless
     the molecule is whole.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> oxygens = mda.Universe(TPR, XTC).select_atoms("name OW")[:10]
+    >>> nojump = mdreel.transformations.nojump()
+    >>> mdreel.EinsteinMSD(oxygens).run(transformations=[nojump]).results.timeseries.shape
+    (10,)
     """
     return without_jumps(scheme)
 

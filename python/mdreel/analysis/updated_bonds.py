@@ -1,4 +1,4 @@
-"""Hydrogen bonds between atoms that are selected, or paired, again in each frame."""
+"""Hydrogen bonds between atoms that are selected or paired anew in each frame."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class BondRules:
         Parameters
         ----------
         positions : ndarray, shape (n_atoms, 3), float32
-            Positions of all atoms of the Universe; those of other atoms may have any values, Å.
+            Positions of all atoms of the Universe, Å; atoms that the rules do not need may have any values.
         dimensions : ndarray, shape (6,), float32, or None
             Cell lengths in Å and angles in degrees.
         members : sequence of ndarray, shape (n_members,), int64
@@ -87,7 +87,7 @@ class BondRules:
 
 
 def _angles(positions: NDArray[np.float64], dimensions: NDArray[np.float32] | None) -> NDArray[np.float64]:
-    """Return the angles at the second of each three points, shape (n, 3, 3), of the shortest images, in degrees."""
+    """Return the angles at the second of each three points, shape (n, 3, 3), of minimum images, in degrees."""
     one, other = positions[:, 0] - positions[:, 1], positions[:, 2] - positions[:, 1]
     if dimensions is not None and len(positions):
         from MDAnalysis.lib.distances import minimize_vectors

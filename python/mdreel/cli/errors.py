@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """An error that ends a command. Its message is for the person who typed the command."""
+    """An error that ends a command. Its message addresses the person who typed the command."""
 
     def __init__(self, message: str, code: ExitCode) -> None:
         super().__init__(message)

@@ -37,7 +37,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of the first word; the error for another word names the command that was meant."""
+        """Find the command of the first word; the error for an unknown word suggests a similar command."""
         name = args[0]
         if not name.startswith("-") and not ctx.resilient_parsing and commands.find(name) is None:
             from difflib import get_close_matches  # rarely needed

@@ -1,4 +1,4 @@
-"""The process of the command ``mdreel``: signals, exit codes, errors."""
+"""Process of the command ``mdreel``, with its signals, exit codes and errors."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ def _run() -> int:
     except SystemExit as error:
         if error.code != 1:
             raise
-        code = _end_of_output()  # only Click ends so, where a pipe was closed
+        code = _end_of_output()  # Click exits in this way after a closed pipe
     except BrokenPipeError:
         code = _end_of_output()
     except Exception as error:
@@ -100,7 +100,7 @@ def _dismiss_other_ranks(code: int) -> None:
     if ranks is not None and ranks.size > 1:
         from mdreel.execution.executors.mpi.executor import Mpi
 
-        with suppress(MdreelError):  # that MPI is missing was reported before
+        with suppress(MdreelError):  # an earlier message has reported that MPI is missing
             Mpi().leave(code)
 
 
@@ -125,14 +125,14 @@ def _report(error: Exception) -> int:
     elif isinstance(error, MdreelError | OSError):
         message, code = one_line(error), int(ExitCode.INPUT)
     else:
-        message = f"{type(error).__name__}: {one_line(error)} (a fault of mdreel: set MDREEL_TRACEBACK=1 to see where)"
+        message = f"{type(error).__name__}: {one_line(error)} (a bug in mdreel: MDREEL_TRACEBACK=1 shows the traceback)"
         code = 1
     echo(f"mdreel: error: {printable(message)}", err=True)
     return code
 
 
 def _set_up_process() -> None:
-    """Set up signals, streams and warnings as other programs in a shell have them."""
+    """Set up signals, streams and warnings as is usual for programs in a shell."""
     signal.signal(signal.SIGTERM, _terminate)  # of schedulers: temporary files are removed
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -153,7 +153,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show the warnings of mdreel without their place. Those of MDAnalysis and NumPy are for programmers."""
+    """Show the warnings of mdreel without file and line. Ignore those of MDAnalysis and NumPy, for programmers."""
     if issubclass(category, MdreelWarning):
         from click import get_current_context
 

@@ -28,7 +28,7 @@ _SAYS_BOTH = "on the command line"
 """Words of messages that name both parameters and options."""
 
 _OF_FILES = ".toml: "
-"""A place in a recipe or in rules, whose keys are no options."""
+"""A place in a recipe or in rules, whose keys are not options."""
 
 _GIVEN = re.compile(r"""\b([A-Za-z_]\w*)=("[^"]*"|'[^']*'|\([^)]*\)|[\w.+-]*\w)""")
 """A parameter with its value, such as ``pbc=False``."""
@@ -37,10 +37,10 @@ _OFFERED = re.compile(rf", or (?:give|use) {_GIVEN.pattern}$")
 """A remedy at the end of a message, which is left out if the command has no such option."""
 
 _SUBJECT = re.compile(r"(?:^|(?<=: ))([A-Za-z_]\w*)(?:\[\d+\])?(?= must | is | has | needs |: )")
-"""A parameter that a sentence is about, such as ``memory must be``."""
+"""A parameter that is the subject of a sentence, such as ``memory must be``."""
 
 _WORD = re.compile(r"(?<![\w/.=-])([A-Za-z]+(?:_[A-Za-z]+)+|nbins|groupselections)(?![\w/(=]|\.\w)")
-"""A parameter that is no word of the language."""
+"""A parameter whose name is not an English word."""
 
 
 def in_options(text: str, command: click.Command) -> str:

@@ -52,6 +52,24 @@ class BatchJob:
     ------
     MismatchError
         If a number is not positive, or if a word needs quotes in a directive of the scheduler.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from mdreel.cluster import BatchJob
+    >>> job = BatchJob(
+    ...     name="rmsd",
+    ...     program="mdreel",
+    ...     arguments=("rmsd", "-s", "adk.psf", "-f", "adk.xtc", "--checkpoint", "rmsd.checkpoint"),
+    ...     inputs=(Path("adk.psf"), Path("adk.xtc")),
+    ...     folders=(Path("results"),),
+    ...     checkpoint=Path("rmsd.checkpoint"),
+    ...     n_nodes=2,
+    ...     n_ranks_per_node=64,
+    ...     seconds=4 * 3600,
+    ... )
+    >>> job.n_ranks, job.clock()
+    (128, '04:00:00')
     """
 
     name: str

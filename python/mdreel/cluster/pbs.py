@@ -29,6 +29,16 @@ def pbs_script(job: BatchJob, file: Path | None = None) -> str:
     PBS sends SIGTERM at the time limit and on qdel, so a script cannot tell the two apart, and only operators may use
     qrerun. The script therefore measures its own time and resubmits itself (PBS Professional Reference Guide, qdel and
     qrerun).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from mdreel.cluster import BatchJob, pbs_script
+    >>> arguments = ("rmsd", "-s", "adk.psf", "-f", "adk.xtc", "--checkpoint", "rmsd.checkpoint")
+    >>> inputs, checkpoint = (Path("adk.psf"), Path("adk.xtc")), Path("rmsd.checkpoint")
+    >>> job = BatchJob("rmsd", "mdreel", arguments, inputs, (Path("results"),), checkpoint, 2, 64, 3600)
+    >>> [line for line in pbs_script(job).splitlines() if "walltime" in line]
+    ['#PBS -l walltime=01:00:00']
     """
     sections = [
         shell.heading(job, f"qsub {file or 'FILE'}"),

@@ -14,7 +14,21 @@ _REQUEUE = (
 
 
 class Launcher(StrEnum):
-    """Launcher of the ranks: srun with PMIx or PMI-2, or mpirun."""
+    """Launcher of the ranks: srun with PMIx or PMI-2, or mpirun.
+
+    Attributes
+    ----------
+    PMIX, PMI2 : Launcher
+        ``srun`` with PMIx (Open MPI), and with PMI-2 (MPICH, Intel MPI).
+    MPIRUN : Launcher
+        ``mpirun`` of the MPI library.
+
+    Examples
+    --------
+    >>> from mdreel.cluster import Launcher
+    >>> [launcher.value for launcher in Launcher]
+    ['pmix', 'pmi2', 'mpirun']
+    """
 
     PMIX = "pmix"
     PMI2 = "pmi2"
@@ -37,6 +51,17 @@ def slurm_script(job: BatchJob, launcher: Launcher, file: str | None = None) -> 
     -------
     str
         The script.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from mdreel.cluster import BatchJob, Launcher, slurm_script
+    >>> arguments = ("rmsd", "-s", "adk.psf", "-f", "adk.xtc", "--checkpoint", "rmsd.checkpoint")
+    >>> inputs, checkpoint = (Path("adk.psf"), Path("adk.xtc")), Path("rmsd.checkpoint")
+    >>> job = BatchJob("rmsd", "mdreel", arguments, inputs, (Path("results"),), checkpoint, 2, 64)
+    >>> script = slurm_script(job, Launcher.PMIX)
+    >>> [line for line in script.splitlines() if "--nodes" in line or "--ntasks-per-node" in line][:2]
+    ['#SBATCH --nodes=2', '#SBATCH --ntasks-per-node=64']
     """
     sections = [
         shell.heading(job, f"sbatch {file or 'FILE'}"),
@@ -119,6 +144,16 @@ def slurm_array_script(job: BatchJob, n_parts: int, n_at_once: int | None = None
     -------
     str
         The script.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from mdreel.cluster import BatchJob, slurm_array_script
+    >>> arguments, ensemble = ("ensemble", "run", "folding.toml"), Path("folding")
+    >>> job = BatchJob("folding", "mdreel", arguments, (Path("folding.toml"),), (ensemble,), ensemble, 1, 16)
+    >>> script = slurm_array_script(job, n_parts=4)
+    >>> [line for line in script.splitlines() if "--array" in line]
+    ['#SBATCH --array=0-3']
     """
     place = shlex.quote(str(job.checkpoint))
     heading = (

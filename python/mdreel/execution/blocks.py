@@ -133,7 +133,7 @@ def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
         if len(frames) != n_frames:
             raise MismatchError(f"a mask of {len(frames)} frames was given, but the trajectory has {n_frames} frames")
         if not frames.any():
-            raise FrameIndexError(f"the mask leaves no frame of the {n_frames} frames", path=source_name(source))
+            raise FrameIndexError(f"the mask selects none of the {n_frames} frames", path=source_name(source))
         return FrameSet.list(np.flatnonzero(frames).astype(np.uint64))
     if not np.issubdtype(frames.dtype, np.integer):
         raise ArgumentError(f"frames must be integers, or a mask of True and False, not an array of {frames.dtype}")

@@ -25,6 +25,12 @@ def parse_memory(memory: str | int) -> int:
     ------
     MismatchError
         If the text is invalid, or the number is not positive.
+
+    Examples
+    --------
+    >>> from mdreel.execution.memory import parse_memory
+    >>> parse_memory("2G")
+    2147483648
     """
     if isinstance(memory, int):
         n_bytes = memory
@@ -61,5 +67,5 @@ def check_budget(work: Work, n_processes: int) -> None:
     if needed > work.memory:
         who = f"{n_processes} processes" if n_processes else "this process"
         asked, least = (f"{n / 2**20:,.0f} MiB" for n in (work.memory, needed))
-        message = f"{asked} are too little for {n_frames:,} frames and {who}: at least {least} are needed"
+        message = f"{asked} is not enough for {n_frames:,} frames and {who}: at least {least} is needed"
         raise UnsupportedError(f"memory: {message}")

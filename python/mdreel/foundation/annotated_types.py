@@ -30,12 +30,12 @@ class Expected:
     Attributes
     ----------
     text : str
-        What is expected, for messages.
+        Description of the expected type, for messages.
     accept : callable
         Function that takes the name of an argument and its value, and returns the value that the parameter receives. It
         raises `RefusedError` for a value of another type.
     plural : str
-        What is expected of several values, for messages about sequences.
+        Description of several such values, for messages about sequences.
     """
 
     text: str
@@ -44,7 +44,7 @@ class Expected:
 
 
 class Unimported:
-    """Stands for a class that an annotation names, but that is imported only for type checkers."""
+    """Stand-in for a class that an annotation names and that only type checkers import."""
 
     def __class_getitem__(cls, item: object) -> type[Self]:
         """Return the class for any parameters of a generic class."""
@@ -52,7 +52,7 @@ class Unimported:
 
 
 def expected_of(hint: Any) -> Expected | None:
-    """Return what is expected of a value with a type hint; None if every value may be valid.
+    """Return the expectation for a value with a type hint; None if every value may be valid.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _truth(name: str, value: Any) -> bool:
 
 
 def _array(values: str, kinds: str) -> Expected:
-    """Return what is expected of an array; `kinds` are codes of NumPy for the types that its values may have."""
+    """Return the expectation for an array; `kinds` are NumPy's codes of the types that its values may have."""
 
     def is_array(value: Any) -> bool:
         if isinstance(value, str | bytes | Mapping | set | frozenset) or callable(value):
@@ -158,7 +158,7 @@ def has_atoms(value: object) -> bool:
 
 
 ATOMS = _test("an AtomGroup or a Universe of MDAnalysis", has_atoms, "AtomGroups or Universes of MDAnalysis")
-"""What is expected of atoms."""
+"""Expectation for atoms."""
 
 _UNIMPORTED = {
     **dict.fromkeys(_GROUPS, ATOMS),
@@ -167,7 +167,7 @@ _UNIMPORTED = {
 
 
 def _choice(choices: tuple[Any, ...]) -> Expected | None:
-    """Return what is expected of one of some choices; the function itself checks which texts it knows."""
+    """Return the expectation for one of several choices; the function itself checks the text."""
     text = " or ".join(repr(choice) for choice in choices)
     if all(isinstance(choice, str) for choice in choices):
         return _test(text, lambda value: isinstance(value, str), text)
@@ -262,7 +262,7 @@ def _fixed(kinds: Sequence[Expected | None]) -> Expected:
 
 
 def _sequence(kind: Expected | None, *, takes_text: bool) -> Expected:
-    """Return what is expected of a sequence. A text is a sequence of one text, never of letters."""
+    """Return the expectation for a sequence. A text is a sequence of one text, never of letters."""
     plural = "sequences" if kind is None else f"sequences of {kind.plural}"
     text = plural.replace("sequences", "a sequence", 1)
 

@@ -12,7 +12,7 @@ _IN_A_LIST = ": put it into a list"
 
 
 def remedy(error: RefusedError, name: str, call: BoundArguments, kinds: Mapping[str, Expected]) -> str:
-    """Return the end of a message: what the user probably meant, and how to write that; empty if it is unclear.
+    """Return the end of a message, which says what the user probably meant; empty if it is unclear.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def remedy(error: RefusedError, name: str, call: BoundArguments, kinds: Mapping[
     call : inspect.BoundArguments
         All arguments of the call.
     kinds : mapping of str to Expected
-        What is expected of each parameter.
+        Expectation for each parameter.
     """
     other = _swapped_with(name, call.arguments, kinds)
     if other is not None:
@@ -38,7 +38,7 @@ def remedy(error: RefusedError, name: str, call: BoundArguments, kinds: Mapping[
 
 
 def _instead_of_text(text: str, *, has_select: bool) -> str:
-    """Return what to give instead of a text where atoms are expected: a path, or a selection."""
+    """Return the remedy for a text in place of atoms: a path, or a selection."""
     if PurePath(text).suffix and " " not in text:
         return ": open files with MDAnalysis.Universe(topology, trajectory)"
     selecting = f": select atoms with universe.select_atoms({text!r})"
@@ -46,7 +46,7 @@ def _instead_of_text(text: str, *, has_select: bool) -> str:
 
 
 def _instead_of_group(error: RefusedError) -> str:
-    """Return what to give instead of a group: a list, positions, a selection, or a path."""
+    """Return the remedy for a group in place of a list, positions, a selection, or a path."""
     if error.expected.startswith("a sequence of "):
         return _IN_A_LIST
     if "array of numbers" in error.expected and ATOMS.text not in error.expected:

@@ -21,7 +21,7 @@ _MISSPELT = "got an unexpected keyword argument "
 def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
     """Check the types of the arguments of each call before the function runs.
 
-    The annotations say what is expected. A text that is given for a sequence of texts becomes a sequence of one text.
+    The annotations define the expected types. A text in place of a sequence of texts becomes a sequence of one text.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def checked_arguments_but(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Check arguments as `checked_arguments` does, but for those that the function checks, to raise its own errors."""
+    """Check arguments as `checked_arguments` does, except those that the function checks itself."""
     return lambda function: _checking(function, names)
 
 
@@ -131,7 +131,7 @@ def unknown_parameter(called: str, given: str, names: Sequence[str]) -> str:
 
 
 def _expected_arguments(function: Callable[..., Any]) -> dict[str, Expected]:
-    """Return what is expected of each parameter of which not every value may be valid."""
+    """Return the expectation for each parameter that does not accept every value."""
     names = _Names(function.__globals__)
     found = {}
     for name, hint in get_type_hints(function, localns=names).items():

@@ -1,4 +1,4 @@
-"""Plausibility of the sizes of arrays that an argument asks for."""
+"""Plausibility of the sizes of arrays that arguments imply."""
 
 import os
 

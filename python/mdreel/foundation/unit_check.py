@@ -39,9 +39,9 @@ def check_length(name: str, value: float, *, empty: float, doubtful: float) -> f
     value = float(value)
     if not value > empty:
         hint = f"; {_in_angstrom(value)}" if value > 0 else ""
-        raise MismatchError(f"{name} must be more than {empty:g} Å, not {value:g}: nothing is as near{hint}")
+        raise MismatchError(f"{name} must be more than {empty:g} Å, not {value:g}: atoms are never that close{hint}")
     if value < doubtful:
-        _warn(f"{name} is {value:g} Å, which is less than atoms are apart; {_in_angstrom(value)}")
+        _warn(f"{name} is {value:g} Å, which is less than the distance between two atoms; {_in_angstrom(value)}")
     return value
 
 

@@ -47,15 +47,15 @@ def object_of(content: bytes, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
     try:
         found = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:  # includes invalid UTF-8
-        raise FormatError(f"not understood: expected JSON: {error}") from None
+        raise FormatError(f"expected JSON: {error}") from None
     _check(found)
     if not isinstance(found, dict):
-        raise FormatError(f"not understood: expected a JSON object, got a {type(found).__name__}")
+        raise FormatError(f"expected a JSON object, got a {type(found).__name__}")
     return found
 
 
 def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _check(found: Any) -> None:
@@ -70,13 +70,13 @@ def _check(found: Any) -> None:
                 inner.extend(value)
             elif isinstance(value, float):
                 if not math.isfinite(value):
-                    raise FormatError("not understood: expected finite numbers")
+                    raise FormatError("expected finite numbers")
             elif isinstance(value, int) and not _LEAST_WHOLE <= value < _END_OF_WHOLE:
-                raise FormatError("not understood: expected whole numbers of at most 64 bits")
+                raise FormatError("expected whole numbers of at most 64 bits")
         if not inner:
             return
         level = inner
-    raise FormatError(f"not understood: expected at most {MOST_DEPTH} lists and objects in one another")
+    raise FormatError(f"expected at most {MOST_DEPTH} nested lists and objects")
 
 
 def whole(found: dict[str, Any], name: str, least: int = 0, end: int = 1 << 63) -> int:

@@ -1,4 +1,18 @@
-"""Channels, engines and tools for running simulations."""
+"""Channels, engines and tools for running simulations.
+
+A simulation publishes its frames on a channel in shared memory with a `Producer` or a reporter of its engine. Pass the
+channel to an analysis as its trajectory, or take frames one by one with a `Consumer`.
+
+Examples
+--------
+>>> import numpy as np
+>>> import mdreel
+>>> with mdreel.live.Producer("run1", n_atoms=3) as producer:
+...     for step in range(10):
+...         published = producer.publish(np.zeros((3, 3), np.float32), step, 0.002 * step)
+>>> mdreel.read(mdreel.live.channel("run1")).positions.shape
+(10, 3, 3)
+"""
 
 from typing import Any
 

@@ -30,7 +30,7 @@ _MOST_TIMED = 10_000
 
 
 class IncrementalRun:
-    """Run analyses over the available frames of a growing trajectory.
+    """Run of analyses over a growing trajectory, in rounds over the frames that have arrived.
 
     Parameters
     ----------

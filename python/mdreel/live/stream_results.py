@@ -70,8 +70,18 @@ def stream_results(
 
     Examples
     --------
+    >>> import MDAnalysis as mda
     >>> import mdreel
-    >>> rmsd = mdreel.RMSD(ca, trajectory=mdreel.live.channel("run1"))  # doctest: +SKIP
+    >>> from MDAnalysisTests.datafiles import TPR, XTC
+    >>> alpha = mda.Universe(TPR, XTC).select_atoms("name CA")
+    >>> rmsd = mdreel.RMSD(alpha, trajectory=mdreel.follow(XTC, idle=0.1))
+    >>> for _ in mdreel.live.stream_results([rmsd], every=60):
+    ...     print(len(rmsd.results.rmsd), "frames")
+    10 frames
+
+    With a running simulation, print the RMSD of the last frame every ten seconds:
+
+    >>> rmsd = mdreel.RMSD(alpha, trajectory=mdreel.live.channel("run1"))  # doctest: +SKIP
     >>> for _ in mdreel.live.stream_results([rmsd], every=10):  # doctest: +SKIP
     ...     print(len(rmsd.results.rmsd), rmsd.results.rmsd[-1, 2])
     """

@@ -1,4 +1,18 @@
-"""Readers and executors of mdreel under MDAnalysis."""
+"""Readers and executors of mdreel for use with MDAnalysis.
+
+`accelerate` makes MDAnalysis read trajectories with mdreel. `backend` runs analyses of MDAnalysis on the executors of
+mdreel.
+
+Examples
+--------
+>>> import MDAnalysis as mda
+>>> import mdreel
+>>> from MDAnalysisTests.datafiles import DCD, PSF
+>>> with mdreel.mdanalysis.accelerate():
+...     universe = mda.Universe(PSF, DCD)
+>>> universe.trajectory.n_frames
+98
+"""
 
 from typing import Any
 

@@ -38,7 +38,7 @@ def accelerate() -> Acceleration:
     Returns
     -------
     Acceleration
-        Context manager: ``with mdreel.mdanalysis.accelerate():`` restores the previous state. It may be ignored.
+        Context manager: ``with mdreel.mdanalysis.accelerate():`` restores the previous state. You may ignore it.
 
     Raises
     ------
@@ -51,6 +51,16 @@ def accelerate() -> Acceleration:
     MDAnalysis do not change. Files that the core cannot read (``convert_units=False``, files that are already open,
     unknown HDF5 filters...) are read by MDAnalysis itself; the logger ``mdreel.mdanalysis`` reports this. Readers can
     be pickled, also for processes that have not called `accelerate`.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> with mdreel.mdanalysis.accelerate():
+    ...     universe = mda.Universe(PSF, DCD)
+    >>> len(universe.trajectory)
+    98
     """
     metaclass = _metaclass()
     now = vars(metaclass).get("__call__")
@@ -58,14 +68,20 @@ def accelerate() -> Acceleration:
         _replacements()
         metaclass.__call__ = _make_reader
     elif now is not _make_reader:
-        raise UnsupportedError(f"MDAnalysis's readers are already made by another function: {now!r}")
+        raise UnsupportedError(f"another function already creates MDAnalysis's readers: {now!r}")
     return Acceleration(was_on=now is not None)
 
 
 def unaccelerate() -> None:
-    """End the effect of `accelerate`.
+    """Restore MDAnalysis's own readers after `accelerate`.
 
     Existing readers remain usable. Without a previous `accelerate`, nothing changes.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> acceleration = mdreel.mdanalysis.accelerate()
+    >>> mdreel.mdanalysis.unaccelerate()
     """
     metaclass = _metaclass()
     if vars(metaclass).get("__call__") is _make_reader:

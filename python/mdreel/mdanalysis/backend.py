@@ -147,14 +147,12 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     Examples
     --------
     >>> import MDAnalysis as mda
-    >>> from MDAnalysis.analysis.rms import RMSF
-    >>> from MDAnalysis.analysis.dihedrals import Ramachandran
     >>> import mdreel
+    >>> from MDAnalysis.analysis.dihedrals import Ramachandran
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
     >>> backend = mdreel.mdanalysis.backend("threads", n_workers=2)
-    >>> angles = Ramachandran(protein).run(backend=backend, n_parts=8).results.angles
-    >>> angles.shape
+    >>> Ramachandran(protein).run(backend=backend, n_parts=8).results.angles.shape
     (98, 212, 2)
     """
     if not isinstance(name, str):
@@ -217,16 +215,16 @@ def _check_left(function: Any, done: Sequence[_Done]) -> None:
         return
     if not any(one.results for one in done):
         raise FunctionError(
-            f"{type(analysis).__name__}: _single_frame has left nothing in self.results. What it keeps elsewhere stays "
-            "in the workers: keep it in self.results, and say in _get_aggregator how parts become one. If the class "
-            "only has side effects, such as writing files, set its class attribute _has_results = False"
+            f"{type(analysis).__name__}: _single_frame has stored nothing in self.results. Other attributes stay in "
+            "the workers: store values in self.results, and merge them with an aggregator from _get_aggregator. If "
+            "the class only has side effects, such as writing files, set its class attribute _has_results = False"
         )
     for name in done[0].results:
         parts = [one.results.get(name) for one in done]
         entries = [entry for part in parts if isinstance(part, list) for entry in part]
         if entries and all(isinstance(part, list) for part in parts) and all(entry is None for entry in entries):
             what = function_name(analysis.function) if hasattr(analysis, "function") else type(analysis).__name__
-            raise FunctionError(f"{what} gave nothing (None) for every frame in results.{name}: return a value from it")
+            raise FunctionError(f"{what} returned nothing (None) for every frame in results.{name}: return a value")
 
 
 def _analysis_of(function: Any) -> Any:
@@ -234,7 +232,7 @@ def _analysis_of(function: Any) -> Any:
 
 
 def _where(function: Any) -> str:
-    """Return the file, the analysis and the frame of a method that was called, for a message."""
+    """Return the file, the analysis and the frame of a called method, for a message."""
     analysis = _analysis_of(function)
     reader = getattr(analysis, "_trajectory", None)
     return "" if reader is None else f"{reader.filename}: {type(analysis).__name__}: frame {reader.ts.frame}: "

@@ -12,16 +12,16 @@ from mdreel.trajectory.open import open as open_trajectory
 
 
 class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
-    """DCD, read by the core. MDAnalysis reads the header, and thus decides about times.
+    """DCD reader that reads frames with the core; MDAnalysis reads the header, which determines the times.
 
     Parameters
     ----------
     filename : path
         The trajectory.
     convert_units : bool, default True
-        Whether to give Å, in which DCD is anyway. If not, MDAnalysis reads the file itself.
+        Whether to convert units, without effect on DCD, which is in Å. With False, MDAnalysis reads the file itself.
     dt : float, optional
-        Time between frames, ps, instead of the header's.
+        Time between frames, ps; by default the time in the header.
     **kwargs
         General options of MDAnalysis's readers.
     """
@@ -44,23 +44,23 @@ class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
         step: int | None = None,
         order: str = "afc",
     ) -> NDArray[np.float32]:
-        """Read the positions of some atoms in many frames, as the file has them: without transformations.
+        """Read the positions of some atoms in many frames from the file, without transformations.
 
         Parameters
         ----------
         asel : MDAnalysis.AtomGroup, optional
-            MDAnalysis's old name of `atomgroup`.
+            Old name of `atomgroup` in MDAnalysis.
         atomgroup : MDAnalysis.AtomGroup, optional
-            The atoms; by default all. No others are read.
+            The atoms; by default all. Other atoms are not read.
         start, stop, step : int, optional
-            The frames, as of a slice.
+            Range of frames, as in a slice.
         order : str, default "afc"
-            The axes' order: atoms, frames, coordinates.
+            Order of the axes: atoms, frames, coordinates.
 
         Returns
         -------
         numpy.ndarray, float32
-            Positions, Å, of the shape that `order` says.
+            Positions, Å, in the shape given by `order`.
         """
         return super().timeseries(asel, atomgroup, start, stop, step, order)
 
@@ -69,7 +69,7 @@ class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
 
     def _reopen(self) -> None:
         super()._reopen()
-        # MDAnalysis has read the header anew, and found what was added to the file.
+        # MDAnalysis has read the header again, and counts frames that were added to the file.
         if self._ahead is not None and (self._ahead.is_closed or self._ahead.n_frames != self.n_frames):
             self._ahead.reopen()
 
@@ -77,7 +77,7 @@ class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
         assert self._ahead is not None
         stored = self._ahead.frame(frame)
         if ts is self.ts:
-            # The timesteps of MDAnalysis's reader are independent of each other, which its version 3 will change.
+            # MDAnalysis's DCD reader returns a new timestep for each frame; its version 3 will change this.
             ts = ts.copy()
         self._frame = ts.frame = frame
         ts.time = (frame + self._first) * self.ts.dt

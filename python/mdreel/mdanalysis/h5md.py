@@ -12,16 +12,16 @@ from mdreel.trajectory.open import open as open_trajectory
 
 
 class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
-    """H5MD, read by the core. MDAnalysis reads the structure and the observables.
+    """H5MD reader that reads frames with the core; MDAnalysis reads the structure and the observables.
 
     Parameters
     ----------
     filename : path or h5py.File
-        The trajectory. What is open already, MDAnalysis reads itself.
+        The trajectory. MDAnalysis reads a file that is already open itself.
     convert_units : bool, default True
-        Whether to give Å, ps and so on. If not, MDAnalysis reads the file itself.
+        Whether to convert to Å, ps and the other units of MDAnalysis. With False, MDAnalysis reads the file itself.
     driver, comm : optional
-        A driver of HDF5 and a communicator of MPI: with one of them MDAnalysis reads the file itself.
+        Driver of HDF5, and MPI communicator. If either is given, MDAnalysis reads the file itself.
     **kwargs
         General options of MDAnalysis's readers.
     """
@@ -33,7 +33,7 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
     ) -> None:
         super().__init__(filename, convert_units=convert_units, driver=driver, comm=comm, **kwargs)
         if driver is not None or comm is not None:
-            self._give_back("a driver of HDF5 was chosen")
+            self._give_back("a driver or communicator for HDF5 was given")
         elif not self._has_one_axis():
             self._give_back("its elements have frames at different steps")
         else:
@@ -41,13 +41,14 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
             edges = self._particle_group.get("box/edges/value")
             self._has_observables = "observables" in self._file
             of_vectors = edges is not None and edges.ndim == 3
-            # MDAnalysis takes lengths of vectors in the file's unit: of those in Å they would be rounded twice.
+            # MDAnalysis computes the lengths of box vectors in the unit of the file. Lengths from vectors that the core
+            # has converted to Å would be rounded twice.
             self._has_native_vectors = of_vectors and self.units["length"] != "Angstrom"
             opening = partial(open_trajectory, self.filename, format="H5MD", group=group)
             self._take_over(opening, of_vectors=of_vectors)
 
     def _has_one_axis(self) -> bool:
-        """Whether all elements are stored at the same steps: MDAnalysis does not look at them, the core does."""
+        """Return whether all elements are stored at the same steps, which the core needs and MDAnalysis ignores."""
         names = [f"{name}/step" for name, has in self._has.items() if has]
         names += ["box/edges/step"] if "box/edges/step" in self._particle_group else []
         first, *others = (self._particle_group[name][()] for name in names)
@@ -63,7 +64,7 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
     def _show(self, frame: int, ts: Any) -> Any:
         assert self._ahead is not None
         if frame >= self.n_frames:
-            raise OSError(f"{self.filename}: frame {frame} is behind the last of {self.n_frames}")
+            raise OSError(f"{self.filename}: frame {frame} does not exist: the trajectory has {self.n_frames} frames")
         stored = self._ahead.frame(frame)
         self._frame = ts.frame = frame
         if self._has_observables:

@@ -11,16 +11,16 @@ from mdreel.trajectory.open import open as open_trajectory
 
 
 class NCDFReader(CoreReader, TRJ.NCDFReader):  # type: ignore[misc]
-    """AMBER NetCDF, read by the core. MDAnalysis reads the header, and thus decides what it accepts.
+    """AMBER NetCDF reader that reads frames with the core; MDAnalysis reads and checks the header.
 
     Parameters
     ----------
     filename : path
         The trajectory.
     n_atoms : int, optional
-        The number of atoms that is expected.
+        Expected number of atoms.
     mmap : bool, optional
-        How MDAnalysis opens the file for its header.
+        Whether MDAnalysis maps the file into memory to read the header.
     **kwargs
         General options of MDAnalysis's readers.
     """
@@ -36,7 +36,7 @@ class NCDFReader(CoreReader, TRJ.NCDFReader):  # type: ignore[misc]
 
     def _read_frame(self, frame: int) -> Any:
         is_there = isinstance(frame, (int, np.int64)) and 0 <= frame < self.n_frames and self.trjfile is not None
-        # MDAnalysis's errors are its own.
+        # For an invalid frame, call MDAnalysis's method, which raises MDAnalysis's error.
         return super()._read_frame(frame) if is_there else TRJ.NCDFReader._read_frame(self, frame)  # noqa: SLF001
 
     def _show(self, frame: int, ts: Any) -> Any:

@@ -44,9 +44,9 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         Raises
         ------
         StopIteration
-            Behind the last frame; the reader is at the first one then.
+            If there are no more frames; the reader then returns to the first frame.
         FormatError
-            If the frame is damaged. MDAnalysis takes that for the end of the trajectory.
+            If the frame is damaged. MDAnalysis treats this as the end of the trajectory.
         """
         frame = self._next_frame()
         if frame >= self.n_frames:
@@ -129,7 +129,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
     def _take_over(self, read: Callable[[], Source], of_vectors: bool = False) -> bool:
         """Read frames with the core if it supports the file; otherwise become the reader of MDAnalysis."""
         if not isinstance(self.filename, (str, PathLike)) or not self.convert_units:
-            return self._give_back("it is no path, or its units are not to be converted")
+            return self._give_back("it is not a path, or convert_units is False")
         try:
             ahead = ReadAhead(read, of_vectors=of_vectors)
         except (FormatError, UnsupportedError) as error:

@@ -76,7 +76,7 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
 
     @property
     def _xdr(self) -> Any:
-        """MDAnalysis's way to the file, for those who use it: opened when it is first asked for."""
+        """MDAnalysis's low-level file object, for code that uses it; opened on first use."""
         if "_file_of_mdanalysis" not in self.__dict__:
             file = self._file_of_mdanalysis = self._file(self.filename)
             assert len(file) == len(file.offsets)
@@ -91,9 +91,9 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
             file.close()
 
     def _opened(self, sub: Any) -> ReadAhead | None:
-        """The trajectory; None if MDAnalysis has to read it, whose own reader this is then."""
+        """Return the opened trajectory; None if this object has become MDAnalysis's own reader instead."""
         if isinstance(self.filename, NamedStream) or not self.convert_units:
-            self._give_back("it is no path, or its units are not to be converted")
+            self._give_back("it is not a path, or convert_units is False")
             return None
         opening = partial(open_trajectory, self.filename, format=self.format)
         try:
@@ -126,13 +126,13 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
 
 
 class XTCReader(XDRReader, XTC.XTCReader):  # type: ignore[misc]
-    """XTC, read by the core; see `XDRReader`."""
+    """XTC reader that reads frames with the core; see `XDRReader`."""
 
     original = XTC.XTCReader
 
 
 class TRRReader(XDRReader, TRR.TRRReader):  # type: ignore[misc]
-    """TRR, read by the core; see `XDRReader`."""
+    """TRR reader that reads frames with the core; see `XDRReader`."""
 
     original = TRR.TRRReader
 

@@ -29,8 +29,15 @@ class Column:
         An identifier in lower case, such as ``frame``, ``time`` or ``rmsd``.
     unit : str
         Unit in its usual notation (``ps``, ``Å``); empty for dimensionless values.
-    values : ndarray, shape (n_frames,), int64, float64 or str
+    values : ndarray, shape (n_rows,), int64, float64 or str
         The values, in `unit`; text for labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdreel.results import Column
+    >>> Column("rmsd", "Å", np.array([0.0, 1.2])).heading
+    'rmsd_angstrom'
     """
 
     name: str

@@ -45,6 +45,12 @@ def check_output(path: Path, force: bool = False) -> None:
         If the file extension is unknown, or its format needs a package that is not installed.
     OSError
         If the file exists and `force` is false, or its directory does not exist or is not writable.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from mdreel.results import check_output
+    >>> check_output(Path("rmsd.csv"))
     """
     _writer(path)
     check_target(path, force)
@@ -70,6 +76,18 @@ def write(path: Path, columns: Sequence[Column], metadata: Metadata, force: bool
         See `check_output`; also if the disk is full. No partial file remains.
     ValueError
         If the columns differ in length, or two have the same name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from mdreel.results import Column, write
+    >>> columns = [Column("time", "ps", np.array([0.0, 1.0])), Column("rmsd", "Å", np.array([0.0, 1.2]))]
+    >>> write(Path("rmsd.csv"), columns, {"title": "RMSD"})
+    >>> print(Path("rmsd.csv").read_text(), end="")
+    time_ps,rmsd_angstrom
+    0.0,0.0
+    1.0,1.2
     """
     writer = _writer(path)
     check_table(columns)

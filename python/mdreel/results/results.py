@@ -12,6 +12,7 @@ class Results(dict[str, Any]):
 
     Examples
     --------
+    >>> from mdreel.results import Results
     >>> results = Results(n_frames=98)
     >>> results.n_frames
     98
@@ -46,7 +47,7 @@ class Results(dict[str, Any]):
         try:
             return self[name]
         except KeyError:
-            known = f"there is: {', '.join(self)}" if self else "there are no results yet: call run() first"
+            known = f"known: {', '.join(self)}" if self else "there are no results yet: call run() first"
             raise AttributeError(f"there is no result {name!r}; {known}", name=name, obj=self) from None
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -53,6 +53,9 @@ class ShownUnits:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from mdreel.results import Column
+    >>> from mdreel.results.shown_units import ShownUnits
     >>> units = ShownUnits("nm", "ns")
     >>> units.text("RMSD highest      1.317 Å  at 10 ps")
     'RMSD highest      0.1317 nm  at 0.01 ns'

@@ -1,4 +1,16 @@
-"""Timing of runs, in the terms of the literature."""
+"""Timing of runs, in the terms of the literature.
+
+Each analysis that has run has a `mdreel.timing.timing.Timing` as its attribute ``timing``.
+
+Examples
+--------
+>>> import MDAnalysis as mda
+>>> import mdreel
+>>> from MDAnalysisTests.datafiles import DCD, PSF
+>>> timing = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run().timing
+>>> timing.n_frames
+98
+"""
 
 from typing import Any
 

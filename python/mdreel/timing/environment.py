@@ -40,6 +40,13 @@ def environment_of(paths: Sequence[str | PathLike[str]]) -> dict[str, JSON]:
         process), ``memory_bytes``, ``kernel``, ``hostname``; ``date`` (UTC, ISO 8601); and ``files``, each with
         ``path``, ``n_bytes``, ``file_system``, ``mount`` (mount point), ``stripe`` (on Lustre: ``count`` and ``size``,
         and ``components`` of a file with several layouts) and ``cached_share`` (0 to 1). Unknown values are None.
+
+    Examples
+    --------
+    >>> from mdreel.timing.environment import environment_of
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> environment_of([DCD])["files"][0]["n_bytes"]
+    3931724
     """
     return {
         "mdreel": _version("mdreel"),

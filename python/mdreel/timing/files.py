@@ -69,6 +69,18 @@ def write_record(record: Record, path: str | PathLike[str], force: bool = False)
     ------
     UnsupportedError, OSError
         See `check_record_file`; also if the disk is full. No partial file remains.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from mdreel.timing.environment import environment_of
+    >>> from mdreel.timing.files import write_record
+    >>> from mdreel.timing.record import Record
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> environment = environment_of([DCD])
+    >>> timing = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run().timing
+    >>> write_record(Record(timing, environment, None, "RMSD"), "run.trace.json")
     """
     path = Path(path)
     write = WRITERS[_ending(path, WRITERS)]
@@ -97,6 +109,16 @@ def read_record(path: str | PathLike[str]) -> Record:
         If the file is incomplete, not a record, or of a newer version; the message names the line.
     OSError
         If the file cannot be read.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from mdreel.timing.files import read_record
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run().timing.save("spans.jsonl", title="RMSD")
+    >>> read_record("spans.jsonl").title
+    'RMSD'
     """
     path = Path(path)
     header, spans = READERS[_ending(path, READERS)](path)

@@ -121,7 +121,7 @@ class Observables:
 
     @property
     def ratio_comp_io(self) -> float:
-        """R_comp/io: ratio of the times of computing and reading, in the literature for a serial run."""
+        """R_comp/io: ratio of the times of computing and reading, which the literature defines for a serial run."""
         return _ratio(self.t_comp, self.t_io)
 
     @property
@@ -146,6 +146,16 @@ def observables_of(spans: NDArray[np.void]) -> Observables:
     Notes
     -----
     The time is that of sorting the spans; the memory is 100 bytes for each span.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from mdreel.timing.observables import observables_of
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> timing = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run().timing
+    >>> int(observables_of(timing.spans).n_frames.sum())
+    98
     """
     own = spans[spans["worker"] != COORDINATOR]
     ranks, places = np.unique(own["worker"], return_inverse=True)

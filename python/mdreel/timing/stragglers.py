@@ -75,7 +75,17 @@ def stragglers_of(observables: Observables) -> tuple[Straggler, ...]:
     Notes
     -----
     The threshold is that of Khoshlessan et al. (2017); the publication of 2020 also compares with the fastest rank.
-    Ranks without blocks do not count for the median.
+    The median excludes ranks without blocks.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from mdreel.timing.stragglers import stragglers_of
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> timing = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run(backend="serial").timing
+    >>> stragglers_of(timing.observables)
+    ()
     """
     has_worked = observables.n_blocks > 0
     if not has_worked.any():

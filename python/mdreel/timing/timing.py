@@ -46,6 +46,17 @@ class Timing:
     tasks : ndarray, shape (n_tasks,), TASK
         With Dask, the scheduler's record of each task, with the fields first and end (blocks), worker, start_ns and
         stop_ns. A task and the spans of its blocks have the same worker.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> timing = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run(n_workers=2).timing
+    >>> timing.n_frames, len(timing.workers) <= 2
+    (98, True)
+    >>> round(sum(timing.shares.values()), 6)
+    1.0
     """
 
     def __init__(
@@ -285,6 +296,17 @@ class Timing:
             If the extension is unknown, or its format needs a package that is not installed.
         OSError
             If the file exists and `force` is false, or cannot be written. No partial file remains.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from mdreel.timing.files import read_record
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> timing = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run().timing
+        >>> timing.save("spans.jsonl")
+        >>> read_record("spans.jsonl").timing.n_frames
+        98
         """
         from mdreel.timing.environment import environment_of
         from mdreel.timing.files import write_record

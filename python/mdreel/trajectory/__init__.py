@@ -1,4 +1,17 @@
-"""Trajectories: reading, following, writing, converting, splitting, joining and checking."""
+"""Trajectories: reading, following, writing, converting, splitting, joining and checking.
+
+`mdreel.open`, `mdreel.read`, `mdreel.iread` and `mdreel.follow` read trajectories; the functions of this package write
+and examine them.
+
+Examples
+--------
+>>> import mdreel
+>>> from MDAnalysisTests.datafiles import DCD
+>>> mdreel.trajectory.convert(DCD, "adk.xtc").n_frames
+98
+>>> mdreel.trajectory.check("adk.xtc").is_sound
+True
+"""
 
 from typing import Any
 

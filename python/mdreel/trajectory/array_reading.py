@@ -1,4 +1,4 @@
-"""What to read of a trajectory into arrays."""
+"""Requests to read atoms, frames and quantities of a trajectory into arrays."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _WAIT_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Reading:
-    """What to read of a trajectory."""
+    """Request to read atoms, frames and quantities of a trajectory into arrays."""
 
     source: Source
     atoms: NDArray[np.uint32]
@@ -54,7 +54,7 @@ class Reading:
         n_workers: int | None,
         on_error: str,
     ) -> Self:
-        """Check what the user asks for; see `mdreel.open`."""
+        """Check the arguments of `mdreel.read` and open the trajectory."""
         if sorted(order) != sorted("fac"):
             raise UnsupportedError(f"order must have the letters f, a and c, each once, not {order!r}")
         try:
@@ -100,7 +100,9 @@ class Reading:
             return {name: np.empty(shape, self.dtype) for name in self.quantities}
         except (MemoryError, ValueError) as error:
             size = n_frames * self.frame_bytes / 2**30
-            message = f"{n_frames:,} frames of {self.n_atoms:,} atoms take {size:,.1f} GiB, which are not there"
+            message = (
+                f"{n_frames:,} frames of {self.n_atoms:,} atoms take {size:,.1f} GiB, more than the available memory"
+            )
             raise UnsupportedError(f"{message}: read fewer frames, or use iread", path=self.name) from error
 
     def checked(self, out: Coordinates | Mapping[str, Coordinates], n_frames: int) -> dict[str, Coordinates]:
@@ -168,7 +170,7 @@ class Reading:
         self, start: int | None, stop: int | None, step: int | None, frames: Frames | None, chunk: int
     ) -> Iterator[FrameSet]:
         """Return the frames of a growing trajectory as they arrive, at most `chunk` at a time."""
-        select_frames(self.source, start, stop, step, frames)  # refuses what needs the number of frames
+        select_frames(self.source, start, stop, step, frames)  # refuses options that need the number of frames
         return self._arrivals(start or 0, stop, step or 1, chunk)
 
     def _arrivals(self, first: int, stop: int | None, step: int, chunk: int) -> Iterator[FrameSet]:
@@ -236,7 +238,7 @@ def read_to_end(reading: Reading, parts: Iterable[FrameSet], progress: bool) -> 
             columns.append((found.frames, found.times, found.steps, found.cells))
             bar.update(sum(len(times) for _, times, _, _ in columns))
     if not columns:
-        raise FrameIndexError("the trajectory ended before the first of the frames", path=reading.name)
+        raise FrameIndexError("the trajectory ended before the first requested frame", path=reading.name)
     quantities = {name: reading.in_order(array.values()) for name, array in growing.items()}
     numbers, times, steps, cells = (np.concatenate(column) for column in zip(*columns, strict=True))
     return reading.result(quantities, numbers, times, steps, cells, ())

@@ -37,6 +37,14 @@ class Defect:
         Position of the damage, or of the frame, if it is known.
     message : str
         Expected and found values.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> defect = mdreel.trajectory.check(DCD).defects[0]
+    >>> defect.kind, defect.message
+    ('frame count', 'the header counts 500 frames, the file has 98')
     """
 
     kind: str
@@ -47,7 +55,7 @@ class Defect:
 
 @dataclass(frozen=True)
 class Report:
-    """Result of a check.
+    """Result of the check of a trajectory file.
 
     Attributes
     ----------
@@ -67,6 +75,14 @@ class Report:
         Unusual properties: time intervals that differ from the others.
     timing : Timing or None
         Timing; None if the file could not be opened.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> report = mdreel.trajectory.check(DCD)
+    >>> report.n_frames, report.is_sound
+    (98, False)
     """
 
     path: str
@@ -124,6 +140,16 @@ def check(
     bytes, the extremes of each axis, and the bytes of the coordinates after they are packed again. The page
     ``docs/how-to/damage.md`` lists the damage that no check can detect. A check takes as long as reading all atoms, and
     for XTC, as writing them as well. Memory grows by 16 bytes for each frame.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, XTC
+    >>> mdreel.trajectory.check(XTC).is_sound
+    True
+    >>> for defect in mdreel.trajectory.check(DCD).defects:
+    ...     print(defect.kind, "-", defect.message)
+    frame count - the header counts 500 frames, the file has 98
     """
     name = path.url if isinstance(path, RemoteFile) else fspath(path)
     try:

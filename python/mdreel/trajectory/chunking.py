@@ -14,11 +14,11 @@ ATOM_BYTES = 12  # three float32
 # A chunk of whole frames fits into the cache of 1 MiB that HDF5 has for each dataset: a library that reads frame after
 # frame then decodes each chunk once.
 FRAMES_CHUNK_BYTES = 1 << 20
-# A chunk of few atoms: a few hundred times what finding, reading and decoding a chunk costs at the least.
+# A chunk of few atoms: reading and decoding it takes a few hundred times the fixed cost of finding a chunk.
 ATOMS_CHUNK_BYTES = 32 << 10
 BOTH_CHUNK_BYTES = 48 << 10
-MOST_FRAMES = 1 << 16  # of a single atom, these are 768 KiB
-# What a worker holds while it cuts: all atoms of the frames of a chunk.
+MOST_FRAMES = 1 << 16  # 768 KiB for a single atom
+# Memory of a worker that cuts chunks: it holds all atoms of the frames of a chunk.
 BLOCK_BYTES = 32 << 20
 MOST_BLOCK_BYTES = 256 << 20
 
@@ -68,6 +68,13 @@ def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int 
     bytes, and reading a single atom from chunks of a atoms reads a times its bytes. "frames" has all atoms in a chunk,
     and as many frames as fit into 1 MiB. "atoms" has as many frames as fit, with all their atoms, into the 32 MiB of a
     worker, and as many atoms as give 32 KiB. "both" has equal numbers of frames and atoms in 48 KiB.
+
+    Examples
+    --------
+    >>> from mdreel.trajectory.chunking import choose_chunking
+    >>> chunking = choose_chunking("atoms", n_frames=10_000, n_atoms=3341)
+    >>> chunking.frames, chunking.atoms
+    (512, 4)
     """
     frame_bytes = ATOM_BYTES * max(n_atoms, 1)
     most_frames = min(_power_of_two(BLOCK_BYTES / (frame_bytes * n_quantities)), MOST_FRAMES, max(n_frames, 1))
@@ -133,8 +140,8 @@ def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantitie
     frame_bytes = ATOM_BYTES * n_atoms * n_quantities
     if frames > 1 and frames * frame_bytes > MOST_BLOCK_BYTES:
         raise MismatchError(
-            f"chunks of {frames} frames need {frames * frame_bytes / 2**20:,.0f} MiB for each thread while all "
-            f"{n_atoms:,} atoms of them are cut: at most {max(MOST_BLOCK_BYTES // frame_bytes, 1)} frames are supported"
+            f"chunks of {frames} frames need {frames * frame_bytes / 2**20:,.0f} MiB for each thread that holds all "
+            f"{n_atoms:,} atoms of these frames: at most {max(MOST_BLOCK_BYTES // frame_bytes, 1)} frames are supported"
         )
     return Chunking(frames, atoms)
 

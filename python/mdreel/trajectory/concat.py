@@ -54,6 +54,14 @@ def concat(
     -----
     XTC files with all atoms are copied to XTC as bytes, without loss, and TRR files to TRR. With ``on_error="stop"``,
     the output ends at the first incomplete file.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> parts = mdreel.trajectory.split(DCD, "part.xtc", n_parts=2).paths
+    >>> mdreel.trajectory.concat(parts, "whole.xtc").n_frames
+    98
     """
     source = open_trajectory(paths, overlaps=overlaps)
     return convert(

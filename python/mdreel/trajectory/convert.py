@@ -95,6 +95,14 @@ def convert(
     copied to XTC as bytes, without loss; unless `on_error` is ``"raise"``, every frame is also decoded to check it.
     H5MD files are stored in chunks of whole frames; `repack` creates other chunks. Memory does not grow with the number
     of frames.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> written = mdreel.trajectory.convert(DCD, "adk.xtc", step=2)
+    >>> written.n_frames, written.n_atoms
+    (49, 3341)
     """
     path = check_trajectory(output, precision, force)
     source = (trajectory if isinstance(trajectory, Source) else open_trajectory(trajectory)).with_on_error(on_error)

@@ -26,8 +26,8 @@ class FrameArrays:
     Attributes
     ----------
     quantities : mapping of str to ndarray, shape (n_frames, n_atoms, 3), float32 or float64
-        The requested ones of positions in Å, velocities in Å/ps, and forces in kJ/(mol Å), by name. NaN where a frame
-        has none. With another `order`, the axes are in that order.
+        The requested quantities by name: positions in Å, velocities in Å/ps, forces in kJ/(mol Å). Values are NaN if a
+        frame lacks the quantity. With another `order`, the axes are in that order.
     frames : ndarray, shape (n_frames,), int64
         Frame numbers, from 0.
     times : ndarray, shape (n_frames,), float64
@@ -35,11 +35,21 @@ class FrameArrays:
     steps : ndarray, shape (n_frames,), int64
         Integration steps.
     cells : ndarray, shape (n_frames, 6), float32
-        Lengths in Å and angles in degrees of the periodic cell. NaN where a frame has none.
+        Lengths in Å and angles in degrees of the periodic cell; NaN if a frame has no cell.
     damage : tuple of DamagedFrame
         Damaged frames that were left out.
     order : str
         Order of the axes of the quantities: f for frames, a for atoms, c for coordinates.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import XTC
+    >>> frames = mdreel.read(XTC, atoms=[0, 1, 2], stop=4)
+    >>> frames.positions.shape
+    (4, 3, 3)
+    >>> frames.times.round(1)
+    array([  0., 100., 200., 300.])
     """
 
     quantities: Mapping[str, Coordinates]
@@ -86,6 +96,13 @@ class FrameArrays:
         xarray.Dataset
             The quantities with the dimensions ``frame``, ``atom`` and ``axis`` in the order of the arrays, and the
             coordinates ``time``, ``step`` and ``cell``. The quantities are not copied.
+
+        Examples
+        --------
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import XTC
+        >>> mdreel.read(XTC, atoms=[0, 1, 2]).to_xarray().positions.dims
+        ('frame', 'atom', 'axis')
         """
         try:
             import xarray

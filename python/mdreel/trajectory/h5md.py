@@ -15,7 +15,7 @@ from mdreel.trajectory.hdf5 import Dataset, check_length, describe_dataset, text
 if TYPE_CHECKING:
     import h5py
 
-# The elements of a group of particles, what the core calls them, and what they measure.
+# The elements of a particle group, their names in the core, and their kinds of quantity.
 ELEMENTS = {"position": ("positions", "length"), "velocity": ("velocities", "velocity"), "force": ("forces", "force")}
 
 Cells = Dataset | tuple[Dataset, Dataset | None] | list[float] | list[list[float]] | None
@@ -24,7 +24,7 @@ Cells = Dataset | tuple[Dataset, Dataset | None] | list[float] | list[list[float
 def open_h5md(
     file: "h5py.File", path: str, *, group: str | None, access: str, recipe: tuple[Any, Any], open_files: OpenFiles
 ) -> Source:
-    """Open the particles of a file of H5MD.
+    """Open the particles of an H5MD file.
 
     Parameters
     ----------
@@ -122,17 +122,15 @@ def _names(group: "h5py.Group") -> str:
 
 def _group_name(file: "h5py.File", path: str, group: str | None) -> str:
     if "particles" not in file:
-        raise FormatError(f"expected H5MD's group /particles, found {_names(file)}", path=path)
+        raise FormatError(f"expected the group /particles of H5MD, found {_names(file)}", path=path)
     names = [str(name) for name in file["particles"]]
     if group is not None and group in names:
         return group
     if group is not None or not names:
         found = ", ".join(names) or "none"
-        raise FormatError(f"expected the group of particles {group or ''!r}, found {found}", path=path)
+        raise FormatError(f"expected the particle group {group or ''!r}, found {found}", path=path)
     if len(names) > 1:
-        raise UnsupportedError(
-            f"{path}: there are several groups of particles: {', '.join(names)}; choose one with group="
-        )
+        raise UnsupportedError(f"{path}: there are several particle groups: {', '.join(names)}; choose one with group=")
     return names[0]
 
 
@@ -157,9 +155,7 @@ def _unit(dataset: "h5py.Dataset", kind: str, path: str, default: "h5py.Dataset 
     """Return the conversion factor from the unit of a dataset to that of mdreel."""
     named = next((own for own in (dataset, default) if own is not None and "unit" in own.attrs), None)
     if named is None:
-        raise UnsupportedError(
-            f"{dataset.name} has no attribute unit: what its numbers mean cannot be known", path=path
-        )
+        raise UnsupportedError(f"{dataset.name} has no attribute unit, so the unit of its values is unknown", path=path)
     return conversion_factor(text_of(named.attrs["unit"]), kind, f"{path}: {named.name}")
 
 

@@ -87,7 +87,7 @@ def conversion_factor(unit: str, kind: str, where: str) -> float:
     if kind == "force" and found == {name: power for name, power in wanted.items() if name != "amount"}:
         factors.append(AVOGADRO)
     elif found != wanted:
-        raise UnsupportedError(f"{where}: {unit!r} is no unit of {kind}")
+        raise UnsupportedError(f"{where}: {unit!r} is not a unit of {kind}")
     return prod(factors)
 
 

@@ -84,7 +84,7 @@ def check_group(group: str) -> None:
         If the name is empty or a path.
     """
     if group in ("", ".", "..") or "/" in group or "\0" in group:
-        raise MismatchError(f"the group of particles needs a name without /, not {group!r}")
+        raise MismatchError(f"the particle group needs a name without /, not {group!r}")
 
 
 def write_h5md(

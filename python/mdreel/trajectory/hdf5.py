@@ -251,7 +251,9 @@ def check_length(dataset: "h5py.Dataset", path: str) -> None:
     """
     size = Path(path).stat().st_size
     if dataset.size * dataset.dtype.itemsize > MOST_EXPANSION * size:
-        raise FormatError(f"{dataset.name}: no file of {size} bytes holds the shape {dataset.shape}", path=path)
+        raise FormatError(
+            f"{dataset.name}: the file of {size} bytes is too small for the shape {dataset.shape}", path=path
+        )
 
 
 def text_of(value: Any) -> str:

@@ -44,7 +44,16 @@ def info(trajectory: Stored) -> Facts:
 
     Notes
     -----
-    The frame index is made if there is none, which reads the header of each frame. Coordinates are not read.
+    If a file has no frame index yet, mdreel creates one, for which it reads the header of each frame. mdreel reads no
+    coordinates.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import XTC
+    >>> facts = mdreel.trajectory.info(XTC)
+    >>> facts["n_frames"], facts["n_atoms"], facts["usual_interval_ps"]
+    (10, 47681, 100.0)
     """
     source = trajectory if isinstance(trajectory, Source) else open_trajectory(trajectory)
     times = source.times()

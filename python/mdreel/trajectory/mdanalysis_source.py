@@ -23,7 +23,7 @@ class ForeignReader:
     Parameters
     ----------
     reader : MDAnalysis.coordinates.base.ReaderBase
-        A reader of its own.
+        A reader that no other worker uses.
     """
 
     def __init__(self, reader: Any) -> None:
@@ -119,7 +119,7 @@ def open_foreign(path: str, format: str, n_atoms: int | None = None) -> Source: 
     """
     from MDAnalysis.coordinates.core import get_reader_for
 
-    with Path(path).open("rb"):  # what the system refuses is its own error
+    with Path(path).open("rb"):  # errors of the operating system keep their type
         pass
     try:
         reader_class = get_reader_for(path, format)

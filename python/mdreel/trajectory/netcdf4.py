@@ -14,14 +14,14 @@ from mdreel.trajectory.hdf5 import Dataset, check_length, describe_dataset, text
 if TYPE_CHECKING:
     import h5py
 
-# Variables of atoms, what the core calls them, their unit, and the factor to ours.
+# Variables of atoms, their names in the core, their units, and the factors to the units of mdreel.
 VARIABLES = {
     "coordinates": ("positions", "angstrom", 1.0),
     "velocities": ("velocities", "angstrom/picosecond", 1.0),
     "forces": ("forces", "kilocalorie/mole/angstrom", 4.184),
 }
 
-# Units that some programs write instead of those of the convention, and the factors to those.
+# Units that some programs write instead of those of the convention, and the factors to the units of the convention.
 OTHER_UNITS = {
     ("femtosecond", "picosecond"): 1e-3,
     ("angstrom/femtosecond", "angstrom/picosecond"): 1e3,
@@ -125,7 +125,7 @@ def _factor_to(expected: str, variable: "h5py.Dataset", path: str) -> float:
 
 
 def _scale(variable: "h5py.Dataset") -> tuple[float, bool]:
-    """The factor that stands in the file, and whether it is in double precision."""
+    """Return the scale factor in the file, and whether it is in double precision."""
     scale = np.ravel(variable.attrs.get("scale_factor", np.ones(1)))
     if isclose(scale[0], 1):
         return 1.0, False
@@ -133,7 +133,7 @@ def _scale(variable: "h5py.Dataset") -> tuple[float, bool]:
 
 
 def _describe(variable: "h5py.Dataset", n_frames: int, path: str, n_rows: int | None, unit: float) -> Dataset:
-    """Where a variable lies. One that was not written for the last frames is shorter."""
+    """Return the position and storage of a variable, which is shorter if it was not written for the last frames."""
     scale, in_double = _scale(variable)
     n_own = int(variable.shape[0]) if variable.shape else 0
     frames = None if n_own == n_frames else np.where(np.arange(n_frames) < n_own, np.arange(n_frames), -1)
@@ -142,7 +142,7 @@ def _describe(variable: "h5py.Dataset", n_frames: int, path: str, n_rows: int | 
 
 
 def _times(file: "h5py.File", n_frames: int, path: str) -> NDArray[np.float64]:
-    """Times in ps, shape (n_frames,)."""
+    """Return the times in ps, shape (n_frames,)."""
     if "time" not in file:
         return np.arange(n_frames, dtype=np.float64)
     variable = file["time"]

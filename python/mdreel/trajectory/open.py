@@ -21,7 +21,7 @@ Location: TypeAlias = str | PathLike[str] | RemoteFile
 Stored: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | Source
 """One file, several files, or an open source."""
 
-# What the core recognises and reads by itself, and what it reads when HDF5's structure was read for it.
+# Formats that the core recognises and reads by itself, and formats for which h5py reads the structure of the file.
 CORE_FORMATS = ("XTC", "TRR", "DCD", "NCDF")
 HDF5_FORMATS = ("H5MD", "NETCDF-4")
 
@@ -80,6 +80,19 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     -----
     Only the first header of each file is read. Frames are numbered across files; times are those in the files. At most
     64 files are open at the same time.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> source = mdreel.open(DCD)
+    >>> source.n_frames, source.n_atoms
+    (98, 3341)
+
+    Read two files as one trajectory:
+
+    >>> mdreel.open([DCD, DCD]).n_frames
+    196
     """
     several = [_located(path) for path in ([paths] if isinstance(paths, (str, PathLike, RemoteFile)) else paths)]
     known = None if format is None else format.upper()
@@ -121,7 +134,7 @@ def _open_one(path: str | RemoteFile, options: dict[str, Any], open_files: OpenF
         return open_foreign(path, format_, options["n_atoms"])
     if not is_hdf5(path):
         if format_ is not None:
-            raise FormatError(f"byte 0: expected a file of HDF5, as {format_} is", path=path)
+            raise FormatError(f"byte 0: expected an HDF5 file, because {format_} files are HDF5", path=path)
         return Source.open([path], None, options["access"], options["index"])
     recipe = (_open_again, ([path], options))
     with open_hdf5(path) as file:

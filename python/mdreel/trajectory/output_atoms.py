@@ -55,6 +55,6 @@ def atoms_of(source: Source, atoms: Atoms | None) -> NDArray[np.uint32]:
         raise SelectionError("atom indices must ascend from 0 without repetition")
     if indices[-1] >= source.n_atoms:
         raise MismatchError(
-            f"the trajectory has {source.n_atoms} atoms, no atom {indices[-1]}", path=source_name(source)
+            f"there is no atom {indices[-1]}: the trajectory has {source.n_atoms} atoms", path=source_name(source)
         )
     return indices.astype(np.uint32)

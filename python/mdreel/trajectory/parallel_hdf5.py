@@ -81,7 +81,7 @@ class SharedPositions:
             dataset, unit = positions_in(file, path, facts["group of particles"])
             name, is_stored = str(dataset.name), _is_stored(dataset)
         if is_collective and not is_stored:
-            # HDF5 fails on some ranks where others wait for them (1.10, MPI_File_set_view: invalid datatype).
+            # HDF5 1.10 fails on some ranks while the others wait for them (MPI_File_set_view: invalid datatype).
             message = f"{name} has chunks that are not stored, which HDF5 does not read collectively"
             raise UnsupportedError(f"{message}: use 'hdf5-independent'", path=path)
         frames = source.read(FrameSet.range(0, 1, source.n_frames), np.empty(0, np.uint32))
@@ -296,4 +296,4 @@ def _check_h5py(path: str) -> None:
 
 
 def _not_again(path: str) -> None:
-    raise UnsupportedError("a file that ranks have opened together stays with them", path=path)
+    raise UnsupportedError("a file that MPI ranks have opened together cannot be pickled", path=path)

@@ -59,7 +59,7 @@ def read(
         Order of the axes: f for frames, a for atoms, c for coordinates.
     out : ndarray, or mapping of str to ndarray, optional
         Arrays to fill, of the shape, order and dtype of the result: one for a single quantity, or one for each name.
-        Memory that is used again costs no page faults.
+        To fill existing arrays is faster, because the system need not provide new memory.
     n_workers : int, optional
         Number of threads; by default one for each processor.
     progress : bool
@@ -88,8 +88,8 @@ def read(
 
     Notes
     -----
-    Threads decode blocks of frames side by side and write them straight into the arrays, so that memory for the arrays
-    and a few megabytes suffice. The number of frames of a growing trajectory is known at its end only; its arrays grow.
+    Several threads decode blocks of frames and write them directly into the arrays, so `read` needs little memory
+    besides the arrays. For a growing trajectory, whose number of frames is unknown, the arrays grow with it.
 
     Examples
     --------

@@ -44,6 +44,12 @@ class RemoteFile:
     Notes
     -----
     An unpickled file sends a new request to the server. obstore and the core repeat failed requests.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> file = mdreel.trajectory.RemoteFile("s3://bucket/md.xtc", {"region": "eu-west-1"})  # doctest: +SKIP
+    >>> mdreel.read(file, stop=10).positions.shape  # doctest: +SKIP
     """
 
     @checked_arguments
@@ -114,7 +120,7 @@ def _head(store: Any, name: str, url: str) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise FileNotFoundError(2, "the server has no such file", url) from error
     except (PermissionDeniedError, UnauthenticatedError) as error:
-        raise PermissionError(13, "the server does not let us read this file", url) from error
+        raise PermissionError(13, "the server denies access to this file", url) from error
     except BaseError as error:
         raise OSError(f"{url}: {_first_line(error)}") from error
 

@@ -90,6 +90,13 @@ def repack(
     -----
     See `mdreel.trajectory.chunking.choose_chunking` for the choice of chunks. Each worker holds all atoms of the frames
     of a chunk, at most 32 MiB unless `chunk` requires more, and up to four times as much of complete chunks.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> mdreel.trajectory.repack(DCD, "adk.h5md", access="atoms").n_frames
+    98
     """
     if find_format(output).name != H5MD:
         raise UnsupportedError("repack writes H5MD: the extension must be .h5md or .h5", path=output)

@@ -1,4 +1,4 @@
-"""Translation of the selections of MDAnalysis for the core, which makes them in each frame."""
+"""Translation of MDAnalysis's selections for the core, which evaluates them in each frame."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from MDAnalysis.core.groups import UpdatingAtomGroup
 
 _UNLIKE = np.iinfo(np.uint32).max
-"""Label of an atom that is like no atom."""
+"""Label of an atom that equals no other atom."""
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 
@@ -70,7 +70,7 @@ def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
     group : MDAnalysis.AtomGroup
         The group.
     words : str
-        The selection string. Distances are those of the nearest images.
+        The selection string. Distances use minimum images.
 
     Raises
     ------

@@ -86,6 +86,13 @@ def split(
     -----
     Frames of XTC and TRR files with all atoms are copied as bytes, without decoding. Splitting a trajectory into one
     file for each process is the subfiling of Khoshlessan et al., Proc. 16th Python in Science Conf., 121 (2017).
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> [path.name for path in mdreel.trajectory.split(DCD, "part.xtc", n_parts=3).paths]
+    ['part-1.xtc', 'part-2.xtc', 'part-3.xtc']
     """
     check_settings(output, precision)
     if (n_parts is None) == (frames_per_part is None):

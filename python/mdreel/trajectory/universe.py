@@ -49,6 +49,14 @@ def source_of(universe: Universe) -> Source:
     UnsupportedError
         If there is no trajectory, or the Universe changes its data: by transformations, another time step or offset,
         no conversion of units, or omission of overlapping segments.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> mdreel.trajectory.source_of(mda.Universe(PSF, DCD))
+    <DCD trajectory of 3341 atoms>
     """
     try:
         reader = universe.trajectory
@@ -84,7 +92,7 @@ def _files(readers: list[Any]) -> Source:
         _check(reader)
     groups = {_group(reader) for reader in readers}
     if len(groups) > 1:
-        raise UnsupportedError("a chain of different groups of particles is not supported", path=readers[0].filename)
+        raise UnsupportedError("a chain of different particle groups is not supported", path=readers[0].filename)
     try:
         source = open_trajectory([reader.filename for reader in readers], group=groups.pop())
     except UnsupportedError:

@@ -9,7 +9,7 @@ from mdreel.timing.timing import Timing
 
 @dataclass(frozen=True)
 class Written:
-    """Files that were written.
+    """Report on the files that a conversion has written.
 
     Attributes
     ----------
@@ -23,6 +23,14 @@ class Written:
         Timing.
     damage : tuple of DamagedFrame
         Damaged frames that were left out.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD
+    >>> written = mdreel.trajectory.convert(DCD, "adk.trr", stop=10)
+    >>> written.paths[0].name, written.n_frames, written.n_bytes
+    ('adk.trr', 10, 402120)
     """
 
     paths: tuple[Path, ...]

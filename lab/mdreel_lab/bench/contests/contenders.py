@@ -1,4 +1,4 @@
-"""The commands of contenders, and what must be installed or built for them."""
+"""Commands of contenders, and the packages and programs that they need."""
 
 import shutil
 import subprocess

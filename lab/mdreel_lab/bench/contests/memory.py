@@ -1,7 +1,7 @@
 """Anonymous memory of mdreel's job, which excludes the pages of mapped files.
 
-``python -m mdreel_lab.bench.contests.memory JOB [BUDGET]`` does one job and prints the memory that it held; with a
-budget, such as ``1G``, it limits the run to it and prints the memory of all its processes together.
+``python -m mdreel_lab.bench.contests.memory JOB [BUDGET]`` runs one job and prints its peak memory. With a budget, such
+as ``1G``, it limits the memory of the run and prints the memory of all its processes together.
 """
 
 import json
@@ -89,7 +89,7 @@ def anonymous(process: str = "self") -> int:
 
 
 def family() -> int:
-    """Return the resident anonymous memory of this process and its descendants, bytes; of ranks, of the launcher's."""
+    """Return the resident anonymous memory of this process and its descendants, or of the launcher of ranks, bytes."""
     root = os.getppid() if "PMI_RANK" in os.environ else os.getpid()
     children, total, there = processes_by_parent(), 0, [str(root)]
     while there:

@@ -15,7 +15,7 @@ from mdreel_lab.bench.processes import ProcessError, child_environment, run_proc
 from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept
 
 TIME_LIMIT = 3600.0
-"""Seconds that one measurement may take."""
+"""Time limit of one measurement, s."""
 
 TOLERANCE = {"mean_rmsd": 2e-3, "last_rmsd": 2e-3, "last": 2e-2, "last_selected": 2e-2}
 """Largest deviation of results, Å: a PDB reference is rounded to 0.001 Å, an XTC position to 0.01 Å."""
@@ -47,7 +47,7 @@ class Settings:
         return self.lengths[system] if self.is_quick else LONG_FRAMES
 
     def make(self, system: str, form: str, n_frames: int = 0) -> System:
-        """Return a system with a trajectory of so many frames, or of those of its length."""
+        """Return a system with a trajectory of the given number of frames, or of its usual length."""
         return make(system, n_frames or self.lengths[system], self.data, (form,))
 
 
@@ -103,7 +103,7 @@ class Run:
 def launch(entrant: Entrant, cache: Path) -> dict[str, Any]:
     """Run a contender once, and return the line of JSON that it prints.
 
-    Raise a `ProcessError` if there are not so many cores, the process fails, or prints no such line.
+    Raise a `ProcessError` if there are too few cores, the process fails, or it prints no such line.
     """
     n_cores = entrant.contender.cores
     allowed = sorted(os.sched_getaffinity(0))[:n_cores]
@@ -159,7 +159,7 @@ def _check(runs: Sequence[Run], n_frames: int, log: Log) -> None:
     done = [run for run in runs if run.seconds and run.kind != "floor"]
     problems: dict[int, str] = {}
     for name, tolerance in TOLERANCE.items():
-        # A peer's result is the measure of ours, never the other way round.
+        # The results of peers judge the result of mdreel, never the other way round.
         answers = sorted((run for run in done if name in run.result), key=lambda run: run.kind == "ours")
         for run in answers:
             if (distance := _distance(run.result[name], answers[0].result[name])) > tolerance:

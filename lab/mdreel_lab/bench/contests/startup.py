@@ -43,7 +43,7 @@ def measure(settings: Settings) -> dict[str, Any]:
 
 
 def _workers_seconds(repeats: int) -> dict[str, float]:
-    """Return what a run of the command on a small file takes longer with workers: medians of differences."""
+    """Return the additional time of a run on a small file with workers: medians of differences, s."""
     from MDAnalysisTests.datafiles import DCD, PSF
 
     folder = Path(sys.executable).parent
@@ -67,6 +67,6 @@ def _timed(command: list[str]) -> float:
 
 
 def _run(command: list[str]) -> str:
-    # Modules are compiled once, as when a package is installed, whatever this environment thinks of that.
+    # Compile modules once, as an installation does, whatever the settings of this environment.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return run_process(command, environment, _LIMIT)

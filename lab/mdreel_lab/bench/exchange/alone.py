@@ -1,6 +1,6 @@
 """mdreel's channel called from Python while nobody waits: ``python -m mdreel_lab.bench.exchange.alone WORK N_SLOTS``.
 
-It prints one line of JSON: the nanoseconds of publishing each frame, and of taking one that is there and leaving it.
+It prints one line of JSON: the nanoseconds to publish each frame, and to take and release an available frame.
 """
 
 import json

@@ -12,7 +12,7 @@ _EVENT = struct.Struct("iIII")
 
 
 class Arrivals:
-    """Notifies of files that are renamed into a folder on a file system of this host."""
+    """Watcher that reports files that are renamed into a folder on a file system of this host."""
 
     def __init__(self, folder: Path) -> None:
         library = ctypes.CDLL(None, use_errno=True)
@@ -22,7 +22,7 @@ class Arrivals:
         self._seen: set[str] = set()
 
     def wait(self, name: str, patience: float) -> None:
-        """Return when a file of this name has come since this was made; raise a `TimeoutError` if none does."""
+        """Wait until a file of this name has been renamed into the folder; raise a `TimeoutError` if none arrives."""
         while name not in self._seen:
             if not select.select([self._watch], [], [], patience)[0]:
                 raise TimeoutError(f"{name} did not come within {patience:g} s")

@@ -14,7 +14,7 @@ from mdreel_lab.bench.exchange.work import PATIENCE, Work, when_there
 _TOKEN_SECONDS = 2.0
 _TOKEN_BYTES = 32
 _TOKEN_FILE = "barrier.token"  # noqa: S105 - its name
-"""A file of the user's alone in the folder that both see: a process that does not send its content is refused."""
+"""Name of a private file in the folder that both see. The barrier refuses a process that does not send its content."""
 
 
 class Barrier:
@@ -22,8 +22,8 @@ class Barrier:
 
     Notes
     -----
-    The paper has ``MPI_Barrier`` between the two. Of two ranks that is such an exchange as well; both wait in the
-    kernel here, where MPI would use up a core.
+    The paper uses ``MPI_Barrier``, which is a similar exchange for two ranks. Here both processes wait in the kernel,
+    whereas MPI would keep a core busy.
     """
 
     def __init__(self, work: Work, *, listens: bool, port: int = 0) -> None:
@@ -65,7 +65,7 @@ def _accepted(work: Work, port: int) -> socket.socket:
 
 
 def _made(path: Path) -> bytes:
-    """Make a token, and the file that has it."""
+    """Create a token, and the file that contains it."""
     path.unlink(missing_ok=True)
     token = secrets.token_bytes(_TOKEN_BYTES)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:

@@ -1,7 +1,7 @@
-"""Names of the solutions, and the ways of synchronising that each has."""
+"""Names of the solutions, and the ways of synchronising of each."""
 
 OWN = "own"
-"""The way of synchronising of a solution that has one."""
+"""Way of synchronising of a solution that has only one."""
 
 SERIALISED, PIPELINED, POLLING, INOTIFY = "barrier-serialised", "barrier-pipelined", "polling", "inotify"
 SYNCHRONISATIONS = (SERIALISED, PIPELINED, POLLING, INOTIFY)
@@ -9,7 +9,7 @@ SYNCHRONISATIONS = (SERIALISED, PIPELINED, POLLING, INOTIFY)
 
 RING, STAGED, MANAGED, LOCAL, XFS = "channel-ring", "channel-file", "managed", "local", "xfs"
 SHARED, MOOSEFS = "shared", "moosefs"
-"""Files on a file system of all nodes: one that is there, and one that is started."""
+"""Files on a file system that all nodes share: an existing one, and one that the benchmark starts."""
 
 SST, DYAD = "sst", "dyad"
 FILES = (LOCAL, XFS, SHARED, MOOSEFS)

@@ -30,7 +30,7 @@ _MARKER: dict[str, Any] = {"markersize": 8, "markeredgewidth": 1.5}
 
 
 def times(scenario: Exchange, cells: Sequence[Cell]) -> Figure:
-    """Draw what a frame takes its producer and its consumer: a row for each series, a line in it for each place.
+    """Draw the time of a frame for its producer and its consumer: a row for each series, a line for each place.
 
     Where analyses wait, there is a panel for the time from one to the other, too.
     """
@@ -39,7 +39,7 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Figure:
     with matplotlib.rc_context(STYLE):
         height = 2.6 + len(names) * max(0.45, 0.17 * len(places))
         figure = Figure(figsize=(14.0, height), layout="constrained")
-        # Where analyses take as long as a period, they do not wait, and it says nothing.
+        # Where analyses take as long as a period, they do not wait, and the panel would show nothing.
         sides = SIDES if scenario.analysis < 1 else SIDES[:2]
         panels = figure.subplots(1, len(sides), sharey=True)
         for axes, side in zip(panels, sides, strict=True):
@@ -58,7 +58,7 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Figure:
 
 
 def factors(table: Table) -> Figure:
-    """Draw factors: a row for each comparison that was made here, beside the published ones."""
+    """Draw factors: a row for each comparison that was measured, beside the published factors."""
     labels: list[str] = []
     headings: list[int] = []
     with matplotlib.rc_context(STYLE | {"ytick.labelsize": 13}):
@@ -106,7 +106,7 @@ def _rows(axes: Axes, n_rows: int) -> None:
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Name a file system once, with the first of its ways of synchronising."""
+    """Return a short label, which names a file system only with the first of its ways of synchronising."""
     labels, before = [], ""
     for name in names:
         solution, _, way = name.rpartition(", ")

@@ -31,7 +31,7 @@ N_ROUNDS = 5
 """Rounds of all solutions in turn, so that a drift of the machine affects them alike."""
 
 AT_MOST = 15.0
-"""Seconds of frames one by one: a slow solution has fewer of them."""
+"""Duration of a measurement with single frames, s; a slow solution transfers fewer frames."""
 
 _STREAM_SECONDS = 3.0
 _FAR_PORT = 17_500
@@ -86,7 +86,7 @@ BETWEEN_NODES = (
 
 
 def measure(data: Path, results: Path, environment: dict[str, Any], log: Log, *, is_quick: bool) -> bool:
-    """Measure everything and keep the result; return whether mdreel and all peers that are there did the job."""
+    """Measure everything and store the result; return whether mdreel and all available peers did the job."""
     if sys.platform != "linux":
         log("channels: they need Linux")
         return True
@@ -134,7 +134,7 @@ class _Bench:
         return self.nodes[0] != self.nodes[1]
 
     def core(self) -> dict[str, Any]:
-        """Return what the core takes, by system and measure."""
+        """Return the times of the core, by system and measure."""
         if not _PROGRAM.exists():
             self.log(f"  FAILED: {_PROGRAM.name} was not built")
             return {}
@@ -155,7 +155,7 @@ class _Bench:
         return found
 
     def on_one_node(self, data: Path) -> list[Kept[Contender]]:
-        """Return what publishing, and the whole way of a frame, take with a consumer that waits."""
+        """Return the time to publish a frame, and its total latency, with a consumer that waits."""
         records = [self.waiting(one) for one in ON_ONE_NODE]
         kind = {"ext2/ext3": "ext4"}.get(kind_of(data), kind_of(data))
         for text, folder in (("tmpfs", MEMORY), (kind, data)):
@@ -171,7 +171,7 @@ class _Bench:
             return [*records, self.waiting(replace(xfs, folder=str(folder)))]
 
     def between_nodes(self) -> list[Kept[Contender]]:
-        """Return what the way to another host takes, and what comes there in a second, from one pair and several."""
+        """Return the latency to another host, and the bytes per second that arrive there, for one pair and several."""
         if problem := why_there_are_none():
             self.log(f"  skipped two nodes: {problem}")
             return [Kept(one, LEFT_OUT, problem) for one in BETWEEN_NODES]
@@ -207,7 +207,7 @@ class _Bench:
         return Kept(one, DONE, facts=facts)
 
     def streaming(self, kept: Kept[Contender]) -> Kept[Contender]:
-        """Add what comes in a second, and to each of several pairs that share the wire."""
+        """Add the throughput of one pair, and of each of several pairs that share the network."""
         if kept.status != DONE:
             return kept
         one = kept.point
@@ -266,9 +266,9 @@ def _folder(parent: str = str(MEMORY)) -> "tempfile.TemporaryDirectory[str]":
 
 
 def _shares(cores: Sequence[int], n_nodes: int) -> list[list[str]]:
-    """Return for each node the command that keeps a program to its share of the cores: nodes share none.
+    """Return for each node the command that binds a program to its share of the cores.
 
-    Without it chance decides which solution has both cores when, and the same one has 1.0 or 1.7 GB/s.
+    Nodes share no core. Otherwise chance decides which solution gets both cores, and its rate varies by 1.7 times.
     """
     if len(cores) < n_nodes or shutil.which("taskset") is None:
         return [[] for _ in range(n_nodes)]
@@ -276,7 +276,7 @@ def _shares(cores: Sequence[int], n_nodes: int) -> list[list[str]]:
 
 
 def spread(nanoseconds: Sequence[int]) -> dict[str, float]:
-    """Return the median and the 99th percentile, µs, and of how many."""
+    """Return the median, the 99th percentile, µs, and the number of values."""
     ordered = sorted(nanoseconds)
     n = len(ordered)
     ranks = {"median": math.ceil(0.5 * n) - 1, "p99": math.ceil(0.99 * n) - 1}
@@ -284,14 +284,14 @@ def spread(nanoseconds: Sequence[int]) -> dict[str, float]:
 
 
 def bandwidth(n_bytes: int, when: Sequence[int]) -> float:
-    """Return what came in a second, GB/s, given when each frame came, ns."""
+    """Return the throughput, GB/s, from the arrival time of each frame, ns."""
     if len(when) < 2:
         raise RuntimeError("fewer than two frames came")
     return n_bytes * (len(when) - 1) / (when[-1] - when[0])
 
 
 def together(n_bytes: int, found: Sequence[Sequence[int]]) -> list[float]:
-    """Return what came to each of several pairs while all of them ran, GB/s."""
+    """Return the throughput of each of several pairs while all of them ran, GB/s."""
     begin, end = max(when[0] for when in found), min(when[-1] for when in found)
     if end <= begin:
         raise RuntimeError("the pairs never ran all at the same time")

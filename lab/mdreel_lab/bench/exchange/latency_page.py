@@ -28,7 +28,7 @@ _OF = {"value": "median", "p99": "p99"}
 
 
 def goals_of(page: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the goals, each with the median that was measured, None where nothing was."""
+    """Return the goals, each with the measured median, or None without a measurement."""
     core = page["core"].get("jac")
     found: list[dict[str, Any]] = []
 

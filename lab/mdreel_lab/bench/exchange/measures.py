@@ -52,7 +52,7 @@ class Cell:
 
 
 def time_of(pair: dict[str, Any], role: str, kind: str | None) -> NDArray[np.float64]:
-    """Return what each frame of a pair took one of the two, s: moving, being idle, or both."""
+    """Return the time of each frame of a pair for one of the two sides, s: moving, being idle, or both."""
     regions: dict[str, list[float]] = pair[role]["regions"]
     wanted = (MOVEMENT, IDLE) if kind is None else (kind,)
     names = {f"{role}/{name}" for name, counts_as in KINDS.items() if counts_as in wanted}

@@ -1,4 +1,4 @@
-"""The molecular models of the experiment, and the frames of them.
+"""Molecular models of the experiment, and their frames.
 
 Source: Lumsden et al. (2024), tables I and II.
 """
@@ -58,9 +58,9 @@ class SerialisedFrame:
     Attributes
     ----------
     buffer : ndarray, uint8
-        All of it.
+        All bytes of the frame.
     atoms : ndarray, shape (n_atoms,)
-        The bytes behind the cell, as `ATOM`; of arrays, nothing.
+        The bytes after the cell, as `ATOM`; empty for frames of arrays.
     arrays : ndarray, shape (n_arrays, n_atoms, 3), float32, or None
         Its arrays.
     """
@@ -87,13 +87,13 @@ class SerialisedFrame:
         self._marked = (0, n_words // 2, n_words - 1) if model.n_arrays else records
 
     def write_to(self, file: Any) -> None:
-        """Write it to a file without a buffer."""
+        """Write the frame to an unbuffered file."""
         rest = self.buffer.data
         while len(rest):
             rest = rest[file.write(rest) :]
 
     def read_from(self, file: Any) -> None:
-        """Read it from a file without a buffer; raise a `RuntimeError` if that is not as long as the frame."""
+        """Read the frame from an unbuffered file; raise a `RuntimeError` if the file has another length."""
         rest = self.buffer.data
         while count := file.readinto(rest):
             rest = rest[count:]
@@ -101,13 +101,13 @@ class SerialisedFrame:
             raise RuntimeError(f"{file.name}: expected {self.buffer.nbytes:,} bytes, and there are more or fewer")
 
     def show(self, parts: Sequence[NDArray[Any]]) -> None:
-        """Refer to bytes of others until `hide`; raise a `RuntimeError` if their number differs from the frame's."""
+        """Use the bytes of other arrays until `hide`; raise a `RuntimeError` if their total length differs."""
         if sum(part.nbytes for part in parts) != self.buffer.nbytes:
             raise RuntimeError(f"expected {self.buffer.nbytes:,} bytes, and there are more or fewer")
         self._words = [part.reshape(-1).view("<i4") for part in parts]
 
     def hide(self) -> None:
-        """Stop referring to bytes of others."""
+        """Stop using the bytes of other arrays."""
         self._words = []
 
     def mark(self, number: int) -> None:
@@ -116,7 +116,7 @@ class SerialisedFrame:
             self._words[0][word] = number
 
     def check(self, *numbers: int) -> int:
-        """Return the number of the frame; raise a `RuntimeError` if it is none of these, or parts of several."""
+        """Return the number of the frame; raise a `RuntimeError` if its three marks are invalid or differ."""
         found = [self._word(word) for word in self._marked]
         if found[0] not in numbers or found != [found[0]] * len(found):
             raise RuntimeError(f"frame {numbers[0]} was taken as parts of the frames {', '.join(map(str, found))}")

@@ -70,7 +70,7 @@ class Nodes(ExitStack):
         return Placed(several[:n_nodes], consumers, "namespaces of this machine")
 
     def moosefs(self) -> tuple[Path, str]:
-        """Return where the hosts have mounted a MooseFS, and its name; start it on the first call.
+        """Return the mount point of a MooseFS on the hosts, and its name; start it on the first call.
 
         Raise an `UnsupportedError` if it cannot be started.
         """
@@ -103,7 +103,7 @@ class Nodes(ExitStack):
             self.close()
             self._hosts, self._moosefs = [], ""
             self._data.mkdir(parents=True, exist_ok=True)
-            # What servers have written is removed when they have ended.
+            # The files of servers are removed after the servers have ended.
             self._kept = self._temporary_folder("mdreel-moosefs-", self._data)
             self._mounted = self._temporary_folder("mdreel-moosefs-", None)
             names = [f"node{number}" for number in range(wanted)]
@@ -157,9 +157,9 @@ def _is_of_one_machine(address: str) -> bool:
 
 @contextmanager
 def folders_on(folders: Mapping[Node, Sequence[Path]], root: Path) -> Iterator[None]:
-    """Make folders on nodes, for their user alone; remove them in the end.
+    """Create private folders on nodes; remove them at the end of the context.
 
-    The folder ``root`` is there on each node. Raise a `RuntimeError` if one cannot be made.
+    The folder ``root`` exists on each node. Raise a `RuntimeError` if a folder cannot be created.
     """
     there = ("env", f"--chdir={root}")
     make = {node: (*there, "mkdir", "-p", "-m", "700", *map(str, paths)) for node, paths in folders.items()}

@@ -22,7 +22,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "RAYON_NUM_THREADS
 
 @dataclass(frozen=True)
 class Node:
-    """A place of processes, with the command that runs another one there: this machine by default."""
+    """A node for processes, with the command that starts a process on it; by default this machine."""
 
     address: str = "127.0.0.1"
     entrance: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class _Member:
     def __init__(self, role: str, work: Work, entrance: Sequence[str]) -> None:
         self._name = f"the {'producer' if role == PRODUCE else 'consumer'}"
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end
-        # Launchers need not hand on variables, and remote shells take words apart: work goes by standard input.
+        # Launchers may drop variables, and remote shells split words, so the order is sent through standard input.
         command = [*entrance, "env", *_ONE_THREAD, sys.executable, "-m", "mdreel_lab.bench.exchange.process", role]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
@@ -55,7 +55,7 @@ class _Member:
 
     def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # one that has ended says why
+        with suppress(BrokenPipeError):  # a process that has ended reports the reason
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
 
@@ -105,7 +105,7 @@ def run_pairs(works: Sequence[Work], nodes: Sequence[tuple[Node, Node]]) -> tupl
             member.begin()
         slowest = max(work.n_frames * (work.period + work.analysis) + work.seconds for work in works)
         until = began + 2 * slowest + PATIENCE
-        # A consumer that has failed is why its producer waits.
+        # A producer waits for a consumer that has failed, so report the error of the consumer first.
         found = [{CONSUME: pair[CONSUME].found(until)} for pair in pairs]
         for one, pair in zip(found, pairs, strict=True):
             one[PRODUCE] = pair[PRODUCE].found(until)

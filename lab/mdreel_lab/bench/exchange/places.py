@@ -29,9 +29,9 @@ class Places(ExitStack):
         self._xfs: Path | None = None
 
     def of(self, solution: str, *, are_apart: bool = False) -> Path:
-        """Return the folder in which a solution has its files, on a shared file system where nodes are apart.
+        """Return the folder for the files of a solution, on a shared file system if the nodes are different hosts.
 
-        Raise an `UnsupportedError` if there is no such file system, and none can be made.
+        Raise an `UnsupportedError` if there is no such file system, and none can be created.
         """
         if solution == SHARED or (are_apart and solution in _MET_BY_FILE):
             if self._shared is None:

@@ -25,7 +25,7 @@ PROBLEM = "mdreel: "
 """Prefix of the line with the cause of a failure: launchers add lines of their own."""
 
 _REST_SECONDS = 1e-3
-"""Between two frames that are answered: by then the consumer sleeps."""
+"""Pause between two answered frames, s, after which the consumer sleeps."""
 
 _LAST = 2**31 - 1
 """Frame number that marks the end, for a consumer that does not know the number of frames."""
@@ -45,7 +45,7 @@ def main() -> None:
 def produce(work: Work) -> dict[str, Any]:
     """Compute frames, that is, sleep, and put them.
 
-    Return the times of regions; ``when`` each frame was begun to be put, and how long it took to ``put`` it, ns.
+    Return the times of regions, and for each frame the start (``when``) and the duration (``put``) of putting it, ns.
     """
     regions = Regions() if work.pace == PERIOD else NoRegions()
     frame = SerialisedFrame(work.molecule, seed=1)
@@ -61,7 +61,7 @@ def produce(work: Work) -> dict[str, Any]:
         if work.pace != PERIOD:
             frame.mark(_LAST)
             sender.put(len(when), frame)
-        sys.stdin.readline()  # frames may be on their way, and the sender has to stay until they are there
+        sys.stdin.readline()  # frames may be in transit, so the sender must stay until they have arrived
     return {"regions": regions.as_json(), "when": when, "put": taken}
 
 
@@ -86,7 +86,7 @@ def _due(work: Work, answers: Barrier | None) -> Iterator[int]:
 def consume(work: Work) -> dict[str, Any]:
     """Get frames, check them, and analyse them, that is, sleep.
 
-    Return the times of regions, and when each frame was there, ns.
+    Return the times of regions, and the arrival time of each frame, ns.
     """
     regions = Regions() if work.pace == PERIOD else NoRegions()
     frame, when = SerialisedFrame(work.molecule), []
@@ -111,12 +111,12 @@ def consume(work: Work) -> dict[str, Any]:
 
 
 def _answers(work: Work, *, listens: bool) -> Any:
-    """Return the connection by which a consumer tells that it has a frame; None where it does not."""
+    """Return the connection through which a consumer reports that it has a frame; None if it does not report."""
     return Barrier(work, listens=listens, port=work.port + 1) if work.pace == ANSWERED else nullcontext()
 
 
 def _await_begin(work: Work, side: int) -> None:
-    if work.cores is not None:  # of this thread alone: those of libraries run where they like
+    if work.cores is not None:  # binds this thread alone; threads of libraries run on any core
         os.sched_setaffinity(0, {work.cores[side]})
     print(READY, flush=True)
     if not sys.stdin.readline():

@@ -23,7 +23,7 @@ KINDS: Mapping[str, str] = {
 
 
 class Regions:
-    """Records regions: by path from the outermost region inwards, the time for each frame, s."""
+    """Recorder of regions, with the time for each frame, s, by path from the outermost region inwards."""
 
     def __init__(self) -> None:
         self.times: dict[tuple[str, ...], list[float]] = {}
@@ -45,7 +45,7 @@ class Regions:
         self.times.setdefault(path, []).append((stop - self._since.pop()) * 1e-9)
 
     def add(self, name: str, seconds: float) -> None:
-        """Record a region within those that are entered, of which it was seen later that it was one."""
+        """Record a region within the current regions after it has ended."""
         self.times.setdefault((*self._open, name), []).append(seconds)
 
     def as_json(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Regions:
 
 
 class NoRegions(Regions):
-    """Records nothing, where the whole of a frame is timed."""
+    """Recorder that records nothing, for measurements of whole frames."""
 
     def __call__(self, name: str) -> "Regions":
         """Enter no region."""

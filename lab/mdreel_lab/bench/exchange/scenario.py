@@ -18,7 +18,7 @@ BOTH = "both"
 
 PARTS = (BOTH, MOVEMENT, IDLE)
 ALL = "all"
-"""Each way of synchronising that a solution has."""
+"""All ways of synchronising of a solution."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """A scenario of exchange, as its file says it."""
+    """A scenario of exchange, as described in its file."""
 
     kind: str = entry("That it is one.", choices=(KIND,))
     title: str = entry("What is measured.")

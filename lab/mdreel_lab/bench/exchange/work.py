@@ -21,7 +21,7 @@ PATIENCE = 120.0
 """Timeout of a process that waits for its partner, s."""
 
 PERIOD, ANSWERED, STREAM = "period", "answered", "stream"
-"""Frames come periodically; each a moment after the consumer has taken the one before; or without a pause."""
+"""Pace of frames: periodic; each shortly after the consumer has taken the previous one; or without a pause."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class Work(JsonLine):
     Attributes
     ----------
     period, analysis, seconds : float
-        How long the simulation computes a frame, and how long its analysis takes, s; where frames are not periodic,
-        how long they come at most.
+        Time in which the simulation computes a frame, and duration of its analysis, s; if frames are not periodic,
+        the maximum duration of the measurement.
     place : str
         A folder that both see.
     producer_memory, consumer_memory : str
         Folders in the memory of the hosts; the same if that is one host.
     address, port : str, int
-        Of the producer's host, as the consumer reaches it; the next port is free, too.
+        Address of the producer's host for the consumer, and a free port; the next port is free as well.
     far : bool
         Whether the two are on different hosts.
     pace : str
@@ -87,7 +87,7 @@ def free_port() -> int:
 
 
 def when_there(make: Callable[[], T], *errors: type[BaseException]) -> T:
-    """Return what ``make`` makes as soon as the partner is there: until then it raises one of the errors."""
+    """Call ``make`` until it raises none of the given errors, because the partner is ready; return its value."""
     until = monotonic() + PATIENCE
     while monotonic() < until:
         with suppress(*errors):

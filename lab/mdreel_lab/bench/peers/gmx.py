@@ -18,7 +18,7 @@ RADII = {"H": 0.12, "C": 0.17, "N": 0.155, "O": 0.152, "S": 0.18}
 
 @dataclass(frozen=True)
 class Program:
-    """One of its programs.
+    """A program of GROMACS.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Jobs of contenders, and the results by which a job is proven to be done."""
+"""Jobs of contenders, and the results that prove that a job was done."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -32,13 +32,13 @@ class Job(JsonLine):
         ``rmsd`` (of the selection, after superposition on its first frame), ``read`` (all atoms), ``read-selected``
         (the selection), ``convert``, ``split``, ``chain``, or the name of an analysis.
     way
-        The contender's way to do it, where it has more than one.
+        The variant of the contender, if it has several.
     selection
         A file of indices, one a line, or a selection in MDAnalysis's language.
     n_times
         The trajectory is read this often, as a chain of segments.
     step
-        Every how many frames are analysed.
+        Stride of the analysed frames.
     """
 
     what: str
@@ -91,7 +91,7 @@ class Found:
     within
         Relative deviation that it may have from the value of other libraries.
     seconds
-        The time that counts, where it is not that of the whole work.
+        The measured time, if it is not that of the whole work.
     """
 
     n_frames: int

@@ -10,7 +10,7 @@ from mdreel_lab.bench.peers import questions as ask
 from mdreel_lab.bench.peers.job import ANGSTROM_PER_NM, RELATIVE, Found, Job, Read, Series, Work
 
 UNEVEN = 1e-2
-"""Deviation of its MSD: it takes frames of XTC files for unevenly spaced, and has some of the lags twice."""
+"""Allowed deviation of its MSD, which treats frames of XTC files as unevenly spaced and has some lags twice."""
 
 
 def prepare(job: Job) -> Work:
@@ -213,4 +213,4 @@ FUNCTIONS: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "distances": _distances,
     "shell": _shell,
 }
-"""Analyses that take more than a class; each returns the number of frames, and such a number."""
+"""Analyses that need more than a class; each returns the number of frames, and a number of this kind."""

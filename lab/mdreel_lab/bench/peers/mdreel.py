@@ -12,14 +12,14 @@ from mdreel_lab.bench.peers import questions as ask
 from mdreel_lab.bench.peers.job import Found, Job, Read, Series, Work
 
 BATCH_BYTES = 2**22
-"""Coordinates that are read at a time: less takes longer, and more is not faster."""
+"""Number of coordinates read at a time; fewer take longer, and more are not faster."""
 
 READING = ("open", "read", "decompress")
 COMPUTING = ("compute", "reduce")
 
 
 def prepare(job: Job) -> Work:
-    """Make the analysis, and the cluster or the ranks of a backend that are there before a run."""
+    """Create the analysis, and start the cluster or the ranks of the backend before the measured run."""
     if job.what.startswith("read"):
         return _arrays(job) if job.way == "arrays" else _reading(job)
     if job.what == "one-pass":

@@ -12,7 +12,7 @@ from mdreel_lab.bench.peers import questions as ask
 from mdreel_lab.bench.peers.job import ANGSTROM_PER_NM, RELATIVE, Found, Indices, Job, Read, Series, Work
 
 CHUNK = 1000
-"""Frames that ``iterload`` takes at a time: fewer take longer, and more were not measurably faster."""
+"""Number of frames that ``iterload`` reads at a time; fewer take longer, and more were not measurably faster."""
 
 BATCH = 100
 """Frames that the file object reads at a time."""

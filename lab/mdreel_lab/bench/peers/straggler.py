@@ -1,4 +1,4 @@
-"""Four worker processes with half a core each, of which one may have a tenth of that: a slowed node.
+"""Four worker processes with half a core each, one of which may get a tenth of that, like a slow node.
 
 The kernel's quotas (control groups, as root) slow it equally for every schedule.
 """

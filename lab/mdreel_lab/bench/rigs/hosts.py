@@ -60,7 +60,7 @@ exec nsenter --target=$(cat $(dirname $0)/$host) {_NAMESPACES} -- sh -c "$*"
 
 
 def why_there_are_none() -> str | None:
-    """Return why no hosts can be made here, or None if they can."""
+    """Return the reason why no hosts can be created here, or None if they can."""
     missing = [program for program in _PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"hosts with a network of their own need {', '.join(missing)} (Debian: iproute2, util-linux)"
@@ -88,7 +88,7 @@ class Host:
         return [*self.entrance, *map(str, words)]
 
     def run(self, *words: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command on this host, and wait for its end, which comes by force if not by itself."""
+        """Run a command on this host, and wait for its end; kill it after the timeout."""
         return subprocess.run(self.command(*IN_TIME, *words), capture_output=True, text=True, **options)
 
     @contextmanager
@@ -123,7 +123,7 @@ def network_hosts(names: Sequence[str], folder: Path) -> Iterator[list[Host]]:
 
 
 def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    """Wait until something is so, which a process does that must not end before."""
+    """Wait until a condition holds, and fail if the process that brings it about ends before."""
     while not is_so():
         assert process.poll() is None, "it ended before"
         time.sleep(0.005)

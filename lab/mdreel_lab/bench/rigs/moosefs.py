@@ -27,7 +27,7 @@ DISABLE_OOM_KILLER = 0
 DATA_PATH = {folder}
 """
 
-# Chunks that are to be removed are looked for as often as can be said.
+# The master looks for chunks to remove as often as the settings allow.
 _MASTER = """\
 EXPORTS_FILENAME = {folder}/exports
 TOPOLOGY_FILENAME = {folder}/topology
@@ -52,7 +52,7 @@ _NO_FILES = "MFSM NEW"
 
 
 def why_there_is_none() -> str | None:
-    """Return why no MooseFS can be started on hosts here, or None if it can."""
+    """Return the reason why no MooseFS can be started on hosts here, or None if it can."""
     missing = [program for program in _PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"MooseFS needs {', '.join(missing)} (Debian: {_PACKAGES})"

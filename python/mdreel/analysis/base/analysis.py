@@ -158,12 +158,12 @@ class Analysis(ResultOutput, MDAnalysisInterface):
             ``"chain"``. The other two are for MPI and a single H5MD file, which the ranks open together: the HDF5
             library reads it either for each rank independently or for all ranks collectively.
         memory : str or int, optional
-            Memory limit of all processes together, in bytes or as text such as ``"2G"``. A run that cannot keep to
-            it is refused.
+            Memory limit of all processes together, in bytes or as text such as ``"2G"``. mdreel refuses a run that
+            needs more.
         checkpoint : path, optional
-            File for the results of finished blocks. Call `run` again after an interruption, with any backend, and the
-            run continues from this file. The file stays after the run. A file of another trajectory or analysis is
-            refused.
+            File for the results of finished blocks. After an interruption, call `run` again with any backend to
+            continue from this file. The file stays after the run. mdreel refuses a file of another trajectory or
+            analysis.
         on_error : {"raise", "stop", "skip"}
             How to handle a damaged frame: raise an error, end the trajectory before the frame, or leave the frame out.
             A warning reports the frames left out, and `damage` lists them.
@@ -197,6 +197,17 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         Notes
         -----
         The results are bitwise identical for every executor and any number of workers and blocks.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> rmsd = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA")
+        >>> rmsd.run(start=10, step=2, n_workers=2).results.rmsd.shape
+        (44, 3)
+        >>> rmsd.frames[:3]
+        array([10, 12, 14])
         """
         run_together(
             [self],
@@ -267,7 +278,7 @@ class Analysis(ResultOutput, MDAnalysisInterface):
     @property
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut; each analysis declares this."""
-        return Boundaries("the analysis does not declare what it requires")
+        return Boundaries("the analysis declares no requirements")
 
     @property
     def molecules(self) -> NDArray[np.uint32]:
@@ -312,7 +323,7 @@ class Analysis(ResultOutput, MDAnalysisInterface):
 
     @property
     def order_reason(self) -> str | None:
-        """Why the analysis needs all frames in order in one block; None if it does not."""
+        """Reason why the analysis needs all frames in order in one block; None if it does not."""
         return None
 
     def set_trajectory(self, trajectory: Trajectory) -> None:

@@ -1,4 +1,4 @@
-"""What programs written for analyses of MDAnalysis expect of an analysis."""
+"""Attributes and methods that programs written for MDAnalysis expect of an analysis."""
 
 import warnings
 from collections.abc import Mapping

@@ -24,13 +24,13 @@ def result_arrays(
     results : mapping of str to object
         The results. Entries that are neither arrays nor numbers are left out.
     dimensions : mapping of str to tuple of str
-        Dimensions of the results whose dimensions are known. If only one column is left of a result after its
-        leading columns, it has no dimension for columns. Dimensions of other results have the name of the result and a
-        number; the first is ``frame`` if it has an entry for each frame.
+        Dimensions of the results whose dimensions are known. A result with a single column after its leading columns
+        has no dimension for columns. Dimensions of other results have the name of the result and a number; the first
+        is ``frame`` if it has an entry for each frame.
     units : mapping of str to str
         Units of the results that have one.
     heads : mapping of str to int
-        Number of leading columns of frame and time, which are left out, of the results that have some.
+        For results with leading columns of frame and time: the number of these columns, which are left out.
     """
     found = []
     for name, value in results.items():

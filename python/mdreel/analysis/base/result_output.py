@@ -134,18 +134,16 @@ class ResultOutput:
         Warns
         -----
         MdreelWarning
-            If the table lacks results of an own analysis, because they have no value for each frame.
+            If the table lacks results of a user analysis, because they have no value for each frame.
 
         Examples
         --------
-        >>> import tempfile
         >>> import MDAnalysis as mda
         >>> import mdreel
         >>> from MDAnalysisTests.datafiles import DCD, PSF
         >>> rmsd = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run(step=40)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     print(rmsd.save(f"{folder}/rmsd.csv").read_text().splitlines()[0])
-        frame,time_ps,rmsd_angstrom
+        >>> rmsd.save("rmsd.csv").read_text().splitlines()[0]
+        'frame,time_ps,rmsd_angstrom'
         """
         from mdreel.results.files import check_output, write
 
@@ -183,6 +181,15 @@ class ResultOutput:
         -----
         MdreelWarning
             See `save`.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> rmsd = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run()
+        >>> list(rmsd.to_dataframe().columns)
+        ['frame', 'time', 'rmsd']
         """
         from mdreel.results.data_frame import data_frame
 
@@ -207,6 +214,15 @@ class ResultOutput:
             If there are no results yet.
         UnsupportedError
             If xarray is not installed.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> rmsf = mdreel.RMSF(mda.Universe(PSF, DCD).select_atoms("name CA")).run()
+        >>> rmsf.to_xarray().rmsf.dims
+        ('atom',)
         """
         from mdreel.results.labelled_array import dataset
 
@@ -229,6 +245,14 @@ class ResultOutput:
         matplotlib.figure.Figure
             The figure. A new figure appears in a notebook and with ``plt.show()``. In a script that does not import
             ``matplotlib.pyplot``, it belongs to no window and vanishes when nothing refers to it.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> rmsd = mdreel.RMSD(mda.Universe(PSF, DCD), select="name CA").run()
+        >>> rmsd.plot(title="RMSD of AdK").savefig("rmsd.png")
         """
         self._check_results()
         figure = self.draw(self._describe() if title is None else title, ax)

@@ -7,7 +7,7 @@ from mdreel._core import Computation, FrameSet, Source
 from mdreel.foundation.size_check import check_size
 
 _LARGE_ROW = 1 << 20
-"""Results of a frame, in bytes, from which on it pays to count the frames of a file before the run."""
+"""Size of the results of a frame, bytes, above which the frames of a file are worth counting before the run."""
 
 
 class Sized(Protocol):
@@ -18,7 +18,7 @@ class Sized(Protocol):
 
     @property
     def smaller_results(self) -> str:
-        """How to get results that need less memory."""
+        """Advice on how to get results that need less memory, for error messages."""
 
 
 def check_result_sizes(

@@ -19,7 +19,7 @@ FOLLOWED = "run(transformations=[mdreel.transformations.nojump()]) in Python, --
 
 @dataclass(frozen=True)
 class Boundaries:
-    """What an analysis requires of molecules that the boundary of the cell may cut.
+    """Requirements of an analysis on molecules that the cell boundary may cut.
 
     Attributes
     ----------

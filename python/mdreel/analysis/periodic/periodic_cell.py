@@ -46,7 +46,7 @@ class PeriodicCell:
         return cls.of(np.array([[a, 0, 0], [b * gamma, b * np.sqrt(1 - gamma**2), 0], [c * beta, c * of_c, c * last]]))
 
     def nearest(self, differences: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return differences, shape (n, 3), reduced by whole cells to their shortest images, Å.
+        """Return differences, shape (n, 3), reduced by whole cells to minimum images, Å.
 
         Notes
         -----

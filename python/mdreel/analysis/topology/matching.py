@@ -110,8 +110,8 @@ class _Pairs:
             one, other = self._named(first)
             raise mismatch(
                 f"{wrong.sum():,} of {len(wrong):,} atoms do not match those of {self._name}: the first, {one}, has a "
-                f"mass of {mobile[first]:g}, and {other} there {reference[first]:g}: {_REMEDY}; tol_mass "
-                f"({tolerance:g} amu) is how far masses may be apart"
+                f"mass of {mobile[first]:g}, but {other} there has {reference[first]:g}: {_REMEDY}; tol_mass "
+                f"({tolerance:g} amu) is the largest allowed difference"
             )
 
     def check_names(self) -> None:

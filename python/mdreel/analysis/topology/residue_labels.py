@@ -138,7 +138,7 @@ def residue_name(residue: Any) -> str:
 
 
 def number_of(residue: Any) -> str:
-    """Return the number of a residue, or of that of an atom, with its insertion code."""
+    """Return the number and insertion code of a residue, or of the residue of an atom."""
     return f"{residue.resid}{str(getattr(residue, 'icode', '')).strip()}"
 
 

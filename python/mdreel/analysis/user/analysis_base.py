@@ -180,8 +180,8 @@ class AnalysisBase(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut; nothing by default."""
-        return Boundaries("a subclass declares what it requires")
+        """Requirements of the analysis on molecules that the cell boundary may cut; by default there are none."""
+        return Boundaries("a subclass declares its requirements")
 
     # A subclass that is written for MDAnalysis may give these names to attributes of its own.
     @property
@@ -256,7 +256,7 @@ class AnalysisBase(Analysis):
 
     @property
     def order_reason(self) -> str | None:
-        """Why the analysis needs all frames in order in one block; None if it does not."""
+        """Reason why the analysis needs all frames in order in one block; None if it does not."""
         if self.parallelizable:
             return None
         return (
@@ -272,7 +272,9 @@ class AnalysisBase(Analysis):
         by_batch = source.is_growing or source.on_error != "raise"
         is_in_order = not self.parallelizable
         if is_in_order and by_batch:
-            raise UnsupportedError(f"{self.order_reason}: the number of frames must be known, and on_error be 'raise'")
+            raise UnsupportedError(
+                f"{self.order_reason}: the number of frames must be known, and on_error must be 'raise'"
+            )
         # Reading n_frames locates all frames, which also gives the number of frames of each block.
         n_frames = None if by_batch else source.n_frames
         atoms = self.atoms_read
@@ -300,7 +302,7 @@ class AnalysisBase(Analysis):
     def _conclude_in_order(self, blocks: Sequence[Block]) -> None:
         """Take over the results and all attributes of the only block, then call `_conclude` of the subclass."""
         if len(blocks) != 1:
-            raise UnsupportedError(f"{self.order_reason}: the frames were read in {len(blocks)} blocks, by 'access'")
+            raise UnsupportedError(f"{self.order_reason}: 'access' has split the frames into {len(blocks)} blocks")
         for name, value in blocks[0].kept.items():
             vars(self)[name] = received(value, self.universe_read) if isinstance(value, bytes) else value
         self.results = blocks[0].results
@@ -322,7 +324,7 @@ class AnalysisBase(Analysis):
         kept = ", ".join(f"self.{name}" for name in sorted(changed))
         where = f"; it has set {kept}, which stays in the workers" if kept else ""
         return (
-            f"{kind}: _single_frame has left nothing in self.results{where}. Expected: "
+            f"{kind}: _single_frame has stored nothing in self.results{where}. Expected: "
             "self.results.values = np.zeros(self.n_frames) in _prepare, and "
             "self.results.values[self._frame_index] = ... in _single_frame. If the class only has side effects, such "
             "as writing files, set its class attribute _has_results = False"

@@ -23,7 +23,7 @@ _ALL = 1e9
 def distances_between(
     first: NDArray[np.float64], second: NDArray[np.float64], cell: NDArray[np.float32] | None
 ) -> NDArray[np.float64]:
-    """Return the distances of the shortest images of all pairs.
+    """Return the distances of minimum images of all pairs.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class FractionFold(Fold):
     references : sequence of (pairs, distances)
         Contacts of each reference: places in the groups, shape (n_contacts, 2), and distances, Å.
     is_periodic : bool or None
-        Whether images count; None where a frame has a cell, True if every frame must have one.
+        Whether to use periodic images; None to use them in frames with a cell, True if every frame must have a cell.
     """
 
     function: Fraction
@@ -73,7 +73,7 @@ class FractionFold(Fold):
         Raises
         ------
         MismatchError
-            If it returns something else. `FunctionError`, if it fails.
+            If it returns something else. `FunctionError` if it fails.
         """
         for _, distances in self.references:
             try:

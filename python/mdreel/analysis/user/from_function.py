@@ -99,7 +99,7 @@ class FunctionAnalysis(Analysis):
     @property
     def boundaries(self) -> Boundaries:
         """What the analysis requires of molecules that the cell boundary may cut; unknown for a user function."""
-        return Boundaries("what the function of the user requires is not known")
+        return Boundaries("the requirements of a user function are unknown")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that calls the function, after a first call that finds the shape of its result."""
@@ -281,16 +281,17 @@ def from_function(
     --------
     >>> import MDAnalysis as mda
     >>> import numpy as np
+    >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> def height(positions):
     ...     return positions[:, :, 2].max(axis=1) - positions[:, :, 2].min(axis=1)
     >>> u = mda.Universe(PSF, DCD)
-    >>> from_function(height, u.select_atoms("protein"), per="block").run().results.timeseries.shape
+    >>> mdreel.from_function(height, u.select_atoms("protein"), per="block").run().results.timeseries.shape
     (98,)
     >>> def distance(first, second, time):
     ...     return time, np.linalg.norm(first.mean(axis=0) - second.mean(axis=0))
     >>> core, lid = u.select_atoms("resid 1-29"), u.select_atoms("resid 122-159")
-    >>> from_function(distance, core, lid).run().results.timeseries.shape
+    >>> mdreel.from_function(distance, core, lid).run().results.timeseries.shape
     (98, 2)
     """
     return FunctionAnalysis(f, (atomgroup, *arguments), named, per, reduce, trajectory, bins, range)

@@ -43,11 +43,11 @@ class Reducer:
     >>> import numpy as np
     >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
-    >>> def extents(positions):  # of a block of frames: one value
+    >>> def extents(positions):  # returns one value for a block of frames
     ...     return max(np.ptp(positions, axis=1).max(axis=1).tolist())
     >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
-    >>> own = mdreel.from_function(extents, protein, per="block", reduce=mdreel.Reducer(max))
-    >>> round(own.run().results.value, 1)
+    >>> largest = mdreel.from_function(extents, protein, per="block", reduce=mdreel.Reducer(max))
+    >>> round(largest.run().results.value, 1)
     60.4
     """
 
@@ -154,7 +154,7 @@ class DiscardFold(Fold):
         return (value or 0) + len(batch.frames)
 
     def merged(self, value: int, following: int) -> int:
-        """Add up."""
+        """Return the sum of both values."""
         return value + following
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -221,7 +221,7 @@ class HistogramFold(Fold):
         return counts.astype(np.int64) if value is None else value + counts
 
     def merged(self, value: NDArray[np.int64], following: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Add up."""
+        """Return the sum of both values."""
         return value + following
 
 

@@ -40,7 +40,7 @@ def average(
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Mean position of each atom after superposition on one frame, and its fluctuation about the mean."""
+    """Compute the mean position of each atom after superposition, and its fluctuation about the mean."""
     check_reference(reference, reference_frame)
     if structure is not None:
         from mdreel.analysis.topology.structure_file import check_structure

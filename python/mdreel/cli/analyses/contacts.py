@@ -33,7 +33,7 @@ def contacts(
     ] = "hard_cut",
     radius: Annotated[
         float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Largest distance of two atoms in contact."),
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Largest distance between two atoms in contact."),
     ] = 4.5,
     pbc: Annotated[
         bool | None,
@@ -51,7 +51,7 @@ def contacts(
         ),
     ] = "unique",
 ) -> AnalysisSpec:
-    """Fraction of the contacts of the first frame, or number of contacts, for every frame."""
+    """Compute the fraction of the contacts of the first frame, or the number of contacts, in each frame."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "Contacts":
         from mdreel.analysis.contacts import Contacts

@@ -33,7 +33,7 @@ def dihedral(
             "--atoms",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="One atom of an angle; give it four times for each angle, in the order of the atoms.",
+            help="One atom of an angle. Repeat the option four times for each angle, in the order of the atoms.",
         ),
     ] = None,
     groups: Annotated[
@@ -42,12 +42,11 @@ def dihedral(
             "--group",
             metavar="NAME",
             group=shared.ANALYSIS,
-            help="Group of the index file; each four of its atoms, in the order of the file, are an angle. May be "
-            "repeated.",
+            help="Group of the index file, in which every four consecutive atoms define an angle. May be repeated.",
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Dihedral angles of any four atoms, for every frame."""
+    """Compute the dihedral angles of any four atoms in each frame."""
     if not atoms and not groups:
         raise CommandError("name the atoms: --atoms four times for each angle, or --group with -n", ExitCode.USAGE)
     if atoms and len(atoms) % 4:

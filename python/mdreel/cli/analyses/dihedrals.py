@@ -34,10 +34,10 @@ def dihedrals(
     ] = None,
     features: Annotated[
         Features,
-        Option(group=shared.ANALYSIS, help="Angles, or the cosine and the sine of each."),
+        Option(group=shared.ANALYSIS, help="Write each angle, or its cosine and sine."),
     ] = "degrees",
 ) -> AnalysisSpec:
-    """Torsions of a protein (phi, psi, omega, chi1 to chi4), for every frame."""
+    """Compute the torsions of a protein (phi, psi, omega, chi1 to chi4) in each frame."""
     wanted = kinds or ["phi", "psi"]
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "Dihedrals":

@@ -46,7 +46,7 @@ def distances(
     ] = False,
     pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Use minimum-image distances.")] = False,
 ) -> AnalysisSpec:
-    """Mean, variance and contact frequency of the distances of all atoms to all others, or distances over time."""
+    """Compute mean, variance and contact frequency of the distances between all atoms, or distances over time."""
     if over_time and cutoff is not None:
         raise CommandError("--cutoff is for contact frequencies: leave it out with --over-time", ExitCode.USAGE)
     nearest = None if over_time else 8.0 if cutoff is None else cutoff

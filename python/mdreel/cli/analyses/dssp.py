@@ -34,7 +34,7 @@ def dssp(
         Option(
             "--guess-hydrogens/--given-hydrogens",
             group=shared.ANALYSIS,
-            help="Place hydrogens on N, or take those of the trajectory.",
+            help="Place the hydrogens on N by geometry, or use those of the trajectory.",
         ),
     ] = True,
     longest_bond: Annotated[
@@ -42,7 +42,7 @@ def dssp(
         Option(
             metavar="Å",
             group=shared.ANALYSIS,
-            help="Longest bond from C to the next N; a longer one ends the chain.  [default: no limit]",
+            help="Largest distance from C to the next N within a chain.  [default: no limit]",
         ),
     ] = None,
     pbc: Annotated[bool, Option("--pbc/--no-pbc", group=shared.ANALYSIS, help="Use minimum-image distances.")] = True,
@@ -56,7 +56,7 @@ def dssp(
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Share of the frames in which each residue is in a helix, a strand, a turn, ... (DSSP)."""
+    """Compute the fraction of frames in which each residue is in a helix, a strand, a turn, ... (DSSP)."""
     if characters is not None:
         from mdreel.foundation.atomic_files import check_target
 

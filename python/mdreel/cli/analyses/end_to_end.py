@@ -31,7 +31,7 @@ def end_to_end(
         ),
     ] = "segments",
 ) -> AnalysisSpec:
-    """Distance from the first to the last selected atom of each chain, for every frame."""
+    """Compute the distance from the first to the last selected atom of each chain in each frame."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "EndToEnd":
         from mdreel.analysis.end_to_end import EndToEnd

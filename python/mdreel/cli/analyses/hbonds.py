@@ -56,7 +56,7 @@ def hbonds(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Write the share of bonds that still exist up to N frames later, instead of the bonds.",
+            help="Write the fraction of bonds that survive up to N frames, instead of the bonds.",
         ),
     ] = None,
     intermittency: Annotated[
@@ -65,11 +65,11 @@ def hbonds(
             metavar="N",
             minimum=0,
             group=shared.ANALYSIS,
-            help="With --lifetime: number of consecutive frames for which a bond may be broken.",
+            help="With --lifetime: maximum number of consecutive frames in which a bond may be broken.",
         ),
     ] = 0,
 ) -> AnalysisSpec:
-    """Hydrogen bonds within a selection, or between two, in every frame; the topology needs bonds."""
+    """Find hydrogen bonds within a selection, or between two, in each frame; the topology needs bonds."""
     if intermittency and lifetime is None:
         raise CommandError("--intermittency requires --lifetime", ExitCode.USAGE)
     selection = request.selection

@@ -34,11 +34,15 @@ def helices(
     ] = None,
     pairs: Annotated[
         bool,
-        Option("--pairs", group=shared.ANALYSIS, help="Use distances between helices instead of within each."),
+        Option(
+            "--pairs",
+            group=shared.ANALYSIS,
+            help="Use distances between helices instead of distances within a helix.",
+        ),
     ] = False,
-    squared: Annotated[bool, Option("--squared", group=shared.ANALYSIS, help="Square the distances.")] = False,
+    squared: Annotated[bool, Option("--squared", group=shared.ANALYSIS, help="Use squared distances.")] = False,
 ) -> AnalysisSpec:
-    """Largest eigenvalue of the distance matrix of helices, or of pairs of them, for every frame."""
+    """Compute the largest eigenvalue of the distance matrix of helices, or of pairs of helices, in each frame."""
     if not segments:
         raise CommandError("name the residues of each helix, as in --segment 13:24", ExitCode.USAGE)
 

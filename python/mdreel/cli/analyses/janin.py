@@ -37,11 +37,11 @@ def janin(
         Option(
             "--regions",
             group=shared.ANALYSIS,
-            help="Plot the points over the regions of 90 and 99 % of reference structures.",
+            help="Also plot the regions with 90 and 99 % of reference structures.",
         ),
     ] = False,
 ) -> AnalysisSpec:
-    """Side chain torsions chi1 and chi2 of each residue, from 0 to 360 degrees, for every frame."""
+    """Compute the side chain torsions chi1 and chi2 of each residue, from 0 to 360 degrees, in each frame."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "Janin":
         from mdreel.analysis.ramachandran import Janin

@@ -24,11 +24,15 @@ Examples:
 def linear_density(
     request: Request,
     grouping: Annotated[
-        Grouping, Option(group=shared.ANALYSIS, help="Particles to count, each at its centre of mass.")
+        Grouping,
+        Option(
+            group=shared.ANALYSIS,
+            help="Place mass and charge at each atom, or at the centre of mass of each group.",
+        ),
     ] = "atoms",
     binsize: Annotated[float, Option(metavar="Å", group=shared.ANALYSIS, help="Approximate width of a bin.")] = 0.25,
 ) -> AnalysisSpec:
-    """Density of mass and charge along the axes: mean and standard deviation over frames."""
+    """Compute mean and standard deviation of the density of mass and charge along the axes."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "LinearDensity":
         from mdreel.analysis.linear_density import LinearDensity

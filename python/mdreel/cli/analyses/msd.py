@@ -37,7 +37,11 @@ def msd(
     ] = "none",
     fft: Annotated[
         bool,
-        Option("--fft/--direct", group=shared.ANALYSIS, help="Use Fourier transforms, or sum over pairs of frames."),
+        Option(
+            "--fft/--direct",
+            group=shared.ANALYSIS,
+            help="Compute with Fourier transforms, or directly over pairs of frames.",
+        ),
     ] = True,
     fit_begin: Annotated[
         float | None,
@@ -48,7 +52,7 @@ def msd(
         Option(metavar="PS", group=shared.ANALYSIS, help="Last lag time of the fit.  [default: at 90 %]"),
     ] = None,
 ) -> AnalysisSpec:
-    """Mean square displacement of particles for each lag time, and the diffusion coefficient."""
+    """Compute the mean square displacement of particles for each lag time, and the diffusion coefficient."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "EinsteinMSD":
         from mdreel.analysis.msd import EinsteinMSD

@@ -30,11 +30,11 @@ def pca(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Write the first N components, a row for each atom, instead of the variance of all.",
+            help="Write the vectors of the first N components, one row for each atom, instead of the variances.",
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Principal components of the positions of a selection, and their variances.
+    """Compute the principal components of the positions of a selection, and their variances.
 
     With --superposition, frames are superposed on the first analysed one. `mdreel projection` projects the frames.
     """

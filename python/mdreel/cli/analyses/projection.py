@@ -28,7 +28,7 @@ def projection(
     ] = 2,
     superposition: shared.Superposition = False,
 ) -> AnalysisSpec:
-    """Displacement of each frame along the first principal components of the same frames.
+    """Project each frame on the first principal components of the same frames.
 
     The command reads the frames twice: once for the components, as `mdreel pca` does, and once for the projections.
     """

@@ -29,11 +29,11 @@ def ramachandran(
         Option(
             "--regions",
             group=shared.ANALYSIS,
-            help="Plot points over the regions of 90 and 99 % of reference structures, instead of a density map.",
+            help="Plot points over the regions with 90 and 99 % of reference structures, instead of a density map.",
         ),
     ] = False,
 ) -> AnalysisSpec:
-    """Backbone torsions phi and psi of each residue that has both, for every frame."""
+    """Compute the backbone torsions phi and psi of each residue that has both, in each frame."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "Ramachandran":
         from mdreel.analysis.ramachandran import Ramachandran

@@ -1,4 +1,4 @@
-"""Requests of analyses: the options that all analyses share, and what each analysis adds."""
+"""Requests for analyses: the options that all analyses share, and those that each analysis adds."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -210,7 +210,7 @@ class Request:
 
     @property
     def input(self) -> str:
-        """A description of the input."""
+        """Description of the input."""
         return " ".join(map(str, self.trajectories)) if self.channel is None else f"channel {self.channel}"
 
     def first_frame(self) -> "str | tuple[str, int | float]":
@@ -260,7 +260,7 @@ Runner = Callable[[Request, Sequence[AnalysisRequest]], None]
 
 
 class AnalysisCommand(SectionedCommand):
-    """A command made of a function that returns an `AnalysisSpec`.
+    """A command that is made from a function that returns an `AnalysisSpec`.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ class AnalysisCommand(SectionedCommand):
     selection : str
         The default selection.
     examples : str
-        The end of its help.
+        Examples, at the end of the help.
     """
 
     def __init__(self, specify: Callable[..., AnalysisSpec], selection: str, examples: str) -> None:
@@ -286,12 +286,12 @@ class AnalysisCommand(SectionedCommand):
 
     @property
     def own(self) -> list[inspect.Parameter]:
-        """Its own options, without those of a `Request`."""
+        """Options that only this analysis has, without those of a `Request`."""
         return [one for name, one in inspect.signature(self.specify).parameters.items() if name != "request"]
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
-        """All its options; its own follow the selection."""
+        """All options of the command; those of the analysis follow the selection."""
         found = []
         for one in inspect.signature(Request).parameters.values():
             if one.name == "selection":
@@ -361,7 +361,7 @@ def _in_shown_units(spec: AnalysisSpec, request: Request) -> AnalysisSpec:
 
 
 def analysis_command(selection: str, examples: str) -> Callable[[Callable[..., AnalysisSpec]], AnalysisCommand]:
-    """Make a command of a function; see `AnalysisCommand`."""
+    """Make a command from a function; see `AnalysisCommand`."""
     return lambda specify: AnalysisCommand(specify, selection, examples)
 
 

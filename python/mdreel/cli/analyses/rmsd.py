@@ -42,7 +42,7 @@ def rmsd(
     match_atoms: shared.MatchAtoms = True,
     tol_mass: shared.MassTolerance = 0.1,
 ) -> AnalysisSpec:
-    """Minimum RMSD of a selection to a reference, for every frame."""
+    """Compute the minimum RMSD of a selection from a reference in each frame."""
     check_reference(reference, reference_frame)
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "RMSD":

@@ -40,7 +40,7 @@ def rmsf(
     match_atoms: shared.MatchAtoms = True,
     tol_mass: shared.MassTolerance = 0.1,
 ) -> AnalysisSpec:
-    """Root mean square fluctuation of each atom about its mean position."""
+    """Compute the root mean square fluctuation of each atom about its mean position."""
     check_reference(reference, reference_frame)
     if fit is not None and superposition is False:
         raise CommandError("--fit superposes frames: leave out --no-superposition", ExitCode.USAGE)

@@ -50,7 +50,7 @@ class PreparedAnalyses:
     topology_seconds: float
 
     def views(self) -> "list[ResultsView]":
-        """Return the tables that `mdreel watch` shows of the analyses."""
+        """Return the tables of the analyses that `mdreel watch` shows."""
         from mdreel.analysis.base.observer import ResultsView
 
         def columns_of(one: AnalysisRequest, analysis: "Analysis") -> "Sequence[Column]":

@@ -37,18 +37,18 @@ def sasa(
             "--surface",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Atoms that form the surface and bury one another.  [default: the selection]",
+            help="Atoms that form the surface and cover one another.  [default: the selection]",
         ),
     ] = None,
     probe_radius: Annotated[
         float, Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Radius of the probe.")
     ] = 1.4,
-    points: Annotated[
-        int, Option(minimum=1, group=shared.ANALYSIS, help="Points on the sphere around each atom.")
-    ] = 960,
-    pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Let periodic images bury atoms too.")] = False,
+    points: Annotated[int, Option(minimum=1, group=shared.ANALYSIS, help="Points on the sphere around an atom.")] = 960,
+    pbc: Annotated[
+        bool, Option("--pbc", group=shared.ANALYSIS, help="Let periodic images cover atoms as well.")
+    ] = False,
 ) -> AnalysisSpec:
-    """Solvent accessible surface area of a selection (Shrake and Rupley), for every frame."""
+    """Compute the solvent accessible surface area of a selection (Shrake and Rupley) in each frame."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "SASA":
         from mdreel.analysis.sasa import SASA

@@ -29,7 +29,7 @@ def select(
             "--dynamic",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Selection that is evaluated in each frame, among the atoms of --select. Required.",
+            help="Selection that mdreel evaluates in each frame, among the atoms of --select. Required.",
         ),
     ] = None,
     list_atoms: Annotated[
@@ -43,7 +43,7 @@ def select(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Write the share of atoms that are still selected up to N frames later, instead of their number.",
+            help="Write the fraction of atoms that stay selected for up to N frames, instead of their number.",
         ),
     ] = None,
     intermittency: Annotated[
@@ -52,11 +52,11 @@ def select(
             metavar="N",
             minimum=0,
             group=shared.ANALYSIS,
-            help="With --survival: number of consecutive frames for which an atom may be absent.",
+            help="With --survival: maximum number of consecutive frames in which an atom may be absent.",
         ),
     ] = 0,
 ) -> AnalysisSpec:
-    """Number of atoms that a selection selects in each frame, which atoms they are, or how long they stay."""
+    """Count or list the atoms that a selection matches in each frame, or compute how long they stay."""
     if dynamic is None:
         raise CommandError("--dynamic is required: the selection that mdreel evaluates in each frame", ExitCode.USAGE)
     if list_atoms and survival is not None:

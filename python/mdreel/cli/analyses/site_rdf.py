@@ -28,7 +28,7 @@ def site_rdf(
     high: Highest = 15.0,
     norm: Normalisation = "rdf",
 ) -> AnalysisSpec:
-    """Radial distribution function and coordination number of each pair of atoms; three columns for each pair."""
+    """Compute the radial distribution function and the coordination number of each pair of atoms."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "InterRDF_s":
         from mdreel.analysis.site_rdf import InterRDF_s

@@ -89,7 +89,7 @@ def steer(
 ) -> None:
     """Check live results of a simulation against rules, frame by frame; stop, fork or change it when a rule fires.
 
-    A command after -- starts the engine. The end of its process is the end of the simulation.
+    The command after -- starts the engine. The simulation ends when the process of the engine ends.
     """
     if schema:
         echo_json(steering_schema(), indent=2)

@@ -107,7 +107,7 @@ class SectionedCommand(click.Command):
             hidden: dict[str, None] = dict.fromkeys(
                 _declared(one, "group", HELP) for one in self.params if _declared(one, "is_advanced", False)
             )
-            text = f"Show all options, also: {', '.join(heading.lower() for heading in hidden)}."
+            text = f"Show all options, including {', '.join(heading.lower() for heading in hidden)}."
             show: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
             self.params.append(click.Option(["--help-all"], help=text, **show))
 
@@ -166,7 +166,7 @@ class CommandGroup(click.Group):
         super().__init__(name, help=help, no_args_is_help=False)
 
     def add(self, *, summary: str, name: str | None = None, **settings: Any) -> "Callable[[Callable[..., Any]], Any]":
-        """Make a command of a function and add it; see `command`."""
+        """Make a command from a function and add it; see `command`."""
 
         def made(function: Callable[..., Any]) -> Callable[..., Any]:
             self.add_command(command(name=name, short_help=summary, **settings)(function))
@@ -178,14 +178,14 @@ class CommandGroup(click.Group):
 def command(
     *, name: str | None = None, examples: str = "", usage: str | None = None, **settings: Any
 ) -> Callable[[Callable[..., Any]], SectionedCommand]:
-    """Make a command of a function.
+    """Make a command from a function.
 
     Parameters
     ----------
     name : str, optional
         Its name; by default that of the function.
     examples : str
-        The end of its help.
+        Examples, at the end of the help.
     usage : str, optional
         The usage behind the name of the command, where Click's does not say enough.
     **settings

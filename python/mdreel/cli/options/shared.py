@@ -62,18 +62,17 @@ Index = Annotated[
     ),
 ]
 Selection = Annotated[
-    str,
-    Option("--select", metavar="SELECTION", group=ANALYSIS, help="Atoms, in MDAnalysis's selection language."),
+    str, Option("--select", metavar="SELECTION", group=ANALYSIS, help="Atoms, in MDAnalysis's selection language.")
 ]
 Other = Annotated[
     str | None,
     Option("--other", metavar="SELECTION", group=ANALYSIS, help="The second group of atoms.  [default: the same]"),
 ]
-Weights = Annotated[Literal["none", "mass"], Option("--weights", group=ANALYSIS, help="Weights of the atoms.")]
+Weights = Annotated[
+    Literal["none", "mass"], Option("--weights", group=ANALYSIS, help="Equal weights, or masses as weights.")
+]
 _SUPERPOSITION = Option(
-    "--superposition/--no-superposition",
-    group=ANALYSIS,
-    help="Superpose each frame on the reference first, or take frames as they are.",
+    "--superposition/--no-superposition", group=ANALYSIS, help="Superpose each frame on the reference first."
 )
 Superposition = Annotated[bool, _SUPERPOSITION]
 OptionalSuperposition = Annotated[bool | None, _SUPERPOSITION]
@@ -83,25 +82,29 @@ Reference = Annotated[
         "--reference",
         metavar="FILE",
         group=ANALYSIS,
-        help="Reference structure; the same selection must have the same atoms in it.",
+        help="Reference structure, in which the selection must select the same atoms.",
     ),
 ]
 ReferenceFrame = Annotated[
     int | None,
-    Option("--ref-frame", metavar="N", group=ANALYSIS, help="Frame of the trajectory as reference.  [default: 0]"),
+    Option("--ref-frame", metavar="N", group=ANALYSIS, help="Number of the reference frame, from 0.  [default: 0]"),
 ]
 MatchAtoms = Annotated[
     bool,
     Option(
         "--match-atoms/--no-match-atoms",
         group=ANALYSIS,
-        help="Refuse a reference whose atoms have other masses or another order.",
+        help="Report an error if the atoms of the reference differ in mass or order.",
     ),
 ]
 MassTolerance = Annotated[
     float,
     Option(
-        "--tol-mass", metavar="AMU", minimum=0, group=ANALYSIS, help="Largest difference of masses of matching atoms."
+        "--tol-mass",
+        metavar="AMU",
+        minimum=0,
+        group=ANALYSIS,
+        help="Largest difference of the masses of two matching atoms.",
     ),
 ]
 
@@ -113,15 +116,15 @@ Interval = Annotated[
         *("-dt", "--interval"),
         metavar="PS",
         group=FRAMES,
-        help="Only frames at the first time plus multiples of this, in ps.",
+        help="Read only frames at multiples of this time after the first frame, in ps.",
     ),
 ]
 Start = Annotated[
     int | None,
     Option("--start", metavar="N", group=FRAMES, help="First frame, from 0; a negative number counts from the end."),
 ]
-Stop = Annotated[int | None, Option("--stop", metavar="N", group=FRAMES, help="Frame before which to stop.")]
-Step = Annotated[int | None, Option("--step", metavar="N", minimum=1, group=FRAMES, help="Only every N-th frame.")]
+Stop = Annotated[int | None, Option("--stop", metavar="N", group=FRAMES, help="Stop before this frame.")]
+Step = Annotated[int | None, Option("--step", metavar="N", minimum=1, group=FRAMES, help="Read only every N-th frame.")]
 
 Transforms = Annotated[
     list[TransformationName] | None,
@@ -131,7 +134,7 @@ Transforms = Annotated[
         group=BOUNDARIES,
         help="Transformation of each frame before the analysis: whole (make molecules whole over their bonds), "
         "wrap-atoms, wrap-residues, wrap-fragments (move them into the cell), center (centre a group in the cell), "
-        "nojump (undo jumps across boundaries). Repeat it for several, in their order.",
+        "nojump (undo jumps across boundaries). Repeat the option for several transformations, in their order.",
     ),
 ]
 CenterOn = Annotated[
@@ -168,7 +171,7 @@ TimingFile = Annotated[
 ]
 ReportFile = Annotated[
     Path | None,
-    Option("--report", metavar="FILE", group=OUTPUT, help="Page that shows where the time of the run was spent: .html"),
+    Option("--report", metavar="FILE", group=OUTPUT, help="Page that shows how the run spent its time: .html"),
 ]
 AsJson = Annotated[bool, Option("--json", group=OUTPUT, help="Print all values as JSON, for programs.")]
 Units = Annotated[
@@ -183,7 +186,7 @@ TimeUnit = Annotated[
         help="Unit of times in outputs. Options, such as -b, stay in ps.  [default: ps; plots choose their own]",
     ),
 ]
-Force = Annotated[bool, Option("--force", group=OUTPUT, help="Replace files that exist.")]
+Force = Annotated[bool, Option("--force", group=OUTPUT, help="Replace existing files.")]
 
 
 def _ignore_advice(is_quiet: bool) -> bool:
@@ -203,7 +206,7 @@ Quiet = Annotated[
         help="Print no progress, no timing, and no warnings about boundaries and units.",
     ),
 ]
-Verbose = Annotated[bool, Option("-v", "--verbose", group=OUTPUT, help="Print the timing of every worker, too.")]
+Verbose = Annotated[bool, Option("-v", "--verbose", group=OUTPUT, help="Also print the timing of every worker.")]
 
 Backend = Annotated[
     run_choices.Backend | None,
@@ -219,7 +222,7 @@ Parts = Annotated[
         minimum=1,
         group=EXECUTION,
         is_advanced=True,
-        help="Number of blocks to cut the trajectory into; changes no result.",
+        help="Number of blocks of frames, which does not change the results.",
     ),
 ]
 Access = Annotated[
@@ -261,7 +264,7 @@ Memory = Annotated[
         metavar="SIZE",
         group=EXECUTION,
         is_advanced=True,
-        help="Memory limit of all processes together, such as 2G. A run that needs more is refused.",
+        help="Memory limit of all processes together, such as 2G. mdreel refuses a run that needs more.",
     ),
 ]
 Checkpoint = Annotated[
@@ -270,12 +273,12 @@ Checkpoint = Annotated[
         "--checkpoint",
         metavar="FILE",
         group=EXECUTION,
-        help="Keep finished blocks in this file. The same command continues from it after it was killed.",
+        help="Store finished blocks in this file. If the command is killed, run it again to continue.",
     ),
 ]
 OnError = Annotated[
     run_choices.OnError,
-    Option("--on-error", group=EXECUTION, help="At a damaged frame: fail, end before it, or leave it out."),
+    Option("--on-error", group=EXECUTION, help="At a damaged frame: report an error, stop before it, or skip it."),
 ]
 
 Follow = Annotated[
@@ -283,8 +286,8 @@ Follow = Annotated[
     Option(
         "--follow",
         group=FOLLOWING,
-        help="Read the trajectory (XTC, TRR, DCD) while it is written; it may be missing at first. The options "
-        "--end-... tell mdreel how to recognize its end.",
+        help="Read the trajectory (XTC, TRR, DCD) while a simulation writes it. The file need not exist yet. Set an "
+        "option --end-... to tell mdreel when the trajectory is complete.",
     ),
 ]
 EndFrames = Annotated[
@@ -295,7 +298,7 @@ EndFrames = Annotated[
         minimum=1,
         group=FOLLOWING,
         is_advanced=True,
-        help="The trajectory ends with N frames; another end before that is an error.",
+        help="The trajectory is complete with N frames; it is an error if it ends earlier.",
     ),
 ]
 EndIdle = Annotated[
@@ -306,7 +309,7 @@ EndIdle = Annotated[
         minimum=0,
         group=FOLLOWING,
         is_advanced=True,
-        help="The trajectory has ended when nothing was added for this time.",
+        help="The trajectory is complete when it has not grown for this time.",
     ),
 ]
 EndFile = Annotated[
@@ -316,7 +319,7 @@ EndFile = Annotated[
         metavar="FILE",
         group=FOLLOWING,
         is_advanced=True,
-        help="The trajectory has ended when this file exists.",
+        help="The trajectory is complete when this file exists.",
     ),
 ]
 EndProcess = Annotated[
@@ -327,7 +330,7 @@ EndProcess = Annotated[
         minimum=1,
         group=FOLLOWING,
         is_advanced=True,
-        help="The trajectory has ended when this process has ended.",
+        help="The trajectory is complete when this process has ended.",
     ),
 ]
 
@@ -337,7 +340,7 @@ Channel = Annotated[
         "--channel",
         metavar="NAME",
         group=CHANNEL,
-        help="Read the frames of a running simulation from this channel (name or directory), not from a trajectory.",
+        help="Channel (name or directory) of a running simulation, to read instead of a trajectory.",
     ),
 ]
 ChannelBegin = Annotated[
@@ -347,7 +350,7 @@ ChannelBegin = Annotated[
         metavar="WHERE",
         group=CHANNEL,
         is_advanced=True,
-        help="First frame: earliest, latest, or sequence:N, step:N, time:PS, or a later one.  [default: earliest]",
+        help="First frame: earliest, latest, or the first from sequence:N, step:N or time:PS on.  [default: earliest]",
     ),
 ]
 ChannelWait = Annotated[
@@ -358,7 +361,7 @@ ChannelWait = Annotated[
         minimum=0,
         group=CHANNEL,
         is_advanced=True,
-        help="Wait for this time until the channel exists.",
+        help="Maximum time to wait for the channel to be created.",
     ),
 ]
 ChannelTimeout = Annotated[
@@ -369,7 +372,7 @@ ChannelTimeout = Annotated[
         minimum=0,
         group=CHANNEL,
         is_advanced=True,
-        help="Fail if no frame comes for this time.  [default: wait as long as the simulation runs]",
+        help="Maximum time to wait for a frame.  [default: as long as the simulation runs]",
     ),
 ]
 ChannelRestart = Annotated[
@@ -380,7 +383,7 @@ ChannelRestart = Annotated[
         minimum=0,
         group=CHANNEL,
         is_advanced=True,
-        help="Wait for this time until a lost simulation has started again.",
+        help="Maximum time to wait for a lost simulation to restart.",
     ),
 ]
 Every = Annotated[
@@ -391,6 +394,6 @@ Every = Annotated[
         minimum=0,
         group=CHANNEL,
         is_advanced=True,
-        help="Write outputs as frames come, at most this often; also with --follow.  [default: 1 with --channel]",
+        help="Minimum time between two updates of the outputs; also with --follow.  [default: 1 with --channel]",
     ),
 ]

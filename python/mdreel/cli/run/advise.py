@@ -54,7 +54,7 @@ def advise(
             "--file-system",
             choices=tuple(FILE_SYSTEMS),
             group=MACHINE,
-            help="File system of the trajectory.  [default: the one that holds it now]",
+            help="File system of the trajectory.  [default: its current file system]",
         ),
     ] = None,
     apply: Annotated[

@@ -21,7 +21,7 @@ _ENDINGS = {"XTC": ".xtc", "TRR": ".trr", "DCD": ".dcd", "NCDF": ".nc", "H5MD": 
 _WORKERS = ("-nt", "--n-workers")
 _INPUTS = ("-f", "--trajectory")
 
-# Up to so many segments are listed one by one; a shell pattern matches more.
+# Maximum number of segments to list one by one; a shell pattern matches a larger number.
 _MOST_LISTED = 8
 
 

@@ -38,7 +38,7 @@ def correlation(
             "--column",
             metavar="NAME",
             group=shared.ANALYSIS,
-            help="Column to correlate, without its unit; may be repeated.  [default: all but frame and time]",
+            help="Name of the column without its unit; may be repeated.  [default: all but frame and time]",
         ),
     ] = None,
     max_lag: Annotated[
@@ -58,7 +58,7 @@ def correlation(
     time_unit: shared.TimeUnit = None,
     force: shared.Force = False,
 ) -> None:
-    """Autocorrelation of columns of a table, the number of frames per independent sample, and errors of means."""
+    """Compute autocorrelations of columns of a table, frames per independent sample, and errors of means."""
     from mdreel.results.figure import check_figure, save
     from mdreel.results.files import check_output, write
     from mdreel.results.read_table import read_table

@@ -43,7 +43,7 @@ def check(
     quiet: shared.Quiet = False,
     n_workers: shared.Workers = 0,
 ) -> None:
-    """Read every frame and report every defect; the exit status is 1 if there is one."""
+    """Read every frame and report all defects; the exit status is 1 if the file has a defect."""
     trajectories = input_files(files, trajectories)
 
     from mdreel.trajectory.check import check as check_trajectory

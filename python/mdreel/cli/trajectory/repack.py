@@ -53,7 +53,7 @@ def repack(
         int | None,
         Option(metavar="N", minimum=0, maximum=9, group=STORAGE, help="Level of gzip, 0 to 9.  [default: 4]"),
     ] = None,
-    group: Annotated[str, Option(metavar="NAME", group=STORAGE, help="Name of the group of particles.")] = "trajectory",
+    group: Annotated[str, Option(metavar="NAME", group=STORAGE, help="Name of the particle group.")] = "trajectory",
     topology: written_files.Topology = None,
     index: shared.Index = None,
     selection: written_files.Selection = None,

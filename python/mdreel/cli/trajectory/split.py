@@ -30,8 +30,7 @@ def split(
             metavar="FILE",
             group=shared.OUTPUT,
             help=(
-                "Name of the files: part.xtc stands for part-1.xtc, part-2.xtc, ...; "
-                f"{' '.join(written_files.EXTENSIONS)}"
+                f"Name of the files: part.xtc gives part-1.xtc, part-2.xtc, ...; {' '.join(written_files.EXTENSIONS)}"
             ),
         ),
     ],

@@ -50,7 +50,7 @@ Structure = Annotated[
         *("-c", "--structure"),
         metavar="FILE",
         group=shared.OUTPUT,
-        help="Structure of the written atoms in the first written frame, with which the trajectory can be opened: "
+        help="Structure file of the written atoms in the first written frame, to open the trajectory with: "
         f"{' '.join(_STRUCTURES)}",
     ),
 ]

@@ -146,7 +146,7 @@ class Checkpoint:
         head = self._records.first(self._named_key)
         blocks = None if head is None else self._records.read()
         if head is None or blocks is None:
-            raise FormatError("the checkpoint is torn within its header", path=self.path)
+            raise FormatError("the checkpoint ends within its header", path=self.path)
         self._records.begin_here()
         found = json.loads(head)["identity"]
         changes = [
@@ -166,7 +166,7 @@ class Checkpoint:
         except (ValueError, KeyError, TypeError):
             raise FormatError(f"byte {len(_MAGIC)}: expected the header of a checkpoint", path=self.path) from None
         if key != name_of_key(self._key):
-            message = f"another user wrote this checkpoint, or you with another key ({key})"
+            message = f"another user wrote this checkpoint, or you wrote it with another key ({key})"
             raise FormatError(f"{message}: remove it, or name its key with MDREEL_KEY_FILE", path=self.path)
 
 

@@ -31,6 +31,13 @@ class Archived:
         Number of frames in the file.
     n_missed : int
         Number of frames that were overwritten before they were archived.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> archived = mdreel.live.archive("run1", "run1.h5md")  # doctest: +SKIP
+    >>> archived.n_frames, archived.n_missed  # doctest: +SKIP
+    (5, 0)
     """
 
     path: Path
@@ -124,7 +131,9 @@ def archive(
     Examples
     --------
     >>> import mdreel
-    >>> mdreel.live.archive("run1", "run1.h5md", wait=60)  # doctest: +SKIP
+    >>> archived = mdreel.live.archive("run1", "run1.h5md", wait=60)  # doctest: +SKIP
+    >>> archived.n_frames  # doctest: +SKIP
+    1000
     """
     if on_missed not in _MISSED:
         raise MismatchError(f"on_missed must be one of {', '.join(_MISSED)}, not {on_missed!r}")

@@ -54,7 +54,7 @@ class ArchiverOptions:
 
 
 class Archiver:
-    """Write the frames of a consumer to a file.
+    """Writer of the frames of a consumer to a file.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ _ALIKE = "NCDF"  # stores several quantities, the same in each frame
 
 
 class EncodedFrames:
-    """Encode frames with the core and append them to a file.
+    """Encoder that encodes frames with the core and appends them to a file.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from mdreel.trajectory.output_file import H5MD, find_h5py
 
 
 class H5mdFrames:
-    """Append frames to a file of records, and convert it to an H5MD file at the end.
+    """Encoder that appends frames to a file of records, and converts it to an H5MD file at the end.
 
     Parameters
     ----------

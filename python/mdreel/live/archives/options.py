@@ -32,6 +32,17 @@ class Archive:
     -----
     H5MD stores float32 positions, velocities and forces exactly, with steps and times. DCD and NetCDF store positions
     exactly, with less precise times. TRR and XTC store nm: TRR rounds the last bit of a number, XTC to its precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mdreel
+    >>> archive = mdreel.live.Archive("run1.xtc", precision=100)
+    >>> with mdreel.live.Producer("run1", n_atoms=3, archive=archive) as producer:
+    ...     for step in range(5):
+    ...         frame = producer.publish(np.zeros((3, 3), np.float32), step, 0.002 * step)
+    >>> mdreel.open("run1.xtc").n_frames
+    5
     """
 
     path: str | PathLike[str]

@@ -75,10 +75,26 @@ def channel(
 class Channel:
     """Reference to a channel of this user, with options for reading it; see `channel`.
 
+    Parameters
+    ----------
+    channel, start, timeout, wait, restart, on_missed, memory
+        See `mdreel.live.channel`, which creates these objects.
+
     Attributes
     ----------
     path : Path
         Directory of the channel; it need not exist.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mdreel
+    >>> with mdreel.live.Producer("run1", n_atoms=3) as producer:
+    ...     frame = producer.publish(np.zeros((3, 3), np.float32), step=0, time=0.0)
+    >>> channel = mdreel.live.channel("run1")
+    >>> channel.status().state
+    'finished'
+    >>> channel.remove()
     """
 
     def __init__(

@@ -18,7 +18,7 @@ Start: TypeAlias = str | tuple[str, int | float]
 
 
 class Consumer:
-    """Iterate over the frames of a channel in order, until the simulation ends.
+    """Iterator over the frames of a channel, in order, until the simulation ends.
 
     Parameters
     ----------
@@ -55,7 +55,16 @@ class Consumer:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import mdreel
+    >>> with mdreel.live.Producer("run1", n_atoms=3) as producer, mdreel.live.Consumer("run1") as frames:
+    ...     published = producer.publish(np.ones((3, 3), np.float32), step=10, time=0.02)
+    ...     frame = frames.next()
+    ...     print(frame.step, frame.positions.mean())
+    10 1.0
+
+    Usually the simulation is another program, and the consumer iterates over its frames:
+
     >>> with mdreel.live.Consumer("run1", timeout=60) as frames:  # doctest: +SKIP
     ...     for frame in frames:
     ...         print(frame.step, frame.positions.mean(axis=0))

@@ -27,6 +27,16 @@ class Frame:
         Time, ps.
     box : ndarray, shape (3, 3), float64, or None
         Row vectors of the cell, Å.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mdreel
+    >>> with mdreel.live.Producer("run1", n_atoms=3) as producer, mdreel.live.Consumer("run1") as frames:
+    ...     published = producer.publish(np.ones((3, 3), np.float32), step=10, time=0.02)
+    ...     kept = frames.next().copy()
+    >>> kept.step, kept.time, kept.positions.shape
+    (10, 0.02, (3, 3))
     """
 
     __slots__ = ("__weakref__", "_arrays", "box", "epoch", "sequence", "step", "time")

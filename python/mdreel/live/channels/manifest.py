@@ -30,6 +30,13 @@ class Manifest:
         32 bytes that identify the topology; zeros if unknown.
     units : tuple of (str, str)
         Unit of each dimension.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> producer = mdreel.live.Producer("run1", n_atoms=3, velocities=True, time_step=0.002)
+    >>> producer.manifest.n_atoms, producer.manifest.sections
+    (3, (('positions', 'float32'), ('velocities', 'float32')))
     """
 
     n_atoms: int

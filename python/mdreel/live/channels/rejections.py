@@ -14,7 +14,7 @@ _LEAST_SECONDS = 10.0
 
 
 class RejectionReporter:
-    """Count rejections and report them: the first few individually, later ones at intervals with their number.
+    """Counter and reporter of rejections: it reports the first few individually, and later ones at intervals.
 
     Parameters
     ----------

@@ -45,6 +45,18 @@ class Request:
         Arguments of the request. The simulation must check their types and ranges.
     epoch : int
         Epoch of the producer that the request is addressed to.
+
+    Examples
+    --------
+    A simulation that supports only checkpoints handles its requests between two frames:
+
+    >>> import mdreel
+    >>> with mdreel.live.Producer("run1", n_atoms=3) as producer:
+    ...     for request in producer.requests():
+    ...         if request.kind == "checkpoint":
+    ...             request.answer("checkpoint written", checkpoint="run1.checkpoint")
+    ...         else:
+    ...             request.refuse(f"unknown request {request.kind!r}")
     """
 
     kind: str
@@ -65,7 +77,13 @@ class Request:
         self._write_answer({"done": True, "message": message[:_MOST_MESSAGE], "facts": facts})
 
     def refuse(self, message: str) -> None:
-        """Refuse the request and give the reason."""
+        """Refuse the request.
+
+        Parameters
+        ----------
+        message : str
+            Reason of the refusal.
+        """
         self._write_answer({"done": False, "message": message[:_MOST_MESSAGE], "facts": {}})
 
     def _write_answer(self, answer: dict[str, Any]) -> None:
@@ -88,6 +106,13 @@ class Answer:
         Human-readable result.
     facts : dict
         Machine-readable results.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> answer = mdreel.live.Answer("checkpoint of step 500: md.checkpoint", {"checkpoint": "md.checkpoint"})
+    >>> answer.facts["checkpoint"]
+    'md.checkpoint'
     """
 
     message: str

@@ -46,7 +46,7 @@ def _bytes_of_section(manifest: Manifest, name: str, dtype: str) -> int:
 
 
 class Encoder:
-    """Encode arrays of a simulation as sections.
+    """Encoder of the arrays of a simulation as sections.
 
     Parameters
     ----------

@@ -27,6 +27,15 @@ class Staging:
     Notes
     -----
     Without `n_frames`, `n_bytes` and `seconds`, all frames are retained.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mdreel
+    >>> staging = mdreel.live.Staging("run1.staging", n_frames=1000)
+    >>> with mdreel.live.Producer("run1", n_atoms=3, staging=staging) as producer:
+    ...     producer.publish(np.zeros((3, 3), np.float32), step=0, time=0.0)
+    Published(sequence=0, level='file')
     """
 
     path: str | PathLike[str]

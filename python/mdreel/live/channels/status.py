@@ -39,6 +39,15 @@ class Status:
         Number of slots of the ring.
     n_bytes : int
         Size of the ring, bytes.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> with mdreel.live.Producer("run1", n_atoms=3):
+    ...     print(mdreel.live.Status.read("run1").state)
+    running
+    >>> mdreel.live.Status.read("run1").state
+    'finished'
     """
 
     path: Path
@@ -121,6 +130,13 @@ def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:
         If another user owns the folder or a channel in it, or may enter it.
     FormatError
         If a directory does not contain a channel.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> with mdreel.live.Producer("run1", n_atoms=3), mdreel.live.Producer("run2", n_atoms=5):
+    ...     print([(status.name, status.manifest.n_atoms) for status in mdreel.live.list_channels()])
+    [('run1', 3), ('run2', 5)]
     """
     found = []
     for path in list_channel_paths(channels_folder() if folder is None else Path(folder)):

@@ -35,7 +35,7 @@ class EngineReporter:
 
 
 class EngineCommands:
-    """Write checkpoints and carry out the requests ``stop``, ``checkpoint`` and ``change-stride``.
+    """Commands to an engine: periodic checkpoints, and the requests ``stop``, ``checkpoint`` and ``change-stride``.
 
     Parameters
     ----------

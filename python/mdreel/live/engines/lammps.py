@@ -33,7 +33,7 @@ _TRICKY = '"$*%#&'
 
 
 class LAMMPSReporter(EngineReporter):
-    """Publish a LAMMPS simulation, run through LAMMPS's Python module, and carry out requests to it.
+    """Reporter that publishes a simulation of LAMMPS's Python module on a channel and carries out requests to it.
 
     The reporter runs LAMMPS from frame to frame and checks for requests after each frame. ``stop`` writes a restart
     file, ends the channel as *stopped* and makes `run` return. ``checkpoint`` writes a restart file with the step in

@@ -16,15 +16,25 @@ _ENERGIES = ("potential", "kinetic")
 
 
 class StopRequested(Exception):  # noqa: N818 (it is no error)
-    """Raised in ``simulation.step`` after a stop request. The checkpoint has been written."""
+    """Exception raised in ``simulation.step`` after a stop request, when the checkpoint has been written.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> try:  # doctest: +SKIP
+    ...     simulation.step(1_000_000)
+    ... except mdreel.live.StopRequested:
+    ...     print("stopped; continue from the checkpoint")
+    """
 
 
 class OpenMMReporter(EngineReporter):
-    """Publish an OpenMM simulation on a channel and carry out requests; append it to ``simulation.reporters``.
+    """Reporter that publishes an OpenMM simulation on a channel and carries out requests to it.
 
-    The reporter checks for requests after each frame. ``stop`` writes a checkpoint, ends the channel as *stopped* and
-    raises `StopRequested` in ``simulation.step``, which `run` catches. ``checkpoint`` writes a checkpoint with the step
-    in its name. ``change-stride`` changes the number of steps between two frames.
+    Append the reporter to ``simulation.reporters``. It checks for requests after each frame. ``stop`` writes a
+    checkpoint, ends the channel as *stopped* and raises `StopRequested` in ``simulation.step``, which `run` catches.
+    ``checkpoint`` writes a checkpoint with the step in its name. ``change-stride`` changes the number of steps between
+    two frames.
 
     Parameters
     ----------
@@ -115,7 +125,20 @@ class OpenMMReporter(EngineReporter):
             raise StopRequested(f"the simulation was asked to stop at step {simulation.currentStep}")
 
     def run(self, simulation: Any, n_steps: int) -> bool:
-        """Run the simulation; return False if a request stopped it before all steps were run."""
+        """Run the simulation.
+
+        Parameters
+        ----------
+        simulation : openmm.app.Simulation
+            The simulation, to whose ``reporters`` this reporter was appended.
+        n_steps : int
+            Number of steps.
+
+        Returns
+        -------
+        bool
+            Whether all steps were run; False if a request stopped the simulation.
+        """
         try:
             simulation.step(n_steps)
         except StopRequested:

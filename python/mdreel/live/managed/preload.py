@@ -56,8 +56,8 @@ def managed_environment(
     Examples
     --------
     >>> import subprocess
-    >>> from mdreel.live.managed.preload import managed_environment
-    >>> environment = managed_environment("frames", timeout=60)  # doctest: +SKIP
+    >>> import mdreel
+    >>> environment = mdreel.live.managed_environment("frames", timeout=60)  # doctest: +SKIP
     >>> subprocess.run(["cat", "frames/1.pdb"], env=environment)  # doctest: +SKIP
     """
     if timeout is not None and not timeout >= 0:
@@ -110,6 +110,15 @@ def run_managed(
         If another producer is running, unless both are shared.
     FileNotFoundError
         If the program does not exist.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import PSF
+    >>> mdreel.live.run_managed(["cp", PSF, "frames/adk.psf"], "frames")
+    0
+    >>> mdreel.live.ManagedDirectory("frames").names()
+    ['adk.psf']
     """
     if produces and timeout is None:
         timeout = 0.0

@@ -41,10 +41,14 @@ class ManagedDirectory:
     Examples
     --------
     >>> import mdreel
-    >>> frames = mdreel.live.ManagedDirectory("frames", wait=60)  # doctest: +SKIP
-    >>> path = frames.wait("frame-1.pdb", timeout=60)  # doctest: +SKIP
-    >>> for path in frames:  # doctest: +SKIP
-    ...     print(path)
+    >>> with mdreel.live.ManagedProducer("frames") as producer:
+    ...     with producer.open("frame-1.txt", "w") as file:
+    ...         length = file.write("1.0 2.0 3.0")
+    >>> frames = mdreel.live.ManagedDirectory("frames", wait=60)
+    >>> frames.wait("frame-1.txt", timeout=60).read_text()
+    '1.0 2.0 3.0'
+    >>> [path.name for path in frames]
+    ['frame-1.txt']
     """
 
     def __init__(self, path: str | PathLike[str], *, wait: float = 0.0) -> None:
@@ -140,7 +144,13 @@ class ManagedDirectory:
         return _paths(self.path, self._core.arrivals(order, after), timeout)
 
     def names(self, order: str = "published") -> list[str]:
-        """Return the names of the published files, in an order of `arrivals`."""
+        """Return the names of the published files.
+
+        Parameters
+        ----------
+        order : {"published", "name"}
+            Order of the names; see `arrivals`.
+        """
         return self._core.names(order)
 
     @property

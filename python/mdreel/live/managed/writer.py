@@ -40,10 +40,12 @@ class ManagedProducer:
     Examples
     --------
     >>> import mdreel
-    >>> with mdreel.live.ManagedProducer("frames") as frames:  # doctest: +SKIP
-    ...     for step in range(10):
+    >>> with mdreel.live.ManagedProducer("frames") as frames:
+    ...     for step in range(3):
     ...         with frames.open(f"frame-{step}.txt", "w") as file:
-    ...             file.write("...")
+    ...             length = file.write("1.0 2.0 3.0")
+    >>> mdreel.live.ManagedDirectory("frames").names()
+    ['frame-0.txt', 'frame-1.txt', 'frame-2.txt']
     """
 
     def __init__(
@@ -172,11 +174,28 @@ class ManagedProducer:
         return self.path / target
 
     def remove(self, name: str) -> bool:
-        """Remove a published file; return whether it existed. Readers that have opened it can still read it."""
+        """Remove a published file. Readers that have opened it can still read it.
+
+        Parameters
+        ----------
+        name : str
+            Name of the file in the directory.
+
+        Returns
+        -------
+        bool
+            Whether the file existed.
+        """
         return self._require_open().remove(name)
 
     def names(self, order: str = "published") -> list[str]:
-        """Return the names of the published files, in an order of `ManagedDirectory.arrivals`."""
+        """Return the names of the published files.
+
+        Parameters
+        ----------
+        order : {"published", "name"}
+            Order of the names; see `ManagedDirectory.arrivals`.
+        """
         return self._require_open().names(order)
 
     def end(self, how: str = "finished", reason: str = "") -> None:

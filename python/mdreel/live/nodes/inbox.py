@@ -66,7 +66,7 @@ class Inbox:
 
 
 class ChunkOrder:
-    """Check the order and the sizes of the chunks of a session.
+    """Checker of the order and the sizes of the chunks of a session.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _SOURCE = "source"
 
 
 class LocalChannel:
-    """Publish the frames of a remote channel on a local channel, with their sequence numbers, steps and times.
+    """Local channel with the frames of a remote channel, and with their sequence numbers, steps and times.
 
     Parameters
     ----------

@@ -22,10 +22,11 @@ _POLL_SECONDS = 0.2
 
 
 class Relay:
-    """Publish the frames of a channel of another node on a channel of this node, for any number of consumers.
+    """Relay that publishes the frames of a channel of another node on a channel of this node.
 
-    Each frame is sent over the network once, regardless of the number of consumers. It keeps its sequence number,
-    epoch, step, time and bits, which the relay verifies. The channel ends in the same way as the remote channel.
+    The server sends each frame over the network once, for any number of consumers on this node. The frame keeps its
+    sequence number, epoch, step, time and bits, which the relay verifies. The channel ends in the same way as the
+    remote channel.
 
     Parameters
     ----------
@@ -63,6 +64,15 @@ class Relay:
     ------
     MismatchError
         If an argument is invalid.
+
+    Examples
+    --------
+    Receive the channel ``run1`` of another node, and analyse it on this node:
+
+    >>> import mdreel
+    >>> security = mdreel.live.Security(token_file="token")  # doctest: +SKIP
+    >>> with mdreel.live.Relay("tcp/10.0.0.1:7447", "run1", security=security):  # doctest: +SKIP
+    ...     rmsd = mdreel.RMSD(alpha).run(source=mdreel.live.channel("run1"))
     """
 
     def __init__(
@@ -153,10 +163,15 @@ class Relay:
     def wait(self, timeout: float | None = None) -> None:
         """Wait for the end of the background thread.
 
+        Parameters
+        ----------
+        timeout : float, optional
+            Maximum time to wait, s; by default unlimited.
+
         Raises
         ------
         StreamTimeoutError
-            If the thread did not end within the timeout, s.
+            If the thread did not end in time.
         MdreelError, OSError
             If `run` has failed.
         """

@@ -62,7 +62,7 @@ class RelayStatistics(NamedTuple):
 
 
 class RelayClient:
-    """Receive the frames of a channel of another node and publish them here, until the channel ends.
+    """Client that receives the frames of a channel of another node and publishes them here.
 
     Every error of the transport (a message that is lost, damaged or invalid, or a silent server) is handled in the same
     way: the relay starts a new session at the first frame that it has not received.

@@ -21,6 +21,16 @@ class Security:
         Certificate of this side and its private key, PEM, for ``tls/`` addresses.
     authority : path, optional
         Certificate of the authority that signs the certificates of the other side, PEM.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import mdreel
+    >>> path = Path("token")
+    >>> path.touch(mode=0o600)
+    >>> length = path.write_text("a secret of 16 characters or more")
+    >>> mdreel.live.Security(token_file=path).is_set
+    True
     """
 
     token_file: str | PathLike[str] | None = None

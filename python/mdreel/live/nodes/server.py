@@ -58,7 +58,7 @@ class RelayStatus:
 
 
 class Server:
-    """Serve channels of this node to relays on other nodes. Each frame is sent to a node once.
+    """Server of channels of this node for relays on other nodes; it sends each frame to a node once.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ MOST_ROWS = 2000
 
 
 class DecimatedRows:
-    """Keep every n-th row and the last row; double n whenever there are too many rows.
+    """Series with every n-th row and the last row; n doubles whenever there are too many rows.
 
     Parameters
     ----------

@@ -35,6 +35,14 @@ class Published(NamedTuple):
         Number of the frame in the stream.
     level : {"ring", "file", "fsync"}
         Failures that the frame survives: the end of any process, of all processes, or of the machine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mdreel
+    >>> with mdreel.live.Producer("run1", n_atoms=3) as producer:
+    ...     producer.publish(np.zeros((3, 3), np.float32), step=0, time=0.0)
+    Published(sequence=0, level='ring')
     """
 
     sequence: int
@@ -42,7 +50,7 @@ class Published(NamedTuple):
 
 
 class Producer:
-    """Publish the frames of a simulation on a channel, for analyses on the same node.
+    """Producer that publishes the frames of a simulation on a channel, for analyses on the same node.
 
     As a context manager, the producer opens the channel and ends it: as *finished*, as *failed* with the message of an
     exception, or as *stopped* on Ctrl-C. Consumers then stop waiting for frames. A producer that dies is reported as
@@ -108,9 +116,11 @@ class Producer:
     --------
     >>> import numpy as np
     >>> import mdreel
-    >>> with mdreel.live.Producer("example", n_atoms=3) as producer:  # doctest: +SKIP
+    >>> with mdreel.live.Producer("run1", n_atoms=3) as producer:
     ...     for step in range(10):
-    ...         producer.publish(np.zeros((3, 3), np.float32), step, 0.002 * step)
+    ...         published = producer.publish(np.zeros((3, 3), np.float32), step, 0.002 * step)
+    >>> mdreel.live.channel("run1").status().n_published
+    10
     """
 
     def __init__(

@@ -32,7 +32,7 @@ class Firing:
 
 
 class ActionRunner:
-    """Carry out the actions of firings one after the other, and record them in the log.
+    """Thread that carries out the actions of firings one after the other and records them in the log.
 
     Parameters
     ----------

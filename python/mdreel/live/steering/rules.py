@@ -128,7 +128,7 @@ class Finding:
 
 
 class Condition:
-    """Evaluate the condition of a rule over consecutive frames; results do not depend on arrival times."""
+    """Evaluation of the condition of a rule over consecutive frames, whatever their arrival times."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule

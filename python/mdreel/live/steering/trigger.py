@@ -17,7 +17,7 @@ class Decision(Enum):
 
 
 class RuleState:
-    """Evaluate a rule over consecutive frames.
+    """Evaluation of a rule over consecutive frames.
 
     Parameters
     ----------

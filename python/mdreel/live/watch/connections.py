@@ -34,7 +34,7 @@ class _Waiting:
 
 
 class HttpServer(ThreadingHTTPServer):
-    """Answer each request in its own thread, with one request per connection.
+    """HTTP server that answers each request in its own thread, with one request per connection.
 
     Connections wait in a lobby until they have sent the head of a request. If there are too many, the oldest one is
     dropped, so that silent connections do not block others. The number of concurrent responses is limited separately.
@@ -46,7 +46,7 @@ class HttpServer(ThreadingHTTPServer):
     version : {4, 6}
         IP version of the address.
     access : PageAccess
-        PageAccess control.
+        Access control.
     answer : callable
         Function that returns type, content and policy of a resource; None if it does not exist.
     clock : callable

@@ -25,7 +25,7 @@ _MOST_OPEN = 16
 
 
 class WatchServer:
-    """Serve the snapshots of a watcher as a web page, as JSON and as Prometheus metrics.
+    """Server of the snapshots of a watcher as a web page, as JSON and as Prometheus metrics.
 
     Parameters
     ----------

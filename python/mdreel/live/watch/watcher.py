@@ -21,7 +21,7 @@ _MOST_KEPT = 600
 
 
 class Watcher:
-    """Take snapshots of channels and the notices of their analyses, and keep the history for rates and curves.
+    """Watcher that takes snapshots of channels and of the notices of their analyses, and keeps a history for rates.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""DYAD itself, where it is installed: files in a managed path, waited for and fetched by its service."""
+"""DYAD, if it is installed: files in a managed path, which its service waits for and fetches."""
 
 import os
 from importlib.util import find_spec

@@ -78,7 +78,7 @@ class Receiver(Side):
             frame.read_from(file)
 
     def done(self) -> None:
-        """Remove the file, and let the simulation go on that waits for the analysis."""
+        """Remove the file, and let a simulation that waits for the analysis continue."""
         if self._way == SERIALISED:
             with self.regions("release"):
                 self._barrier.wait()

@@ -1,7 +1,7 @@
 """NATS: its server beside the producer, messages that it keeps nowhere, and frames in pieces.
 
-The server cuts off a consumer that is too far behind, and loses its messages: so the consumer tells when it has a
-frame, and the producer is a few frames ahead of that at most.
+The server disconnects a consumer that is too far behind, and loses its messages. Therefore the consumer reports each
+received frame, and the producer is at most a few frames ahead.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from mdreel_lab.bench.processes import end
 
 _FRAMES, _TAKEN = "frames", "taken"
 _PIECE = 8 << 20
-"""Its server takes 1 MiB at once by default; pieces of 8 MiB were a little faster."""
+"""Size of a piece. The server accepts 1 MiB by default; pieces of 8 MiB were a little faster."""
 _N_AHEAD = 4
 _PENDING_BYTES = 1 << 29
 
 
 class _Client(Side):
-    """A client with an event loop on a thread of its own, so that it answers while nobody waits."""
+    """A client with an event loop in its own thread, so that it answers while no caller waits."""
 
     packages = ("nats",)
 

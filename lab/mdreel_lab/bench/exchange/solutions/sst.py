@@ -20,7 +20,7 @@ class _Engine(Side):
         from adios2 import bindings
 
         self._bindings: Any = bindings
-        self._adios: Any = adios2.Adios()  # what made the rest goes when nobody holds it
+        self._adios: Any = adios2.Adios()  # keeps the object alive that owns the stream
         self._stream: Any = self._adios.declare_io("frames")
         self._stream.set_engine("SST")
         self._stream.set_parameters(_SETTINGS)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.05
 _QUIET_SECONDS = 2.0
-"""When nothing came for so long, it is seen what became of the workers."""
+"""Time without results after which the executor checks the cluster and its workers, s."""
 _N_CLOCK_LOOKS = 3
 
 
@@ -59,6 +59,19 @@ class Dask(SingleProcess):
     Each worker receives the job and the frame index once and opens the trajectory, which must have the same path on
     all hosts. A thread gets its next task shortly before it completes the current one. Another worker computes the
     blocks of a lost worker again.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+    >>> mdreel.RMSD(alpha).run(backend=mdreel.Dask(n_workers=2)).results.rmsd.shape
+    (98, 3)
+
+    Run on a cluster whose scheduler is already running:
+
+    >>> mdreel.RMSD(alpha).run(backend=mdreel.Dask(client="tcp://10.0.0.1:8786"))  # doctest: +SKIP
     """
 
     name = "dask"

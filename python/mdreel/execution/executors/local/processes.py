@@ -42,7 +42,7 @@ _ONE_THREAD = dict.fromkeys(
 
 
 class Processes(SingleProcess):
-    """Executor with worker processes on this machine; the blocks of a lost process are computed again.
+    """Executor that runs blocks in worker processes on this machine.
 
     Parameters
     ----------
@@ -55,7 +55,17 @@ class Processes(SingleProcess):
     -----
     Each run starts its own processes. They do not import the caller's script, which therefore needs no
     ``if __name__ == "__main__"``. Each process has one thread, receives the job and the frame index, and opens the
-    trajectory; the topology stays in the calling process. The processes end with the calling process, however it ends.
+    trajectory; the topology stays in the calling process. Another process computes the blocks of a lost process again.
+    The processes end with the calling process, even if it is killed.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+    >>> mdreel.RMSD(alpha).run(backend=mdreel.Processes(2)).results.rmsd.shape
+    (98, 3)
     """
 
     name = "processes"

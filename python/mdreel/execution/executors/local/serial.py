@@ -20,6 +20,15 @@ class Serial(SingleProcess):
         Number of workers, which must be 1.
     schedule : {"demand", "static"}
         Without effect, because there is one worker.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+    >>> mdreel.RMSD(alpha).run(backend=mdreel.Serial()).results.rmsd.shape
+    (98, 3)
     """
 
     name = "serial"

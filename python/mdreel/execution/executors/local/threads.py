@@ -21,6 +21,15 @@ class Threads(SingleProcess):
         Number of threads; by default one for each processor that this process may use.
     schedule : {"demand", "static"}
         Distribution of the blocks: to the next free thread, or one share for each thread.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+    >>> mdreel.RMSD(alpha).run(backend=mdreel.Threads(2)).results.rmsd.shape
+    (98, 3)
     """
 
     name = "threads"

@@ -80,6 +80,18 @@ class Mpi:
     All ranks call ``run`` of an analysis, and all get its results. Only rank 0 plans the run; it sends the job and the
     frame index to the other ranks. Pass other work that one rank should do for all, such as reading the topology, to
     `share`. Ranks take blocks from a counter in the memory of rank 0. Each rank uses one thread.
+
+    Examples
+    --------
+    Start the script with ``mpirun -n 4 python script.py``:
+
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
+    >>> executor = mdreel.Mpi(communication="window")  # doctest: +SKIP
+    >>> mdreel.RMSD(alpha).run(backend=executor).results.rmsd.shape  # doctest: +SKIP
+    (98, 3)
     """
 
     name = "mpi"

@@ -61,20 +61,27 @@ class Results:
         self._merge.make_room()
 
     def missing(self) -> list[tuple[int, int]]:
-        """Say which blocks are to be done: first and end of consecutive ones, ascending."""
+        """Return the ranges of missing blocks: first block and end, ascending."""
         return list(self._merge.missing())
 
     def take_in(self, since_ns: int, handed_in: Sequence[HandedIn], transfer: ResultTransfer) -> None:
-        """Take in what ranks have handed in of a round that began at a moment of rank 0's `time.perf_counter_ns`.
+        """Merge the results and the errors that all ranks have handed in at the end of a round.
 
-        What rows went another way come with the transfer.
+        Parameters
+        ----------
+        since_ns : int
+            Start of the round, by `time.perf_counter_ns` of rank 0.
+        handed_in : sequence of HandedIn
+            Record of each rank.
+        transfer : ResultTransfer
+            Transfer that holds the rows that a record does not contain.
 
         Raises
         ------
         WorkerError
             If a block has failed twice.
         Exception
-            What a block raised of which all that come before it are merged.
+            The error of a block, after all earlier blocks are merged.
         """
         offset_ns = since_ns - self._begun_ns
         for number, rank in enumerate(handed_in):

@@ -72,7 +72,7 @@ class ClientEvents(Protocol):
 
 
 class Client(threading.Thread):
-    """Serve one client until it disconnects, the channel ends, or it sends an invalid message.
+    """Thread that serves one client until it disconnects, the channel ends, or it sends an invalid message.
 
     The thread copies frames from the ring into a buffer as soon as they are published, so that a slow client does not
     block the producer. When the buffer is full, the oldest frames are dropped. If the channel has staging, the thread
@@ -189,7 +189,7 @@ class Client(threading.Thread):
         return "the hub has closed"
 
     def _refusal(self) -> str | None:
-        """Send the handshake and complete the handshake; return the reason for a refusal."""
+        """Send and complete the handshake; return the reason for a refusal."""
         refusal = self._access.refusal(self._connection)
         if refusal is not None:
             return refusal

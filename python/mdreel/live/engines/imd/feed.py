@@ -58,6 +58,13 @@ class Engine:
         Maximum size of the ring, in bytes or as ``"1G"``. It limits the sizes that the engine can announce.
     resumes : bool
         Whether to continue a channel whose hub has died.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> engine = mdreel.live.Engine("127.0.0.1:8888", wait=60, n_atoms=47681, dialect="gromacs", time_step=0.002)
+    >>> with mdreel.live.Hub("run1", "127.0.0.1:8889", engine) as hub:  # doctest: +SKIP
+    ...     hub.wait()
     """
 
     address: str

@@ -51,7 +51,7 @@ class ClientStatus:
 
 
 class Hub:
-    """Serve the frames of a channel to any number of IMD clients, and optionally fill the channel from an IMD engine.
+    """Server of the frames of a channel for any number of IMD clients, which can also fill the channel from an engine.
 
     An engine accepts a single client, which must not disconnect. The hub is that client. Its own clients may join late,
     be slow, pause, send invalid messages or crash without affecting the engine or each other.
