@@ -1,0 +1,12 @@
+"""Mean square displacement.
+
+The displacement of 100 random walkers, and the line whose slope gives the diffusion coefficient.
+"""
+
+import MDAnalysis as mda
+from MDAnalysisTests.datafiles import RANDOM_WALK, RANDOM_WALK_TOPO
+
+import mdreel
+
+run = mdreel.EinsteinMSD(mda.Universe(RANDOM_WALK_TOPO, RANDOM_WALK), select="all").run()
+run.plot(title="Random walk").savefig("msd.png")
