@@ -8,7 +8,6 @@ a page with the picture and the code.
 import ast
 import contextlib
 import hashlib
-import os
 import runpy
 import tempfile
 import warnings
@@ -28,6 +27,7 @@ from mdreel.errors import MdreelWarning
 if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
+    from sphinx.config import Config
 
 FOLDER = "gallery"
 PAGES = "pages"
@@ -77,16 +77,15 @@ class Entry:
 
     def page(self) -> str:
         """Return the page with the picture and the code, in MyST Markdown."""
-        return (
-            f"# {self.title}\n\n{self.description}\n\n![{self.title}]({self.name}.png)\n\n```python\n{self.code}```\n"
-        )
+        picture = f"![{self.title}]({self.name}.png)"
+        return f"# {self.title}\n\n{self.description}\n\n{picture}\n\n```python\n{self.code}```\n"
 
     def card(self) -> str:
         """Return the thumbnail with its link, in MyST Markdown."""
-        options = (
-            f":img-top: {PAGES}/{self.name}.png\n:img-alt: {self.title}\n:link: {PAGES}/{self.name}\n:link-type: doc"
-        )
-        return f"````{{grid-item-card}} {self.title}\n{options}\n````\n"
+        page = f"{PAGES}/{self.name}"
+        options = [f":img-top: {page}.png", f":img-alt: {self.title}", ":class-img-top: gallery-picture"]
+        links = [f":link: {page}", ":link-type: doc", ":text-align: center"]
+        return "\n".join([f"````{{grid-item-card}} {self.title}", *options, *links, "````\n"])
 
 
 def entries(folder: Path) -> list[Entry]:
@@ -190,8 +189,15 @@ class Gallery(SphinxDirective):
         return (line.strip() for line in self.content if line.strip())
 
 
+def add_style(_app: "Sphinx", config: "Config") -> None:
+    """Add the style of the thumbnails to the files of the site."""
+    config.html_static_path.append(str(Path(__file__).parent / "gallery_static"))
+
+
 def setup(app: "Sphinx") -> dict[str, Any]:
     """Register the directive, and make the pages before Sphinx reads the sources."""
     app.add_directive("gallery", Gallery)
+    app.connect("config-inited", add_style)
+    app.add_css_file("gallery.css")
     app.connect("builder-inited", make_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

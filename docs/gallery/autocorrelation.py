@@ -1,7 +1,7 @@
 """Autocorrelation.
 
-The autocorrelation of the radius of gyration. It decays slowly because the protein drifts, so the frames are far from
-independent.
+The autocorrelation of the radius of gyration. It decays slowly because the protein
+drifts, so the frames are far from independent.
 """
 
 import matplotlib.pyplot as plt
@@ -17,5 +17,7 @@ figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
 axes.plot(run.times[:49] - run.times[0], autocorrelation(radius)[:49])
 axes.axhline(0, color="black", linewidth=0.8)
 axes.set(xlabel="Lag (ps)", ylabel="Autocorrelation")
-axes.set_title(f"One of {statistical_inefficiency(radius):.0f} frames is independent", loc="left")
+axes.set_title(
+    f"One of {statistical_inefficiency(radius):.0f} frames is independent", loc="left"
+)
 figure.savefig("autocorrelation.png", dpi=150)

@@ -1,7 +1,7 @@
 """Block averages.
 
-The error of a mean, estimated for blocks of increasing length. An estimate that still grows says that the trajectory
-is too short for an error.
+The error of a mean, estimated for blocks of increasing length. An estimate that still
+grows says that the trajectory is too short for an error.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,9 @@ ca = mda.Universe(PSF, DCD).select_atoms("name CA")
 length = mdreel.EndToEnd([ca]).run().results.distances[:, 0]
 blocks = mdreel.analysis.block_averages(length)
 figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
-axes.errorbar(blocks.lengths, blocks.errors, blocks.uncertainties, marker="o", capsize=4)
+axes.errorbar(
+    blocks.lengths, blocks.errors, blocks.uncertainties, marker="o", capsize=4
+)
 axes.set_xscale("log", base=2)
 axes.set(xlabel="Frames in a block", ylabel="Error of the mean (Å)", ylim=(0, None))
 figure.savefig("block_averages.png", dpi=150)

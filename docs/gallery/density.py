@@ -1,12 +1,11 @@
 """Density of water around a protein.
 
-A slice through the mean density of the water oxygens. In each frame the protein is made whole and moved to the middle
-of the cell, where it leaves a hole.
+A slice through the mean density of the water oxygens. In each frame the protein is
+made whole and moved to the middle of the cell, where it leaves a hole.
 """
 
 import matplotlib.pyplot as plt
 import MDAnalysis as mda
-import numpy as np
 from MDAnalysisTests.datafiles import TPR, XTC
 
 import mdreel
@@ -15,11 +14,13 @@ from mdreel.transformations import center_in_box, unwrap, wrap
 u = mda.Universe(TPR, XTC)
 protein, water = u.select_atoms("protein"), u.select_atoms("name OW")
 steps = [unwrap(protein), center_in_box(protein), wrap(water)]
-density = mdreel.DensityAnalysis(water, delta=2.0).run(transformations=steps).results.density
-middle = np.searchsorted(density.edges[2], u.trajectory.ts.triclinic_dimensions.sum(axis=0)[2] / 2)
+run = mdreel.DensityAnalysis(water, delta=2.0).run(transformations=steps)
+density = run.results.density
+middle = density.grid.shape[2] // 2
+values = density.grid[:, :, middle - 2 : middle + 2].mean(axis=2)
 
 figure, axes = plt.subplots(figsize=(5.4, 4.2), layout="constrained")
-drawn = axes.pcolormesh(*density.edges[:2], density.grid[:, :, middle - 2 : middle + 2].mean(axis=2).T, cmap="Blues")
+drawn = axes.pcolormesh(*density.edges[:2], values.T, cmap="Blues")
 axes.set(xlabel="x (Å)", ylabel="y (Å)", aspect="equal", xlim=(20, 100), ylim=(20, 100))
 figure.colorbar(drawn, label="Density (Å⁻³)")
 figure.savefig("density.png", dpi=150)

@@ -1,6 +1,7 @@
 """Distances over time.
 
-Three distances between the tips of the domains, which grow while adenylate kinase opens.
+Three distances between the tips of the domains, which grow while adenylate kinase
+opens.
 """
 
 import matplotlib.pyplot as plt

@@ -10,7 +10,10 @@ from MDAnalysisTests.datafiles import DCD, PSF
 import mdreel
 
 ca = mda.Universe(PSF, DCD).select_atoms("name CA")
-domains = {"LID": ca.select_atoms("resid 122:159"), "NMP": ca.select_atoms("resid 30:59")}
+domains = {
+    "LID": ca.select_atoms("resid 122:159"),
+    "NMP": ca.select_atoms("resid 30:59"),
+}
 run = mdreel.EndToEnd(list(domains.values())).run()
 figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
 axes.plot(run.times, run.results.distances, label=list(domains))

@@ -1,7 +1,7 @@
 """Shape of helices.
 
-Each helix has one number: the largest eigenvalue of the distances between its Cα atoms. A helix that bends or unwinds
-changes its eigenvalue.
+Each helix has one number: the largest eigenvalue of the distances between its Cα
+atoms. A helix that bends or unwinds changes its eigenvalue.
 """
 
 import MDAnalysis as mda

@@ -1,6 +1,7 @@
 """Hydration shell over time.
 
-The number of water molecules within 3.5 Å of the protein, selected again in each frame.
+The number of water molecules within 3.5 Å of the protein, selected again in each
+frame.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """Lifetime of hydrogen bonds.
 
-The share of hydrogen bonds that are still there after some time. Bonds may be broken in single frames
-(`intermittency=1`).
+The share of hydrogen bonds that are still there after some time. Bonds may be broken
+in single frames (`intermittency=1`).
 """
 
 import MDAnalysis as mda
@@ -10,5 +10,7 @@ from MDAnalysisTests.datafiles import DCD, PSF
 import mdreel
 
 run = mdreel.HydrogenBondAnalysis(mda.Universe(PSF, DCD)).run()
-figure = run.plot_lifetime(tau_max=40, intermittency=1, title="Hydrogen bonds of adenylate kinase")
+figure = run.plot_lifetime(
+    tau_max=40, intermittency=1, title="Hydrogen bonds of adenylate kinase"
+)
 figure.savefig("hydrogen_bond_lifetime.png")

@@ -1,6 +1,7 @@
 """Density profile along an axis.
 
-The mass density of water and protein along the z axis of the cell. The protein is moved to the middle.
+The mass density of water and protein along the z axis of the cell. The protein is
+moved to the middle.
 """
 
 import matplotlib.pyplot as plt

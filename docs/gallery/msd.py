@@ -1,6 +1,7 @@
 """Mean square displacement.
 
-The displacement of 100 random walkers, and the line whose slope gives the diffusion coefficient.
+The displacement of 100 random walkers, and the line whose slope gives the diffusion
+coefficient.
 """
 
 import MDAnalysis as mda
@@ -8,5 +9,7 @@ from MDAnalysisTests.datafiles import RANDOM_WALK, RANDOM_WALK_TOPO
 
 import mdreel
 
-run = mdreel.EinsteinMSD(mda.Universe(RANDOM_WALK_TOPO, RANDOM_WALK), select="all").run()
+run = mdreel.EinsteinMSD(
+    mda.Universe(RANDOM_WALK_TOPO, RANDOM_WALK), select="all"
+).run()
 run.plot(title="Random walk").savefig("msd.png")

@@ -1,6 +1,7 @@
 """Native contacts.
 
-The share of the contacts between charged side chains that the first frame has, with a soft cutoff.
+The share of the contacts between charged side chains that the first frame has, with a
+soft cutoff.
 """
 
 import MDAnalysis as mda
@@ -11,5 +12,7 @@ import mdreel
 u = mda.Universe(PSF, DCD)
 acidic = u.select_atoms("resname ASP GLU and name OD* OE*")
 basic = u.select_atoms("resname ARG LYS and name NH* NZ")
-run = mdreel.Contacts(u, (acidic, basic), (acidic, basic), method="soft_cut", radius=6.0).run()
+run = mdreel.Contacts(
+    u, (acidic, basic), (acidic, basic), method="soft_cut", radius=6.0
+).run()
 run.plot(title="Salt bridges of the first frame").savefig("native_contacts.png")

@@ -10,4 +10,6 @@ import mdreel
 
 u = mda.Universe(PSF, DCD)
 run = mdreel.Rg(u.select_atoms("protein")).run()
-run.plot(title="Radius of gyration of adenylate kinase").savefig("radius_of_gyration.png")
+run.plot(title="Radius of gyration of adenylate kinase").savefig(
+    "radius_of_gyration.png"
+)

@@ -1,6 +1,7 @@
 """Density of backbone torsions.
 
-The same torsions as in the Ramachandran plot, counted in bins of 5 degrees. The scale is logarithmic.
+The same torsions as in the Ramachandran plot, counted in bins of 5 degrees. The scale
+is logarithmic.
 """
 
 import MDAnalysis as mda
@@ -10,4 +11,6 @@ import mdreel
 
 u = mda.Universe(PSF, DCD)
 run = mdreel.Ramachandran(u.select_atoms("resid 2:213")).run()
-run.plot_distribution(title="Backbone of adenylate kinase").savefig("ramachandran_density.png")
+run.plot_distribution(title="Backbone of adenylate kinase").savefig(
+    "ramachandran_density.png"
+)

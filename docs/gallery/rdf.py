@@ -1,6 +1,7 @@
 """Radial distribution function of water.
 
-The oxygen atoms of 11,084 water molecules. The first peak at 2.8 Å is the shell of hydrogen-bonded neighbours.
+The oxygen atoms of 11,084 water molecules. The first peak at 2.8 Å is the shell of
+hydrogen-bonded neighbours.
 """
 
 import MDAnalysis as mda
@@ -9,5 +10,7 @@ from MDAnalysisTests.datafiles import TPR, XTC
 import mdreel
 
 oxygens = mda.Universe(TPR, XTC).select_atoms("name OW")
-run = mdreel.InterRDF(oxygens, oxygens, nbins=150, range=(0.0, 12.0), exclusion_block=(1, 1)).run()
+run = mdreel.InterRDF(
+    oxygens, oxygens, nbins=150, range=(0.0, 12.0), exclusion_block=(1, 1)
+).run()
 run.plot(title="Oxygen and oxygen of water").savefig("rdf.png")

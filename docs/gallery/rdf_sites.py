@@ -1,6 +1,7 @@
 """Radial distribution of single atoms.
 
-The mean distribution of water around each of the four sodium ions of a box with adenylate kinase.
+The mean distribution of water around each of the four sodium ions of a box with
+adenylate kinase.
 """
 
 import matplotlib.pyplot as plt

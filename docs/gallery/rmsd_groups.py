@@ -1,7 +1,7 @@
 """RMSD of domains.
 
-Each frame is superposed on the CORE domain of adenylate kinase. The LID and the NMP domain then show how far they
-move relative to it.
+Each frame is superposed on the CORE domain of adenylate kinase. The LID and the NMP
+domain then show how far they move relative to it.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,8 @@
 """Stragglers.
 
-The time of each of four workers with a static schedule. The function is slow in the last quarter of the trajectory, so
-one worker takes more than 1.5 times the median, the dashed line. With the default schedule, the others would help it.
+The time of each of four workers with a static schedule. The function is slow in the
+last quarter of the trajectory, so one worker takes more than 1.5 times the median,
+the dashed line. With the default schedule, the others would help it.
 """
 
 import time
@@ -22,7 +23,8 @@ def slow_at_the_end(positions, frame):
 
 protein = mda.Universe(PSF, DCD).select_atoms("protein")
 executor = mdreel.Threads(4, schedule="static")
-seconds = mdreel.from_function(slow_at_the_end, protein).run(backend=executor).timing.observables.t_n
+run = mdreel.from_function(slow_at_the_end, protein).run(backend=executor)
+seconds = run.timing.observables.t_n
 limit = 1.5 * np.median(seconds)
 figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
 axes.bar(range(4), seconds, color=np.where(seconds > limit, "tab:red", "tab:blue"))

@@ -1,6 +1,7 @@
 """Residence of water.
 
-The share of the water molecules of the hydration shell that are still in the shell after some time.
+The share of the water molecules of the hydration shell that are still in the shell
+after some time.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """What each worker did when.
 
-Each bar is one interval of a run in which a worker waited, read, decompressed or computed. Processes first open the
-trajectory, and import what they need for that.
+Each bar is one interval of a run in which a worker waited, read, decompressed or
+computed. Processes first open the trajectory, and import what they need for that.
 """
 
 import matplotlib.pyplot as plt
@@ -12,12 +12,13 @@ import mdreel
 from mdreel.timing.spans import KINDS
 
 protein = mda.Universe(PSF, DCD).select_atoms("protein")
-run = mdreel.SASA(protein, mode="total").run(step=3, backend="processes", n_workers=3, n_parts=12)
-spans = run.timing.spans
+sasa = mdreel.SASA(protein, mode="total")
+spans = sasa.run(step=3, backend="processes", n_workers=3, n_parts=12).timing.spans
 figure, axes = plt.subplots(figsize=(8, 2.6), layout="constrained")
 for kind in ("wait", "open", "read", "decompress", "compute"):
     of = spans[(spans["kind"] == KINDS.index(kind)) & (spans["worker"] < 3)]
-    axes.barh(of["worker"], (of["stop_ns"] - of["start_ns"]) / 1e9, left=of["start_ns"] / 1e9, label=kind)
+    start, stop = of["start_ns"] / 1e9, of["stop_ns"] / 1e9
+    axes.barh(of["worker"], stop - start, left=start, label=kind)
 axes.set(xlabel="Time (s)", ylabel="Worker", yticks=range(3))
 axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
 figure.savefig("task_stream.png", dpi=150)

@@ -1,6 +1,7 @@
 """Where the time went.
 
-Each worker has a bar with its time by kind. The run reads a short file 200 times, so that there is time to measure.
+Each worker has a bar with its time by kind. The run reads a short file 200 times, so
+that there is time to measure.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +14,10 @@ import mdreel
 protein = mda.Universe(PSF, DCD).select_atoms("protein")
 timing = mdreel.RMSD(protein, trajectory=[DCD] * 200).run(n_workers=2).timing
 figure, axes = plt.subplots(figsize=(8, 2.6), layout="constrained")
-names, begin = [f"worker {worker}" for worker in timing.workers], np.zeros(len(timing.workers))
+names, begin = (
+    [f"worker {worker}" for worker in timing.workers],
+    np.zeros(len(timing.workers)),
+)
 for kind in ("open", "read", "decompress", "compute", "wait"):
     axes.barh(names, timing.per_worker(kind), left=begin, label=kind)
     begin += timing.per_worker(kind)
