@@ -33,7 +33,7 @@ FOLDER = "gallery"
 PAGES = "pages"
 """Folder of the generated pages and pictures, below `FOLDER`."""
 
-SETTINGS = {"backend": "agg", "savefig.dpi": 100, "figure.dpi": 100}
+SETTINGS: Any = {"backend": "agg", "savefig.dpi": 100, "figure.dpi": 100}
 
 logger = logging.getLogger(__name__)
 
