@@ -25,8 +25,8 @@ def test_there_are_four_tutorials() -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda path: path.stem)
 def test_tutorial_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from myst_parser.config.main import MdParserConfig
     from myst_nb.core.read import read_myst_markdown_notebook
+    from myst_parser.config.main import MdParserConfig
     from nbclient import NotebookClient
 
     if page.stem in NEEDS:
