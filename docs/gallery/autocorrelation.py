@@ -1,7 +1,7 @@
 """Autocorrelation.
 
-The autocorrelation of the radius of gyration. It decays slowly because the protein
-drifts, so the frames are far from independent.
+The radius of gyration decorrelates slowly, because the protein drifts. Its frames are
+therefore far from independent.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Block averages.
 
-The error of a mean, estimated for blocks of increasing length. An estimate that still
-grows says that the trajectory is too short for an error.
+Block averaging estimates the error of a mean from blocks of increasing length. If the
+estimate still grows with the length, the trajectory is too short to know the error.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,7 @@
 """Number of contacts.
 
-The number of Cα pairs of the LID domain and the core that are at most 10 Å apart.
+The LID domain loses its contacts with the core: the curve counts the pairs of Cα
+atoms that are at most 10 Å apart.
 """
 
 import MDAnalysis as mda

@@ -1,6 +1,6 @@
 """Contact map.
 
-The share of frames in which two Cα atoms are less than 8 Å apart.
+Each point shows the share of frames in which two Cα atoms are less than 8 Å apart.
 """
 
 import matplotlib.pyplot as plt

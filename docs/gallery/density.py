@@ -1,7 +1,8 @@
 """Density of water around a protein.
 
-A slice through the mean density of the water oxygens. In each frame the protein is
-made whole and moved to the middle of the cell, where it leaves a hole.
+The picture is a slice through the mean density of the water oxygens. In each frame,
+mdreel makes the protein whole and moves it to the middle of the cell, where it leaves
+a hole.
 """
 
 import matplotlib.pyplot as plt

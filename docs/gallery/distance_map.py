@@ -1,7 +1,7 @@
 """Mean distances.
 
-The mean distance of each pair of Cα atoms. With a cutoff, mdreel keeps means and
-variances and no single distance.
+Each point shows the mean distance of two Cα atoms. With a cutoff, mdreel keeps means
+and variances, and no single distance.
 """
 
 import MDAnalysis as mda

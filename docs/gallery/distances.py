@@ -1,7 +1,6 @@
 """Distances over time.
 
-Three distances between the tips of the domains, which grow while adenylate kinase
-opens.
+The distances between the tips of the domains grow while adenylate kinase opens.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,7 @@
 """Secondary structure over time.
 
-The state of each residue in each frame, by the method of Kabsch and Sander.
+The colours show the state of each residue in each frame, by the method of Kabsch and
+Sander.
 """
 
 import MDAnalysis as mda

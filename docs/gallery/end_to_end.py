@@ -1,6 +1,7 @@
 """End-to-end distances.
 
-The distance from the first to the last Cα atom of two domains of adenylate kinase.
+Each curve shows the distance from the first to the last Cα atom of a domain of
+adenylate kinase.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Shape of helices.
 
-Each helix has one number: the largest eigenvalue of the distances between its Cα
-atoms. A helix that bends or unwinds changes its eigenvalue.
+One number describes each helix: the largest eigenvalue of the distances between its
+Cα atoms. It changes if the helix bends or unwinds.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """Hydration shell over time.
 
-The number of water molecules within 3.5 Å of the protein, selected again in each
-frame.
+mdreel selects the water molecules within 3.5 Å of the protein again in each frame,
+and counts them.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """Lifetime of hydrogen bonds.
 
-The share of hydrogen bonds that are still there after some time. Bonds may be broken
-in single frames (`intermittency=1`).
+The curve shows the share of hydrogen bonds that are still there after some time. With
+`intermittency=1`, a bond may be broken in single frames.
 """
 
 import MDAnalysis as mda

@@ -1,6 +1,7 @@
 """Janin plot.
 
-The torsions χ1 and χ2 of the side chains, above the regions of reference structures.
+The points show the torsions χ1 and χ2 of the side chains. The regions below them hold
+90 and 99 % of the residues of reference structures.
 """
 
 import matplotlib.pyplot as plt

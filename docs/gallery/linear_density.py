@@ -1,7 +1,7 @@
 """Density profile along an axis.
 
-The mass density of water and protein along the z axis of the cell. The protein is
-moved to the middle.
+The curves show the mass density of water and protein along the z axis of the cell.
+mdreel moves the protein to the middle of the cell.
 """
 
 import matplotlib.pyplot as plt

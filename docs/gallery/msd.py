@@ -1,7 +1,7 @@
 """Mean square displacement.
 
-The displacement of 100 random walkers, and the line whose slope gives the diffusion
-coefficient.
+A straight line fits the displacement of 100 random walkers. Its slope gives the
+diffusion coefficient.
 """
 
 import MDAnalysis as mda

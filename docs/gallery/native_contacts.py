@@ -1,7 +1,7 @@
 """Native contacts.
 
-The share of the contacts between charged side chains that the first frame has, with a
-soft cutoff.
+The curve shows how many of the salt bridges of the first frame remain. A soft cutoff
+avoids jumps.
 """
 
 import MDAnalysis as mda

@@ -1,6 +1,6 @@
 """A function of your own.
 
-mdreel runs a function of positions on every frame. This one measures the angle
+mdreel runs a function of positions on every frame. This function measures the angle
 between the LID domain and the core of adenylate kinase.
 """
 

@@ -1,7 +1,7 @@
 """Ramachandran plot.
 
-The torsions φ and ψ of every residue in every frame, above the regions that hold 90
-and 99 % of the residues of reference structures.
+The points show the torsions φ and ψ of every residue in every frame. The regions
+below them hold 90 and 99 % of the residues of reference structures.
 """
 
 import matplotlib.pyplot as plt

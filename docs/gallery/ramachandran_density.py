@@ -1,7 +1,7 @@
 """Density of backbone torsions.
 
-The same torsions as in the Ramachandran plot, counted in bins of 5 degrees. The scale
-is logarithmic.
+The picture counts the torsions of the Ramachandran plot in bins of 5 degrees. The
+scale is logarithmic.
 """
 
 import MDAnalysis as mda

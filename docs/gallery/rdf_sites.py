@@ -1,7 +1,7 @@
 """Radial distribution of single atoms.
 
-The mean distribution of water around each of the four sodium ions of a box with
-adenylate kinase.
+Each curve shows the mean distribution of water around one of the four sodium ions in
+a box with adenylate kinase.
 """
 
 import matplotlib.pyplot as plt

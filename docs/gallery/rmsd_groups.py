@@ -1,7 +1,7 @@
 """RMSD of domains.
 
-Each frame is superposed on the CORE domain of adenylate kinase. The LID and the NMP
-domain then show how far they move relative to it.
+mdreel superposes each frame on the core of adenylate kinase. The curves of the LID
+and the NMP domain then show how far these domains move relative to the core.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """RMSD of all pairs of frames.
 
-Each pair of frames has its own superposition. Dark squares on the diagonal would be
-conformations that last; the smooth band shows a steady transition.
+mdreel superposes each pair of frames. A dark square on the diagonal would show a
+conformation that lasts. The smooth band shows a steady transition.
 """
 
 import MDAnalysis as mda

@@ -1,6 +1,7 @@
 """Solvent accessible surface of residues.
 
-The mean area of each residue. Residues in the core of the protein have almost none.
+The curve shows the mean area of each residue. Residues in the core of the protein
+have almost none.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """Residence of water.
 
-The share of the water molecules of the hydration shell that are still in the shell
-after some time.
+The curve shows the share of the water molecules of the hydration shell that are still
+in the shell after some time.
 """
 
 import MDAnalysis as mda

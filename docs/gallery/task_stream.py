@@ -1,7 +1,7 @@
 """What each worker did when.
 
 Each bar is one interval of a run in which a worker waited, read, decompressed or
-computed. Processes first open the trajectory, and import what they need for that.
+computed. Each process first opens the trajectory, and imports what it needs for that.
 """
 
 import matplotlib.pyplot as plt

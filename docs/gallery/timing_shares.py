@@ -1,7 +1,7 @@
 """Where the time went.
 
-Each worker has a bar with its time by kind. The run reads a short file 200 times, so
-that there is time to measure.
+Each bar divides the time of a worker by kind. The run reads a short file 200 times,
+so that there is time to measure.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,6 @@
 """Torsions of a loop.
 
-The distribution of φ and ψ of six residues of the LID domain.
+The columns show how often φ and ψ of six residues of the LID domain have each value.
 """
 
 import MDAnalysis as mda
