@@ -41,7 +41,7 @@ def test_tour_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     command, _, output = head.partition("\n")
     assert shell(f"{first}\n{command.removeprefix('$ ')}", tmp_path) == output
     assert (tmp_path / "rmsd.png").read_bytes().startswith(b"\x89PNG")
-    names = first.splitlines()[0]
+    names = first.split("mdreel")[0]
     shell(f"{names}\n{sasa.splitlines()[0].removeprefix('$ ')} --stop 2", tmp_path)
     monkeypatch.chdir(tmp_path)
     variables: dict[str, object] = {}
