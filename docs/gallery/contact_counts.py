@@ -1,0 +1,16 @@
+"""Number of contacts.
+
+The LID domain loses its contacts with the core: the curve counts the pairs of Cα
+atoms that are at most 10 Å apart.
+"""
+
+import MDAnalysis as mda
+from MDAnalysisTests.datafiles import DCD, PSF
+
+import mdreel
+
+u = mda.Universe(PSF, DCD)
+lid = u.select_atoms("name CA and resid 122:159")
+core = u.select_atoms("name CA and (resid 1:29 or resid 60:115 or resid 166:214)")
+run = mdreel.Contacts(u, (lid, core), None, method="count", radius=10.0).run()
+run.plot(title="Contacts of the LID domain with the core").savefig("contact_counts.png")

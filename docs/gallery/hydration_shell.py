@@ -1,0 +1,13 @@
+"""Hydration shell over time.
+
+mdreel selects the water molecules within 3.5 Å of the protein again in each frame,
+and counts them.
+"""
+
+import MDAnalysis as mda
+from MDAnalysisTests.datafiles import TPR, XTC
+
+import mdreel
+
+shell = mdreel.Selection(mda.Universe(TPR, XTC), "name OW and around 3.5 protein").run()
+shell.plot(title="Water within 3.5 Å of the protein").savefig("hydration_shell.png")

@@ -1,0 +1,16 @@
+"""Lifetime of hydrogen bonds.
+
+The curve shows the share of hydrogen bonds that are still there after some time. With
+`intermittency=1`, a bond may be broken in single frames.
+"""
+
+import MDAnalysis as mda
+from MDAnalysisTests.datafiles import DCD, PSF
+
+import mdreel
+
+run = mdreel.HydrogenBondAnalysis(mda.Universe(PSF, DCD)).run()
+figure = run.plot_lifetime(
+    tau_max=40, intermittency=1, title="Hydrogen bonds of adenylate kinase"
+)
+figure.savefig("hydrogen_bond_lifetime.png")

@@ -1,0 +1,17 @@
+"""RMSD of domains.
+
+mdreel superposes each frame on the core of adenylate kinase. The curves of the LID
+and the NMP domain then show how far these domains move relative to the core.
+"""
+
+import MDAnalysis as mda
+from MDAnalysisTests.datafiles import DCD, PSF
+
+import mdreel
+
+core = "name CA and (resid 1:29 or resid 60:121 or resid 160:214)"
+lid, nmp = "name CA and resid 122:159", "name CA and resid 30:59"
+run = mdreel.RMSD(mda.Universe(PSF, DCD), select=core, groupselections=[lid, nmp]).run()
+
+figure = run.plot(title="Domains, superposed on the core")
+figure.savefig("rmsd_groups.png")

@@ -1,0 +1,14 @@
+"""RMSF by residue.
+
+mdreel superposes the frames on the first frame. The peaks belong to the LID domain
+(residues 122 to 159) and the NMP domain (residues 30 to 59).
+"""
+
+import MDAnalysis as mda
+from MDAnalysisTests.datafiles import DCD, PSF
+
+import mdreel
+
+u = mda.Universe(PSF, DCD)
+run = mdreel.RMSF(u.select_atoms("protein and name CA"), superposition=True).run()
+run.plot(title="Fluctuation of the Cα atoms").savefig("rmsf.png")

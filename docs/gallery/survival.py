@@ -1,0 +1,14 @@
+"""Residence of water.
+
+The curve shows the share of the water molecules of the hydration shell that are still
+in the shell after some time.
+"""
+
+import MDAnalysis as mda
+from MDAnalysisTests.datafiles import TPR, XTC
+
+import mdreel
+
+shell = mdreel.Selection(mda.Universe(TPR, XTC), "name OW and around 3.5 protein").run()
+figure = shell.plot_survival(tau_max=8, title="Water within 3.5 Å of the protein")
+figure.savefig("survival.png")

@@ -1,0 +1,13 @@
+"""Torsions of a loop.
+
+The columns show how often φ and ψ of six residues of the LID domain have each value.
+"""
+
+import MDAnalysis as mda
+from MDAnalysisTests.datafiles import DCD, PSF
+
+import mdreel
+
+u = mda.Universe(PSF, DCD)
+run = mdreel.Dihedrals(u.select_atoms("resid 140:145"), kinds=("phi", "psi")).run()
+run.plot(title="Backbone of residues 140 to 145").savefig("torsions.png")
