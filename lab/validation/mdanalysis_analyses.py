@@ -136,9 +136,9 @@ gives the same results on mdreel's executors and readers. If there is a counterp
 |---|---|---|---|
 {chr(10).join(lines)}
 
-`python lab/validation/mdanalysis_analyses.py` writes this page; do not edit it. It runs every subclass of `AnalysisBase`
-on a small system: with MDAnalysis alone, with `mdreel.mdanalysis.backend("threads", 2)` and `n_parts=3`, and after
-`mdreel.mdanalysis.accelerate()`.
+`python lab/validation/mdanalysis_analyses.py` writes this page; do not edit it. The script runs every subclass of
+`AnalysisBase` on a small system: with MDAnalysis alone, with `mdreel.mdanalysis.backend("threads", 2)` and `n_parts=3`,
+and after `mdreel.mdanalysis.accelerate()`.
 
 MDAnalysis {version("MDAnalysis")}.
 """
