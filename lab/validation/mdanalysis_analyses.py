@@ -120,17 +120,25 @@ def _numbers(one: Any, other: Any) -> Iterator[tuple[Any, Any]]:
 
 def page(lines: list[str]) -> str:
     """Return the page."""
-    return f"""# MDAnalysis's analyses with mdreel
+    return f"""# MDAnalysis analyses with mdreel
 
-Written by `python lab/validation/mdanalysis_analyses.py`; do not edit. Every class of `MDAnalysis.analysis` that is an
-`AnalysisBase` was run on a small system: by MDAnalysis alone, on `mdreel.mdanalysis.backend("threads", 2)` with
-`n_parts=3`, and after `mdreel.mdanalysis.accelerate()`. The table says whether results are the same, to the bit or but
-for rounding: sums of floats in other groups of frames.
-[MDAnalysis on mdreel's readers](mdanalysis.md) says how to use both; a counterpart of our own is faster.
+This table shows which classes of `MDAnalysis.analysis` have a counterpart in mdreel, and whether the unmodified class
+gives the same results on mdreel's executors and readers. If there is a counterpart, use it: it is faster.
+[MDAnalysis on mdreel's readers](../how-to/mdanalysis.md) describes both ways.
+
+| Result | Meaning |
+|---|---|
+| same | the results have the same bits as with MDAnalysis alone |
+| same but for rounding | they differ only because floating-point sums have another order |
+| MDAnalysis cannot run it in parallel | the class declares that it cannot be split; run it under `accelerate()` |
 
 | Class | Counterpart | `run(backend=mdreel.mdanalysis.backend(...))` | under `mdreel.mdanalysis.accelerate()` |
 |---|---|---|---|
 {chr(10).join(lines)}
+
+`python lab/validation/mdanalysis_analyses.py` writes this page; do not edit it. The script runs every subclass of
+`AnalysisBase` on a small system: with MDAnalysis alone, with `mdreel.mdanalysis.backend("threads", 2)` and `n_parts=3`,
+and after `mdreel.mdanalysis.accelerate()`.
 
 MDAnalysis {version("MDAnalysis")}.
 """
