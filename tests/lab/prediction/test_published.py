@@ -117,7 +117,7 @@ def test_workload_of_mdreel_is_that_of_mdanalysis_as_much_faster_as_measured() -
 
 @pytest.mark.parametrize("scheme", ["memory-gather", "shared-global-arrays"])
 def test_table_of_the_docs_is_that_of_the_model(scheme: str) -> None:
-    text = (Path(__file__).parents[3] / "docs" / "how-to" / "prediction.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "design" / "029-prediction.md").read_text(encoding="utf-8")
     series = series_of(scheme)
     assert series is not None
     for row in rows(COMET, several=[series]):

@@ -208,7 +208,7 @@ def test_rules_of_the_page_are_rules(tmp_path: Path) -> None:
     first, *actions, engine = (block.split("```")[0] for block in text.split("```toml\n")[1:])
     (tmp_path / "rules.toml").write_text(first)
     task = read_steering(tmp_path / "rules.toml", has_engine=True, **NOTHING_THERE)
-    assert task.plan.rule[0].n_needed == 160
+    assert task.plan.rule[0].n_needed == 3
     rule = first.split("[[rule]]")[1].replace('"stop"', '"stop", "again"')
     for more in (*actions, engine.replace('[[rule]]\nname = "settled"\n...\nactions = ["stop", "again"]\n', "")):
         (tmp_path / "rules.toml").write_text(first.split("[[rule]]")[0] + "[[rule]]" + rule + more)
