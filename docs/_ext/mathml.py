@@ -1,0 +1,43 @@
+"""Formulas as MathML, which browsers show without a script and without fonts from elsewhere."""
+
+from html import escape
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from latex2mathml.exceptions import ExtraLeftOrMissingRightError, MissingEndError, MissingSuperScriptOrSubscriptError
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.writers.html5 import HTML5Translator
+
+_BAD_FORMULA = (ExtraLeftOrMissingRightError, MissingEndError, MissingSuperScriptOrSubscriptError, ValueError, IndexError)
+_log = logging.getLogger(__name__)
+
+
+def _mathml(node: nodes.Element, display: str) -> str:
+    """Convert a formula; one that cannot be converted is a warning and is shown as it was written."""
+    formula = node.astext().strip()
+    if display == "block" and r"\\" in formula and r"\begin" not in formula:
+        formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
+    try:
+        return convert(formula, display=display)
+    except _BAD_FORMULA as error:
+        _log.warning("not a formula that MathML can show (%s): %s", error, formula, location=node)
+        return f"<code>{escape(formula)}</code>"
+
+
+def _visit_inline(self: HTML5Translator, node: nodes.math) -> None:
+    self.body.append(f'<span class="math notranslate">{_mathml(node, "inline")}</span>')
+    raise nodes.SkipNode
+
+
+def _visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
+    self.body.append(f'<div class="math notranslate">{_mathml(node, "block")}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.add_html_math_renderer("mathml", (_visit_inline, None), (_visit_block, None))
+    app.config.html_math_renderer = "mathml"
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
