@@ -27,6 +27,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "benchmark_plots",
+    "class_members",
     "command_pages",
     "known_names",
     "mathml",
@@ -44,6 +45,7 @@ needs_sphinx = "8.1"
 nitpicky = False
 suppress_warnings = [
     "config.cache",  # functions of the configuration, which nothing reads again
+    "ref.python",  # attributes of the same name, which the sections of several classes describe
 ]
 
 # Markdown

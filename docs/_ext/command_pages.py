@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from sphinx.application import Sphinx
+
 from mdreel.cli import commands
 from mdreel.cli.lazy_group import LazyGroup
-from sphinx.application import Sphinx
 
 _MARKUP = re.compile(r"([\\`*_|])")
 _OPTION = re.compile(r"(?<![\w`/'-])(--[a-z][\w-]*[a-z]|-[a-z]{1,2})(?![\w=`-])")
@@ -54,7 +55,7 @@ def _sections(command: click.Command, context: click.Context) -> dict[str, list[
 
 def _value(parameter: click.Parameter, shown: str) -> str:
     """Return the value of an option as its help shows it: what stands behind the names."""
-    last = shown.split(", ")[-1] if not shown.endswith("]") else shown
+    last = shown.rsplit(", ", maxsplit=1)[-1] if not shown.endswith("]") else shown
     names = [*parameter.opts, *parameter.secondary_opts]
     for name in sorted(names, key=len, reverse=True):
         if f"{name} " in f"{last} ":
@@ -108,7 +109,9 @@ def _described(command: click.Command, context: click.Context, level: str) -> It
     yield ""
     yield ".. code-block:: text"
     yield ""
-    yield from (f"   {line}" for line in " ".join(command.get_usage(context).split()).removeprefix("Usage: ").splitlines())
+    yield from (
+        f"   {line}" for line in " ".join(command.get_usage(context).split()).removeprefix("Usage: ").splitlines()
+    )
     yield ""
     yield from _prose(command.help or "")
     yield from _options(command, context, level)

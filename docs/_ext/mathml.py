@@ -10,7 +10,13 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
-_BAD_FORMULA = (ExtraLeftOrMissingRightError, MissingEndError, MissingSuperScriptOrSubscriptError, ValueError, IndexError)
+_BAD_FORMULA = (
+    ExtraLeftOrMissingRightError,
+    MissingEndError,
+    MissingSuperScriptOrSubscriptError,
+    ValueError,
+    IndexError,
+)
 _log = logging.getLogger(__name__)
 
 

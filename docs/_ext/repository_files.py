@@ -17,7 +17,8 @@ _DOCS = Path(__file__).resolve().parent.parent
 _ROOT = _DOCS.parent
 _FENCE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)[ \t]*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
-_INCLUDE = re.compile(r"^```\{include\} (\S+)\n```$", re.MULTILINE)
+_INCLUDE = re.compile(r"(# .+\n\n)?```\{include\} (\S+)\n```")
+_TITLE = re.compile(r"\A# .+\n+")
 PAGES = {
     "README.md": "index.md",
     "README.md#speed": "performance/speed.md",
@@ -82,15 +83,17 @@ def _read_source(app: Sphinx, name: str, source: list[str]) -> None:
     """Include files of the repository, and rewrite links."""
     page = (_DOCS / name).parent
     repository = str(app.config.repository_url)
-    if not Path(app.env.doc2path(name)).suffix == ".md":
+    if Path(app.env.doc2path(name)).suffix != ".md":
         return
     included = _INCLUDE.fullmatch(source[0].strip())
     if included is None:
         source[0] = _rewrite(source[0], page, page, repository)
     else:
-        file = (page / included[1]).resolve()
+        file = (page / included[2]).resolve()
         app.env.note_dependency(str(file), docname=name)
-        source[0] = _rewrite(file.read_text(encoding="utf-8"), page, file.parent, repository)
+        text = _rewrite(file.read_text(encoding="utf-8"), page, file.parent, repository)
+        # A page can have another title than the file.
+        source[0] = included[1] + _TITLE.sub("", text) if included[1] else text
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
