@@ -27,7 +27,7 @@ def _marked(text: str) -> str:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Give the paragraphs of a help text; Click shows those behind a line of ``\\b`` as they are."""
+    r"""Give the paragraphs of a help text; Click shows those behind a line of ``\b`` as they are."""
     for paragraph in re.split(r"\n[ \t]*\n", text.strip()):
         if paragraph.lstrip().startswith("\b"):
             yield from ("::", "", *(f"   {line}" for line in paragraph.lstrip("\b\n").splitlines()), "")
@@ -72,7 +72,7 @@ def _options(command: click.Command, context: click.Context, level: str) -> Iter
             is_argument = isinstance(parameter, click.Argument)
             value = _value(parameter, shown)
             names = [*parameter.opts, *parameter.secondary_opts]
-            signature = shown if is_argument else ", ".join(names[:-1] + [f"{names[-1]} {value}".strip()])
+            signature = shown if is_argument else ", ".join([*names[:-1], f"{names[-1]} {value}".strip()])
             yield f".. {'describe' if is_argument else 'option'}:: {signature}"
             if not is_argument and any(name in names for name in _HELP):
                 yield "   :no-index-entry:"
@@ -109,9 +109,7 @@ def _described(command: click.Command, context: click.Context, level: str) -> It
     yield ""
     yield ".. code-block:: text"
     yield ""
-    yield from (
-        f"   {line}" for line in " ".join(command.get_usage(context).split()).removeprefix("Usage: ").splitlines()
-    )
+    yield "   " + " ".join(command.get_usage(context).split()).removeprefix("Usage: ")
     yield ""
     yield from _prose(command.help or "")
     yield from _options(command, context, level)

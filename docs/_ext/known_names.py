@@ -1,8 +1,8 @@
 """Links to the documentation of other projects, from lists of the names that ours mentions.
 
-Each list of ``names`` becomes an inventory of intersphinx, so that building the site needs no network. The first line of
-a list is the address of the project; each other line has the kind of its names, their page, and the names. In the page, ``$``
-stands for the name.
+Each list of ``names`` becomes an inventory of intersphinx, so that building the site needs no network. The first line
+of a list is the address of the project. Each other line has the kind of its names, their page, and the names. In the
+page, ``$`` stands for the name.
 """
 
 import zlib

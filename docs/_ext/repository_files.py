@@ -1,8 +1,8 @@
 """Links that leave the folder of the documentation, and pages that are files of the repository.
 
-The sources of the site are read on their own as well, so their links are relative paths in the repository. A link to a
-file that is also a page leads to that page. A link to another file leads to the repository if `pyproject.toml` names its
-address; otherwise the site holds a copy of the file.
+People also read the sources of the site in the repository, so their links are relative paths. On the site, a link to a
+file that is also a page leads to that page. A link to another file leads to the repository if ``pyproject.toml`` names
+its address; otherwise the site holds a copy of the file.
 """
 
 import os
