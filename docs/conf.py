@@ -52,7 +52,7 @@ suppress_warnings = [
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
-highlight_language = "default"
+highlight_language = "text"
 smartquotes = False  # two dashes belong to options
 pygments_style = "tango"
 
@@ -120,8 +120,8 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "pygments_light_style": "a11y-high-contrast-light",
-    "pygments_dark_style": "a11y-high-contrast-dark",
+    "pygments_light_style": "github-light-high-contrast",
+    "pygments_dark_style": "github-dark-high-contrast",
     "back_to_top_button": True,
 }
 if repository_url:

@@ -23,6 +23,8 @@ _SHARED_TOO = (
     "timing",
     "damage",
 )
+_HOOKS = ("fitting", "has_candidates")
+"""Methods that some analyses share and that only mdreel calls."""
 _BASE = f"{Analysis.__module__}.{Analysis.__qualname__}"
 
 
@@ -35,7 +37,7 @@ def is_analysis(name: str) -> bool:
 def own_methods(name: str) -> list[str]:
     """Return the methods for users that an analysis defines itself."""
     members = vars(import_object(name))
-    hidden = {*dir(Analysis), *getattr(import_object(name), "_moved_to_results", {})}
+    hidden = {*_HOOKS, *dir(Analysis), *getattr(import_object(name), "_moved_to_results", {})}
     found = {one for one in members if not one.startswith("_") and one not in hidden and _has_docstring(members[one])}
     return sorted(found | {one for one in _SHARED if one in members})
 

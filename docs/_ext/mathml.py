@@ -1,5 +1,6 @@
 """Formulas as MathML, which browsers show without a script and without fonts from elsewhere."""
 
+import re
 from html import escape
 from typing import Any
 
@@ -17,6 +18,8 @@ _BAD_FORMULA = (
     ValueError,
     IndexError,
 )
+# As an operator, the bar of an absolute value would have space on both sides and another height before an exponent.
+_BAR = re.compile(r'<mo(?: fence="false")? stretchy="false">(&#x0007C;|&#x02016;)</mo>')
 _log = logging.getLogger(__name__)
 
 
@@ -26,7 +29,7 @@ def _mathml(node: nodes.Element, display: str) -> str:
     if display == "block" and r"\\" in formula and r"\begin" not in formula:
         formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
     try:
-        return convert(formula, display=display)
+        return _BAR.sub(r"<mi>\1</mi>", convert(formula, display=display))
     except _BAD_FORMULA as error:
         _log.warning("not a formula that MathML can show (%s): %s", error, formula, location=node)
         return f"<code>{escape(formula)}</code>"
