@@ -49,7 +49,7 @@ suppress_warnings = [
 ]
 
 # Markdown
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist", "html_image"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
 highlight_language = "text"

@@ -15,15 +15,17 @@ _GLOB_TOCTREE = re.compile(r"^```\{toctree\}\n(?:(?!```).*\n)*?:glob:\n(?:(?!```
 
 
 def _keep_patterns_with_pages(app: Sphinx, name: str, source: list[str]) -> None:
-    pages = app.env.found_docs - {name}
-
-    def has_pages(line: str) -> bool:
-        pattern = normpath(join(dirname(name), line))
-        return any(fnmatchcase(page, pattern) and dirname(page) == dirname(pattern) for page in pages)
-
     def kept(tree: re.Match[str]) -> str:
-        lines = tree[0].splitlines()
-        return "\n".join(line for line in lines if "*" not in line or has_pages(line))
+        pages = app.env.found_docs - {name}
+        lines = []
+        for line in tree[0].splitlines():
+            pattern = normpath(join(dirname(name), line))
+            # In a pattern of Sphinx, a star does not stand for a slash.
+            found = {page for page in pages if fnmatchcase(page, pattern) and dirname(page) == dirname(pattern)}
+            pages -= found  # a page is listed once
+            if found or "*" not in line:
+                lines.append(line)
+        return "\n".join(lines)
 
     source[0] = _GLOB_TOCTREE.sub(kept, source[0])
 
