@@ -128,4 +128,5 @@ if repository_url:
     html_theme_options["icon_links"] = [
         {"name": "Source code", "url": repository_url, "icon": "fa-brands fa-github", "type": "fontawesome"}
     ]
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_sidebars = {"index": [], "search": []}
