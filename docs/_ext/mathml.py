@@ -19,8 +19,13 @@ _BAD_FORMULA = (
     IndexError,
 )
 # As an operator, the bar of an absolute value would have space on both sides and another height before an exponent.
-_BAR = re.compile(r'<mo(?: fence="false")? stretchy="false">(&#x0007C;|&#x02016;)</mo>')
+_BAR = re.compile(r'<mo(?: fence="false")?(?: stretchy="false")?>(&#x0007C;|&#x02016;)</mo>')
 _log = logging.getLogger(__name__)
+
+
+def mathml(formula: str, display: str) -> str:
+    """Return a formula of LaTeX as MathML; `display` is "inline" or "block"."""
+    return _BAR.sub(r"<mi>\1</mi>", convert(formula, display=display))
 
 
 def _mathml(node: nodes.Element, display: str) -> str:
@@ -29,7 +34,7 @@ def _mathml(node: nodes.Element, display: str) -> str:
     if display == "block" and r"\\" in formula and r"\begin" not in formula:
         formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
     try:
-        return _BAR.sub(r"<mi>\1</mi>", convert(formula, display=display))
+        return mathml(formula, display)
     except _BAD_FORMULA as error:
         _log.warning("not a formula that MathML can show (%s): %s", error, formula, location=node)
         return f"<code>{escape(formula)}</code>"
