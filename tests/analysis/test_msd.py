@@ -10,6 +10,7 @@ from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC, LAMMPSDUMP_non_linear
 from numpy.typing import NDArray
 
 import mdreel
+from mdreel._core import Source
 from mdreel.analysis.diffusion import diffusion_of
 from mdreel.analysis.uneven_lags import UnevenLags
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
@@ -156,6 +157,13 @@ def test_lags_are_those_between_the_frames_that_the_user_chooses(walk: NDArray[n
     theirs = EinsteinMSD(universe, fft=False).run(frames=frames).results
     np.testing.assert_allclose(ours.delta_t_values, theirs.delta_t_values)
     np.testing.assert_allclose(ours.msds_by_particle, theirs.msds_by_particle, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("times", [np.zeros(40), -np.arange(40.0)])
+def test_times_that_do_not_increase_are_refused(walk: NDArray[np.float64], times: NDArray[np.float64]) -> None:
+    source = Source.memory(walk[:40].astype(np.float32), times)
+    with pytest.raises(MismatchError, match="need times that increase"):
+        mdreel.EinsteinMSD(universe_of(walk[:40]), trajectory=source).run()
 
 
 def test_even_frames_have_the_same_displacements_either_way(walk: NDArray[np.float64]) -> None:

@@ -301,6 +301,11 @@ class EinsteinMSD(Analysis):
         most = len(times) - 1
         n_lags = 1 + (most if self._max_lag is None else min(self._max_lag, most))
         interval = float(times[-1] - times[0]) / most if most else 0.0
+        if most and not interval > 0:
+            found = f"the times of the frames go from {times[0]:g} to {times[-1]:g} ps"
+            raise MismatchError(
+                f"mean square displacements need times that increase, and {found}: store the times again"
+            )
         # Some formats store times in single precision.
         allowed = 1e-3 * abs(interval) + 2 * float(np.finfo(np.float32).eps * np.abs(times).max())
         late = np.abs(times - times[0] - interval * np.arange(len(times)))
