@@ -15,8 +15,8 @@ from mdreel.errors import UnsupportedError
 from mdreel.foundation.html.markup import element
 from mdreel.timing.record import Record
 from mdreel.timing.report.page import check_report, page_of, write_report
-from mdreel.timing.report.rank_bars import PARTS
 from mdreel.timing.report.task_stream import MOST_RECTANGLES
+from mdreel.timing.report.worker_bars import PARTS
 from mdreel.timing.spans import KINDS
 
 CARDS = ("ranks", "stream", "blocks", "throughput", "limits", "ratios", "observables", "environment")

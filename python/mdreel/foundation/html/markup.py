@@ -33,6 +33,11 @@ def together(*parts: str) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else _escaped(part) for part in parts))
 
 
+def joined(separator: str, parts: Iterable[str]) -> Markup:
+    """Concatenate parts with a separator between them; escape what is not markup."""
+    return Markup(together(separator).join(together(part) for part in parts))
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[str]], class_: str | None = None) -> Markup:
     """Return a table.
 

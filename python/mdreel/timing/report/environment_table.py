@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mdreel.foundation.formatting import BYTES, amount, percent
-from mdreel.foundation.html.markup import Markup, element, table
+from mdreel.foundation.html.markup import Markup, element, table, together
 from mdreel.timing.report.card import card
+from mdreel.timing.report.term import term
 
 _LABELS = {
     "mdreel": "mdreel",
@@ -35,7 +36,7 @@ def environment_table(environment: Mapping[str, Any]) -> Markup:
     facts = element("div", table(("property", "value"), _facts(environment), class_="facts"), class_="scroll")
     parts = [facts]
     if files := _files(environment):
-        head = ("file", "size", "file system", "mounted at", "stripes", "in the page cache")
+        head = ("file", "size", "file system", "mounted at", term("stripes"), together("in the ", term("page cache")))
         parts.append(element("div", table(head, map(_file, files), class_="facts files"), class_="scroll"))
     return card("environment", "Environment", *parts)
 

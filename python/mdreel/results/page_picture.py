@@ -1,0 +1,52 @@
+"""Pictures of figures for pages."""
+
+import io
+from typing import TYPE_CHECKING, Literal
+
+from mdreel.foundation.html.picture import Picture
+from mdreel.results.style import STYLE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LARGEST_SVG = 400_000
+"""Size limit of an SVG, bytes. Figures with more detail become PNG."""
+
+_NARROW = (5.4, 4.0)  # inches; on a phone, text of this size is as large as the text of the page
+_RESOLUTION = 110  # dots per inch
+# The same figure gives the same bytes: no date, and identifiers that do not depend on chance.
+_SETTINGS = {**STYLE, "svg.hashsalt": "mdreel"}
+
+
+def page_picture(figure: "Figure") -> Picture:
+    """Return a figure as a picture for a page, with a transparent background.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure, whose size changes.
+    """
+    width, height = (float(length) for length in figure.get_size_inches())
+    is_flat = width / height > _NARROW[0] / _NARROW[1]
+    narrow = (_NARROW[0], _NARROW[1] if is_flat else _NARROW[0] * height / width)
+    shapes = ((width, height), narrow)
+    drawn = [_saved(figure, shape, "svg") for shape in shapes]
+    if max(map(len, drawn)) <= LARGEST_SVG:
+        return Picture("image/svg+xml", *map(_without_prolog, drawn))
+    return Picture("image/png", *[_saved(figure, shape, "png") for shape in shapes])
+
+
+def _saved(figure: "Figure", shape: tuple[float, float], format_: Literal["svg", "png"]) -> bytes:
+    import matplotlib
+
+    file = io.BytesIO()
+    metadata = dict.fromkeys(("Creator", "Date", "Format", "Type")) if format_ == "svg" else {"Software": None}
+    with matplotlib.rc_context(_SETTINGS):
+        figure.set_size_inches(*shape)
+        figure.savefig(file, format=format_, dpi=_RESOLUTION, transparent=True, metadata=metadata)
+    return file.getvalue()
+
+
+def _without_prolog(svg: bytes) -> bytes:
+    """Return an SVG without its document type, which names an address."""
+    return svg[svg.index(b"<svg") :]
