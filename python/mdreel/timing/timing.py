@@ -89,6 +89,18 @@ class Timing:
                 table[edge] += taken_ns
         return Timing(np.concatenate([before, spans]), self.crew, tasks)
 
+    def without_topology(self) -> Timing:
+        """Return the timing from the start of the run, without the loading of the topology before it."""
+        is_topology = (self.spans["worker"] == COORDINATOR) & (self.spans["kind"] == KINDS.index("topology"))
+        spans, tasks = self.spans[~is_topology], self.tasks.copy()
+        before_ns = np.uint64(round(1e9 * self.topology_seconds))
+        if not len(spans) or any((table["start_ns"] < before_ns).any() for table in (spans, tasks)):
+            return self
+        for table in (spans, tasks):
+            for edge in ("start_ns", "stop_ns"):
+                table[edge] -= before_ns
+        return Timing(spans, self.crew, tasks)
+
     @cached_property
     def wall_seconds(self) -> float:
         """Time from the first to the last span, including the loading of the topology, s."""

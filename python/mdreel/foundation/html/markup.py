@@ -1,6 +1,6 @@
 """HTML and SVG elements with escaped text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 _UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "\ufffd")
@@ -38,7 +38,9 @@ def joined(separator: str, parts: Iterable[str]) -> Markup:
     return Markup(together(separator).join(together(part) for part in parts))
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]], class_: str | None = None) -> Markup:
+def table(
+    head: Iterable[str], rows: Iterable[Iterable[str]], class_: str | None = None, labels: Sequence[str] = ()
+) -> Markup:
     """Return a table.
 
     Parameters
@@ -49,14 +51,18 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], class_: str | None
         Cells of each row; the first cell is the heading of the row.
     class_ : str, optional
         Class of the table.
+    labels : sequence of str
+        Names of the columns for the cells themselves (``data-label``), for styles that show cells below each other.
     """
     heading = element("tr", *(element("th", name, scope="col") for name in head))
-    body = (_row(*cells) for cells in rows)
+    body = (_row(tuple(cells), labels) for cells in rows)
     return element("table", element("thead", heading), element("tbody", *body), class_=class_)
 
 
-def _row(first: str, *rest: str) -> Markup:
-    return element("tr", element("th", first, scope="row"), *(element("td", cell) for cell in rest))
+def _row(cells: Sequence[str], labels: Sequence[str]) -> Markup:
+    named = dict(enumerate(labels))
+    first = element("th", cells[0], scope="row")
+    return element("tr", first, *(element("td", cells[i], data_label=named.get(i)) for i in range(1, len(cells))))
 
 
 def _attribute(key: str, value: str | float) -> str:

@@ -64,7 +64,7 @@ def block_times(timing: Timing) -> Markup:
     took = f"{len(taken):,} blocks took {fastest} to {amount(longest, SECONDS)}; "
     lead = together(took, _late_text(int(is_late.sum())), ".")
     beyond = int((taken > n_bins * width).sum())
-    note = f"The last bar also counts {beyond:,} slower blocks." if beyond else ""
+    note = f"The last bar also counts {beyond:,} slower block{'s' * (beyond > 1)}." if beyond else ""
     return card("blocks", together(term("block", "Block"), " times"), figure, lead=lead, note=note)
 
 

@@ -20,6 +20,8 @@ _LABELS = {
     "python": "Python",
     "versions": "packages",
 }
+_OF_FILES = ("file", "size", "file system", "mounted at", "stripes", "in the page cache")
+_MOST_FILES = 200
 _WORDS = {None: "unknown", True: "yes", False: "no"}
 
 
@@ -36,8 +38,12 @@ def environment_table(environment: Mapping[str, Any]) -> Markup:
     facts = element("div", table(("property", "value"), _facts(environment), class_="facts"), class_="scroll")
     parts = [facts]
     if files := _files(environment):
-        head = ("file", "size", "file system", "mounted at", term("stripes"), together("in the ", term("page cache")))
-        parts.append(element("div", table(head, map(_file, files), class_="facts files"), class_="scroll"))
+        rows = [_file(file) for file in files[:_MOST_FILES]]
+        if len(files) > _MOST_FILES:
+            rows.append((f"and {len(files) - _MOST_FILES:,} more files", *[""] * (len(_OF_FILES) - 1)))
+        heads = (*_OF_FILES[:-2], term("stripes"), together("in the ", term("page cache")))
+        # A narrow screen shows a file in several lines, each with the name of its column.
+        parts.append(table(heads, rows, class_="facts files", labels=_OF_FILES))
     return card("environment", "Environment", *parts)
 
 

@@ -41,7 +41,9 @@ def observables_table(timing: Timing) -> Markup:
     rows += [_row(of, row, unit) for row in shown.tolist()]
     head = (term("worker"), *map(term, _TIMES), "frames", "blocks", "MB")
     summary = element("summary", f"{len(of.ranks):,} worker{'s' * (len(of.ranks) > 1)}, times in {unit.name}")
-    body = element("div", table(head, rows, class_="numbers"), class_="scroll")
+    label = "Observables of each worker"
+    numbers = table(head, rows, class_="numbers")
+    body = element("div", numbers, class_="scroll", tabindex=0, role="region", aria_label=label)
     note = "" if len(shown) == len(of.ranks) else f"{len(shown)} workers shown: stragglers and evenly spaced others."
     return card("observables", "Observables", element("details", summary, body), lead=_lead(of), note=note)
 

@@ -83,6 +83,7 @@ def write_report(record: "Record", path: Path, force: bool = False) -> None:
 def page_of(record: "Record") -> str:
     """Return the page of a run, as HTML."""
     timing = record.timing
+    from_start = timing.without_topology()
     folder = Path(__file__).parent
     style = Markup(stylesheet() + (folder / "page.css").read_text(encoding="utf-8"))
     script = Markup((folder / "page.js").read_text(encoding="utf-8"))
@@ -92,8 +93,8 @@ def page_of(record: "Record") -> str:
         results_card(record.run),
         timing_head(timing),
         worker_bars(timing),
-        task_stream(timing),
-        element("div", block_times(timing), throughput(timing), class_="pair"),
+        task_stream(from_start, timing.topology_seconds),
+        element("div", block_times(timing), throughput(from_start), class_="pair"),
         against_limits(timing, record.limits),
         ratios(timing),
         observables_table(timing),

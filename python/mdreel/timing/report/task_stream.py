@@ -26,8 +26,15 @@ _MOST_LEVELS = 12
 _WIDTH = 10_000  # width of the layer of late blocks
 
 
-def task_stream(timing: Timing) -> Markup:
+def task_stream(timing: Timing, topology_seconds: float = 0.0) -> Markup:
     """Draw the kinds of spans of each worker over time.
+
+    Parameters
+    ----------
+    timing : Timing
+        Timing from the start of the run.
+    topology_seconds : float
+        Time in which the caller loaded the topology before the run, s.
 
     Notes
     -----
@@ -56,9 +63,8 @@ def task_stream(timing: Timing) -> Markup:
     keys = [key("late-block", term("late block"), n_late_text)] if n_late_text else []
     keys += [key("late-mark", together(term("straggler"), ", times the ", term("median")))] if marks else []
     note = _note(timing, workers)
-    return card(
-        "stream", term("task stream", "Task stream"), legend(kinds, *keys), figure, lead=_lead(timing), note=note
-    )
+    heading, lead = term("task stream", "Task stream"), _lead(timing, topology_seconds)
+    return card("stream", heading, legend(kinds, *keys), figure, lead=lead, note=note)
 
 
 def _lanes_of(timing: Timing) -> NDArray[np.int64]:
@@ -188,14 +194,13 @@ def _tips(timing: Timing, workers: NDArray[np.int64]) -> list[str]:
     return tips
 
 
-def _lead(timing: Timing) -> Markup:
+def _lead(timing: Timing, topology_seconds: float) -> Markup:
     n_workers = len(timing.workers)
     workers = "One worker" if n_workers == 1 else f"{n_workers:,} workers"
-    took = f"{workers} took {amount(timing.run_seconds, SECONDS)}"
-    before = f", after {amount(timing.topology_seconds, SECONDS)} for the topology" if timing.topology_seconds else ""
+    before = f", after {amount(topology_seconds, SECONDS)} for the topology" if topology_seconds else ""
     has_caller = (timing.spans["worker"] == COORDINATOR).any()
     last = together(" The last lane is the ", term("caller"), ".") if has_caller else ""
-    return together(f"{took}{before}.", last)
+    return together(f"{workers} took {amount(timing.run_seconds, SECONDS)}{before}.", last)
 
 
 def _note(timing: Timing, workers: NDArray[np.int64]) -> str:
