@@ -52,7 +52,7 @@ def table(
     class_ : str, optional
         Class of the table.
     labels : sequence of str
-        Names of the columns for the cells themselves (``data-label``), for styles that show cells below each other.
+        Names of the columns within the cells (class ``label``), for styles that show cells below each other.
     """
     heading = element("tr", *(element("th", name, scope="col") for name in head))
     body = (_row(tuple(cells), labels) for cells in rows)
@@ -60,9 +60,14 @@ def table(
 
 
 def _row(cells: Sequence[str], labels: Sequence[str]) -> Markup:
-    named = dict(enumerate(labels))
-    first = element("th", cells[0], scope="row")
-    return element("tr", first, *(element("td", cells[i], data_label=named.get(i)) for i in range(1, len(cells))))
+    named = labels or [""] * len(cells)
+    first, *rest = zip(cells, named, strict=True)
+    return element("tr", element("th", first[0], scope="row"), *(_cell(text, label) for text, label in rest))
+
+
+def _cell(text: str, label: str) -> Markup:
+    named = [element("span", label, ": ", class_="label")] if label and text else []
+    return element("td", *named, text)
 
 
 def _attribute(key: str, value: str | float) -> str:

@@ -20,7 +20,7 @@ _LABELS = {
     "python": "Python",
     "versions": "packages",
 }
-_OF_FILES = ("file", "size", "file system", "mounted at", "stripes", "in the page cache")
+_OF_FILES = ("file", "size", "file system", "mounted at")
 _MOST_FILES = 200
 _WORDS = {None: "unknown", True: "yes", False: "no"}
 
@@ -40,10 +40,10 @@ def environment_table(environment: Mapping[str, Any]) -> Markup:
     if files := _files(environment):
         rows = [_file(file) for file in files[:_MOST_FILES]]
         if len(files) > _MOST_FILES:
-            rows.append((f"and {len(files) - _MOST_FILES:,} more files", *[""] * (len(_OF_FILES) - 1)))
-        heads = (*_OF_FILES[:-2], term("stripes"), together("in the ", term("page cache")))
+            rows.append((f"and {len(files) - _MOST_FILES:,} more files", *[""] * (len(_OF_FILES) + 1)))
+        names = (*_OF_FILES, term("stripes"), together("in the ", term("page cache")))
         # A narrow screen shows a file in several lines, each with the name of its column.
-        parts.append(table(heads, rows, class_="facts files", labels=_OF_FILES))
+        parts.append(table(names, rows, class_="facts files", labels=names))
     return card("environment", "Environment", *parts)
 
 

@@ -9,7 +9,6 @@ from mdreel.foundation.html.palette import class_of
 from mdreel.timing.report.term import term
 from mdreel.timing.stragglers import STRAGGLER, Straggler
 from mdreel.timing.summary import SHORT_RUN_SECONDS, duration_text
-from mdreel.timing.terms import KINDS_OF_TIME
 from mdreel.timing.time_shares import share_texts
 from mdreel.timing.timing import Timing
 
@@ -65,15 +64,10 @@ def _duration(timing: Timing) -> Markup:
 
 def _verdict(timing: Timing) -> tuple[Markup, Markup]:
     verdict = timing.bottleneck
-    kind = [" (", term(verdict.kind), ")"] if verdict.kind in KINDS_OF_TIME else []
-    sentence = element(
-        "p",
-        term("bottleneck", "Bottleneck"),
-        f": {verdict.sentence}",
-        *kind,
-        ".",
-        class_=f"verdict {class_of(verdict.kind)}".strip(),
-    )
+    what, comma, share = verdict.sentence.partition(",")
+    name = term(verdict.kind, what) if verdict.kind else what
+    class_ = f"verdict {class_of(verdict.kind)}".strip()
+    sentence = element("p", term("bottleneck", "Bottleneck"), ": ", name, f"{comma}{share}.", class_=class_)
     return sentence, _stragglers(timing.straggling)
 
 

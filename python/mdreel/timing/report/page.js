@@ -5,6 +5,7 @@ tip.className = "tip";
 tip.hidden = true;
 document.body.append(tip);
 let closing = 0;
+let follow = null;
 
 const show = (text, isTerm, left, below, above) => {
   clearTimeout(closing);
@@ -16,15 +17,14 @@ const show = (text, isTerm, left, below, above) => {
   tip.style.left = `${Math.max(8, Math.min(left, room))}px`;
   tip.style.top = `${Math.max(8, isAbove ? above - tip.offsetHeight : below)}px`;
 };
-const hide = () => { clearTimeout(closing); tip.hidden = true; };
+const hide = () => { clearTimeout(closing); tip.hidden = true; follow = null; };
 
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
-document.addEventListener("scroll", () => {
-  // The keyboard may have scrolled to the term: its tooltip follows it.
-  const focused = document.activeElement;
-  if (!tip.hidden && focused.matches(".term")) explain(focused);
-  else hide();
-}, { capture: true, passive: true });
+// The tooltip of what has the focus follows it; any other one is closed when the page moves under the pointer.
+document.addEventListener("scroll", () => { if (!tip.hidden && follow) follow(); }, { capture: true, passive: true });
+for (const kind of ["wheel", "touchmove"]) {
+  document.addEventListener(kind, () => { if (!follow) hide(); }, { passive: true });
+}
 document.addEventListener("pointerdown", (event) => {
   if (!event.target.closest(".term, .tip, [data-tips]")) hide();
 });
@@ -41,6 +41,7 @@ const explain = (term) => {
 for (const term of document.querySelectorAll(".term")) {
   const open = () => explain(term);
   for (const kind of ["pointerenter", "focus", "click"]) term.addEventListener(kind, open);
+  term.addEventListener("focus", () => { follow = open; });
   term.addEventListener("blur", hide);
   // A short delay lets the pointer move from the term to the tooltip.
   term.addEventListener("pointerleave", () => { closing = setTimeout(hide, 200); });
@@ -56,6 +57,7 @@ for (const plot of document.querySelectorAll("[data-tips]")) {
     show(said, false, left + 14, top + 16, top - 10);
   };
   const point = (event) => {
+    follow = null;
     const box = canvas.getBoundingClientRect();
     const x = (event.clientX - box.left) / box.width;
     const y = (event.clientY - box.top) / box.height;
@@ -74,12 +76,17 @@ for (const plot of document.querySelectorAll("[data-tips]")) {
   plot.addEventListener("pointermove", point);
   plot.addEventListener("pointerdown", point);
   plot.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
-  plot.addEventListener("focus", () => { if (plot.matches(":focus-visible")) step(0); });
+  plot.addEventListener("focus", () => {
+    if (!plot.matches(":focus-visible")) return;
+    step(0);
+    follow = () => step(0);
+  });
   plot.addEventListener("blur", hide);
   plot.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (by === undefined) return;
     event.preventDefault();
     step(by);
+    follow = () => step(0);
   });
 }
