@@ -14,9 +14,9 @@ from mdreel.foundation.formatting import digits
 from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
 from mdreel.timing.observables import Observables, observables_of
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
-from mdreel.timing.stragglers import Straggler, stragglers_of
-from mdreel.timing.summary import SHORT_RUN_SECONDS, summary_of
-from mdreel.timing.time_shares import run_seconds, shares_of, topology_seconds
+from mdreel.timing.stragglers import Straggler, stragglers_of, typical_seconds
+from mdreel.timing.summary import SHORT_RUN_SECONDS, duration_text, stragglers_text, workers_text
+from mdreel.timing.time_shares import run_seconds, shares_in_words, shares_of, topology_seconds
 from mdreel.timing.workers import Member
 
 if TYPE_CHECKING:
@@ -250,7 +250,18 @@ class Timing:
         A run of less than 2 s has a summary of one line, because so short a run does not show what limits a long one.
         `bottleneck`, `shares` and `observables` exist for every run.
         """
-        return summary_of(self)
+        frames, workers = f"{self.n_frames:,} frames", workers_text(len(self.workers), self.crew)
+        rate = f"{digits(self.frames_per_second)} frames/s, {digits(self.bytes_per_second * 1e-9)} GB/s of file"
+        topology = f"; topology {digits(self.topology_seconds)} s before" if self.topology_seconds else ""
+        memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""
+        if self.is_short:
+            return f"{duration_text(self.run_seconds)}; {frames} on {workers}, {rate}{topology}{memory}"
+        typical = typical_seconds(self.observables)
+        slowest = self.observables.t_total / typical if typical else 1.0
+        first = f"{frames} in {digits(self.run_seconds)} s on {workers}: {rate}{topology}"
+        stragglers = f"slowest worker {slowest:.2f}x the median; {stragglers_text(self.straggling)}"
+        shares = "  ".join(shares_in_words(self.shares))
+        return f"{first}\n{shares}\nbottleneck: {self.bottleneck.sentence}; {stragglers}{memory}"
 
     def table(self) -> str:
         """Return a text table of the time of each worker by kind, ms."""

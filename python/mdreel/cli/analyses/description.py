@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mdreel.analysis.base.run_description import frames_text, plotted
@@ -10,7 +11,9 @@ from mdreel.foundation.urls import without_secrets
 from mdreel.timing.run_description import AnalysisDescription, RunDescription
 
 if TYPE_CHECKING:
-    from mdreel.cli.analyses.runner import PreparedAnalyses
+    from MDAnalysis import AtomGroup
+
+    from mdreel.analysis.base.analysis import Analysis
 
 
 def command_line() -> str:
@@ -19,19 +22,18 @@ def command_line() -> str:
     return without_secrets(shlex.join(words))
 
 
-def describe_run(request: Request, prepared: "PreparedAnalyses") -> RunDescription:
+def describe_run(request: Request, each: "Sequence[tuple[AnalysisRequest, AtomGroup, Analysis]]") -> RunDescription:
     """Describe a finished run; with plots if there is a report to write.
 
     Parameters
     ----------
     request : Request
         The options that all analyses share.
-    prepared : PreparedAnalyses
-        The finished analyses.
+    each : sequence of tuple of AnalysisRequest, AtomGroup and Analysis
+        The request, the atoms and the finished analysis of each analysis.
     """
-    each = zip(prepared.requests, prepared.groups, prepared.analyses, strict=True)
     described = tuple(_describe(one, len(atoms), analysis, request) for one, atoms, analysis in each)
-    first = prepared.analyses[0]
+    first = each[0][2]
     topology, trajectory = (without_secrets(text) for text in (str(request.topology), request.input))
     return RunDescription(command_line(), topology, trajectory, frames_text(first.frames, first.times), described)
 

@@ -255,8 +255,9 @@ def _write_timing(request: Request, timing: "Timing", environment: dict[str, Any
 
     # After the run, because it loads further packages, whose versions belong in the record.
     environment = {**environment, "versions": versions()}
+    each = list(zip(prepared.requests, prepared.groups, prepared.analyses, strict=True))
     limits, title = measure_limits(request.trajectories[0]), _title(request, prepared.requests)
-    record = Record(timing, environment, limits, title, describe_run(request, prepared))
+    record = Record(timing, environment, limits, title, describe_run(request, each))
     with failing_with(ExitCode.OUTPUT):
         if request.timing is not None:
             write_record(record, request.timing, request.force)

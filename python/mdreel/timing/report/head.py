@@ -55,7 +55,7 @@ def timing_head(timing: Timing) -> Markup:
 def _duration(timing: Timing) -> Markup:
     return element(
         "p",
-        f"{duration_text(timing)}; runs of less than {SHORT_RUN_SECONDS:g} s are too short to name a ",
+        f"{duration_text(timing.run_seconds)}; runs of less than {SHORT_RUN_SECONDS:g} s are too short to name a ",
         term("bottleneck"),
         ".",
         class_="verdict",
