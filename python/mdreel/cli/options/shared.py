@@ -168,7 +168,7 @@ TimingFile = Annotated[
 ]
 ReportFile = Annotated[
     Path | None,
-    Option("--report", metavar="FILE", group=OUTPUT, help="Page that shows where the time of the run was spent: .html"),
+    Option("--report", metavar="FILE", group=OUTPUT, help="Page with the results and the timing of the run: .html"),
 ]
 AsJson = Annotated[bool, Option("--json", group=OUTPUT, help="Print all values as JSON, for programs.")]
 Units = Annotated[
