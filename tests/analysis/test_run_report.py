@@ -13,6 +13,7 @@ from html_page import Page
 from mdreel.analysis.base.python_call import python_call
 from mdreel.analysis.base.run_description import atoms_text, frames_text
 from mdreel.errors import UnsupportedError
+from mdreel.foundation.formatting import SECONDS, amount
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 HOSTILE = "<script>alert(1)</script>"
@@ -35,7 +36,7 @@ def test_report_shows_call_input_and_plot(universe: mda.Universe, tmp_path: Path
         assert said in page.said
     assert "10 frames, 0 to 90 in steps of 10 (1 to 91 ps)" in page.said
     assert [attributes["alt"] for tag, attributes in page.elements if tag == "img"] == ["Plot of RMSD, 214 atoms"]
-    assert f"This run took {rmsd.timing.run_seconds:.3g} s; " in page.said
+    assert amount(rmsd.timing.run_seconds, SECONDS) in page.said
 
 
 def test_report_of_a_pass_shows_the_other_analyses(universe: mda.Universe, tmp_path: Path) -> None:

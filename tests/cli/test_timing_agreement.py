@@ -41,18 +41,20 @@ def test_terminal_page_file_and_attribute_show_the_same_numbers(run, adk, tmp_pa
     assert timing.topology_seconds > 0
     assert timing.run_seconds == pytest.approx(timing.wall_seconds - timing.topology_seconds)
 
-    line = done.stderr.splitlines()[-1]
-    assert line == timing.summary()
-    assert line.startswith(f"This run took {digits(timing.run_seconds)} s; 98 frames on ")
-    assert f", {digits(timing.frames_per_second)} frames/s, {digits(timing.bytes_per_second * 1e-9)} GB/s" in line
-    assert f"; topology {digits(timing.topology_seconds)} s before" in line
+    said = timing.summary()
+    assert done.stderr.endswith(f"{said}\n")
+    # On a busy machine, the run may take more than 2 s.
+    assert said.startswith("This run took " if timing.is_short else "98 frames in ")
+    assert f" {digits(timing.run_seconds)} s" in said
+    assert f" {digits(timing.frames_per_second)} frames/s, {digits(timing.bytes_per_second * 1e-9)} GB/s" in said
+    assert f"; topology {digits(timing.topology_seconds)} s before" in said
     assert sum(timing.shares.values()) == pytest.approx(1)
     assert (timing.bottleneck.kind, timing.bottleneck.share) == max(timing.shares.items(), key=lambda one: one[1])
 
     page = Page((tmp_path / "run.html").read_text(encoding="utf-8"))
     assert shares_said(page.said) == shares_of(timing)
-    assert f"This run took {digits(timing.run_seconds)} s; " in page.said
-    assert "Bottleneck: " not in page.said
+    line = f"This run took {digits(timing.run_seconds)} s; "
+    assert (line if timing.is_short else f"Bottleneck: {timing.bottleneck.sentence}.") in page.said
     assert f"{digits(timing.frames_per_second)} frames/s and {amount(timing.bytes_per_second, BYTES_PER_SECOND)}" in (
         page.said
     )
