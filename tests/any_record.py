@@ -12,6 +12,7 @@ from mdreel.execution.executors.resolve_executor import executor_class
 from mdreel.timing.environment import environment_of
 from mdreel.timing.limits import Limits
 from mdreel.timing.record import Record
+from mdreel.timing.run_description import AnalysisDescription, RunDescription
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.timing import Timing
 from mdreel.timing.workers import Member
@@ -56,12 +57,15 @@ TIMINGS = st.builds(
     st.dictionaries(_WORKERS, _MEMBERS, max_size=4),
     st.lists(_TASKS, max_size=6).map(lambda rows: np.array(rows, TASK)),
 )
+ANALYSES = st.builds(AnalysisDescription, _TEXTS, _TEXTS, _COUNTS, _TEXTS)
+RUNS = st.builds(RunDescription, _TEXTS, _TEXTS, _TEXTS, _TEXTS, st.lists(ANALYSES, max_size=3).map(tuple))
 RECORDS = st.builds(
     Record,
     TIMINGS,
     st.dictionaries(_TEXTS, _VALUES, max_size=4),
     st.none() | st.builds(Limits, _RATES, st.none() | _RATES, st.none() | _RATES, _TEXTS),
     _TEXTS,
+    st.none() | RUNS,
 )
 """Records with spans that overlap, of workers that nobody knows, and texts in any language."""
 
@@ -83,4 +87,5 @@ def assert_same(one: Record, other: Record) -> None:
     np.testing.assert_array_equal(one.timing.tasks, other.timing.tasks)
     assert one.timing.spans.dtype == other.timing.spans.dtype
     assert one.timing.crew == other.timing.crew
+    assert one.run == other.run
     assert (one.environment, one.limits, one.title) == (other.environment, other.limits, other.title)

@@ -5,7 +5,7 @@ import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
-_ALONE = {"meta", "br", "hr", "img", "link", "input"}
+_ALONE = {"meta", "br", "hr", "img", "link", "input", "source"}
 
 
 class Page(HTMLParser):

@@ -53,3 +53,11 @@ def synthetic_spans(n_ranks: int, n_blocks: int, slow: Mapping[int, tuple[str, f
     merging["start_ns"] = last["stop_ns"].max(initial=0)
     merging["stop_ns"] = merging["start_ns"] + np.uint64(200_000)
     return np.concatenate([first, spans.ravel(), last, merging])
+
+
+def stretched(spans: np.ndarray, times: int) -> np.ndarray:
+    """The same spans, each of which takes so many times as long: a short run becomes a long one."""
+    longer = spans.copy()
+    for edge in ("start_ns", "stop_ns"):
+        longer[edge] *= np.uint64(times)
+    return longer

@@ -1,8 +1,14 @@
 """``mdreel report``: a page of a run that was recorded."""
 
+import base64
+import re
+import shlex
+
 import numpy as np
 import pytest
 
+from html_page import Page
+from mdreel.foundation.urls import without_secrets
 from mdreel.timing.files import write_record
 from mdreel.timing.record import Record
 from mdreel.timing.spans import SPAN
@@ -43,6 +49,68 @@ def test_report_of_a_run_that_recorded_nothing_is_a_page(run, tmp_path):
     empty = Record(timing=Timing(np.empty(0, SPAN)), environment={}, limits=None, title="")
     write_record(empty, tmp_path / "spans.jsonl")
     assert run("report", "spans.jsonl", "-o", "run.html").returncode == 0
+
+
+def pictures(text):
+    """The SVGs of a page, wide and narrow."""
+    return [base64.b64decode(data).decode() for data in re.findall(r"data:image/svg\+xml;base64,([^\"]+)", text)]
+
+
+def test_report_of_a_run_shows_command_input_and_results(run, adk, tmp_path):
+    selection = "name CA and not (name <script> or resname &amp;)"
+    arguments = ["rmsd", "-s", adk["psf"], "-f", adk["xtc"], "--select", selection, "-nt", "2", "--step", "2"]
+    done = run(*arguments, "-o", "rmsd.csv", "--report", "run.html", "--timing", "run.jsonl")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    page = Page(text)
+    command = shlex.join(map(str, ["mdreel", *arguments, "-o", "rmsd.csv", "--report", "run.html"]))
+    for said in (command, f"214 atoms: {selection}", "49 frames, 0 to 96 in steps of 2 (1 to 97 ps)", str(adk["psf"])):
+        assert said in page.said
+    assert "<script>" not in text.replace("\n<script>", "", 1).partition("</main>")[0]
+    wide, narrow = pictures(text.partition('id="timing"')[0])[::-1]
+    for svg in (wide, narrow):
+        assert svg.startswith("<svg ")
+        assert "RMSD (Å)" in svg
+        names = ("http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink")
+        assert set(re.findall(r"\w+://[^\"\s]+", svg)) <= set(names)
+        assert not re.search(r"<script|<foreignObject|\bon\w+=|url\((?!#)|href=\"(?!#)", svg)
+    # The page of the record lacks the plot, and nothing else.
+    assert run("report", "run.jsonl", "-o", "again.html").returncode == 0
+    again = Page((tmp_path / "again.html").read_text(encoding="utf-8"))
+    assert command in again.said
+    assert "There is no plot: a file of spans contains no plots." in again.said
+
+
+def test_report_of_a_recipe_has_a_plot_of_each_analysis(run, adk, tmp_path):
+    recipe = f"""topology = "{adk["psf"]}"
+trajectory = "{adk["xtc"]}"
+[[analysis]]
+type = "rmsd"
+output = "rmsd.csv"
+[[analysis]]
+type = "rg"
+select = "protein"
+output = "rg.csv"
+"""
+    (tmp_path / "recipe.toml").write_text(recipe)
+    done = run("run", "recipe.toml", "--report", "run.html")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert [attributes["alt"] for tag, attributes in page.elements if tag == "img"] == [
+        "Plot of RMSD, 214 atoms",
+        "Plot of Radius of gyration, 3,341 atoms",
+    ]
+    assert len(pictures(text)) == 4
+    assert "mdreel run recipe.toml --report run.html" in page.said
+    assert "3,341 atoms: protein" in page.said
+
+
+def test_report_hides_secrets_of_urls():
+    assert without_secrets("mdreel rmsd -f 'https://me:word@host/a.xtc?X-Sig=1&b=2' -s a.psf?") == (
+        "mdreel rmsd -f 'https://...@host/a.xtc?...' -s a.psf?"
+    )
+    assert without_secrets("a@b.xtc s3://bucket/a@b.xtc?x") == "a@b.xtc s3://bucket/a@b.xtc?..."
 
 
 def test_report_replaces_a_page_only_with_force(run, recorded, tmp_path):

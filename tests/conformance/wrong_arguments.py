@@ -173,6 +173,7 @@ def calls(s: System) -> dict[str, Call]:
         "AverageStructure.save_structure": Call(average.save_structure, {"path": "average.pdb", "force": True}),
         "Ramachandran.draw_points": Call(rama.draw_points, {"title": "phi and psi"}),
         "RMSD.save": Call(ran.save, {"path": "rmsd.csv", "force": True}),
+        "RMSD.report": Call(ran.report, {"path": "rmsd.html", "force": True, "others": [ran]}),
         "EinsteinMSD.diffusion": Call(msd.diffusion, {"begin": 0.0, "end": 3.0}),
         "HydrogenBondAnalysis.guess_acceptors": Call(bonds.guess_acceptors),
         "HydrogenBondAnalysis.guess_donors": Call(bonds.guess_donors),

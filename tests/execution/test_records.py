@@ -52,7 +52,7 @@ def test_processes_are_known_by_host_number_and_memory(adk_xtc: Path, make: Call
         assert own.host == socket.gethostname()
         assert 1 << 20 < own.peak_bytes < 4 << 30
     assert timing.peak_bytes == sum(own.peak_bytes for own in timing.crew.values())
-    assert "on 2 processes:" in timing.summary()
+    assert "on 2 processes" in timing.summary()
     assert f"memory {timing.peak_bytes / 2**20:,.0f} MiB" in timing.summary()
 
 

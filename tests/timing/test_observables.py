@@ -243,7 +243,7 @@ def test_observables_of_any_spans_are_those_of_looking_at_each_moment(rows: list
 @given(rows=st.lists(ROW, max_size=30))
 def test_whatever_was_recorded_can_be_summed_up(rows: list[tuple[int, ...]]) -> None:
     timing = Timing(spans_of_rows(rows))
-    assert len(timing.summary().splitlines()) == 3
+    assert len(timing.summary().splitlines()) == (1 if timing.run_seconds < 2 else 3)
     assert timing.table()
     assert set(timing.shares) == set(KINDS)
     assert all(share >= 0 for share in timing.shares.values())

@@ -5,6 +5,7 @@ import pytest
 
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.timing import Timing
+from synthetic_runs import stretched
 
 MS = 1_000_000
 
@@ -49,18 +50,30 @@ def test_timing_finds_the_straggler(timing: Timing) -> None:
     assert Timing(late).stragglers().tolist() == [1]
 
 
-def test_timing_sums_up_in_three_lines(timing: Timing) -> None:
-    first, second, third = timing.summary().splitlines()
-    assert first == "20 frames in 0.01 s on 2 threads: 2,000 frames/s, 0.4 GB/s of file"
+def test_timing_of_a_long_run_sums_up_in_three_lines(timing: Timing) -> None:
+    first, second, third = Timing(stretched(timing.spans, 1000)).summary().splitlines()
+    assert first == "20 frames in 10 s on 2 threads: 2 frames/s, 0.0004 GB/s of file"
     assert second == "open 10 %  read 34 %  decompress 0 %  compute 38 %  wait 8 %  reduce 10 %"
     bottleneck = "bottleneck: computing, 38 % of the time"
     assert third == f"{bottleneck}; slowest worker 1.45x the median; no stragglers"
 
 
+def test_timing_of_a_short_run_sums_up_in_one_line_without_a_verdict(timing: Timing) -> None:
+    assert str(timing) == "This run took 0.01 s; 20 frames on 2 threads, 2,000 frames/s, 0.4 GB/s of file"
+    behind = timing.preceded_by("topology", 3.0)
+    assert behind.summary() == f"{timing.summary()}; topology 3 s before"
+    assert (timing.bottleneck.kind, len(timing.observables.ranks)) == ("compute", 2)
+
+
+def test_timing_is_short_below_two_seconds(timing: Timing) -> None:
+    assert Timing(stretched(timing.spans, 199)).is_short
+    assert not Timing(stretched(timing.spans, 200)).is_short
+
+
 def test_timing_of_nothing_is_nothing() -> None:
     timing = Timing(np.empty(0, SPAN))
     assert (timing.n_frames, timing.n_blocks, timing.seconds(), len(timing.per_block())) == (0, 0, 0.0, 0)
-    assert len(timing.summary().splitlines()) == 3
+    assert timing.summary() == "This run took 0 s; 0 frames on 1 thread, 0 frames/s, 0 GB/s of file"
     assert timing.table().splitlines()[0].startswith("worker (ms)")
 
 

@@ -15,11 +15,16 @@ from hypothesis import given, settings
 from any_record import RECORDS, assert_same, real_record
 from full_disk import full_disk
 from mdreel.errors import FormatError, UnsupportedError
+from mdreel.foundation.html.picture import Picture
 from mdreel.timing.files import READERS, WRITERS, read_record, write_record
 from mdreel.timing.record import Record
+from mdreel.timing.run_description import AnalysisDescription, RunDescription
 from mdreel.timing.spans import SPAN
 from mdreel.timing.timing import Timing
 from privilege import without_privilege
+
+RUN = {"call": "mdreel rmsd", "topology": "a.psf", "trajectory": "a.xtc", "frames": "98 frames", "analyses": []}
+OF_RUN = {"title": "RMSD", "selection": "name CA", "summary": "", "n_atoms": 214}
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +65,24 @@ def test_lines_of_json_are_read_by_others(tmp_path: Path, record: Record) -> Non
     assert (header["format"], header["version"], header["n_spans"]) == ("mdreel spans", 1, len(lines))
     assert sum(line["n_frames"] for line in lines if line["kind"] == "compute") == 98
     assert {line["worker"] for line in lines} == {None, 0, 1}
+
+
+def test_file_of_a_version_without_a_description_of_the_run_is_read(tmp_path: Path, small: Record) -> None:
+    described = replace(small, run=RunDescription("mdreel rmsd", "a.psf", "a.xtc", "98 frames", ()))
+    write_record(described, tmp_path / "spans.jsonl")
+    assert read_record(tmp_path / "spans.jsonl").run == described.run
+    changed(tmp_path / "spans.jsonl", 1, run=...)
+    assert read_record(tmp_path / "spans.jsonl").run is None
+
+
+def test_plots_are_not_kept_in_files_of_spans(tmp_path: Path, small: Record) -> None:
+    picture = Picture("image/svg+xml", b"<svg/>", b"<svg/>")
+    analysis = AnalysisDescription("RMSD", "name CA", 214, picture=picture)
+    write_record(replace(small, run=RunDescription("mdreel", "", "", "", (analysis,))), tmp_path / "spans.jsonl")
+    found = read_record(tmp_path / "spans.jsonl").run
+    assert found is not None
+    assert found.analyses == (AnalysisDescription("RMSD", "name CA", 214),)
+    assert "svg" not in (tmp_path / "spans.jsonl").read_text(encoding="utf-8").replace("no_picture", "")
 
 
 def test_parquet_is_read_by_others(tmp_path: Path, record: Record) -> None:
@@ -110,6 +133,18 @@ def changed(path: Path, at: int, **changes: object) -> None:
         (1, {"limits": {"memory_bytes_per_s": 1}}, "line 1: limits: page_cache_bytes_per_s"),
         (1, {"crew": [{"worker": 0, "host": 3, "process": 1, "peak_bytes": 0}]}, "line 1: host: expected a text"),
         (1, {"tasks": [{"first": 0}]}, "line 1: task: end, worker, start_ns, stop_ns missing"),
+        (1, {"run": {"call": 3}}, "line 1: run: expected call as text"),
+        (1, {"run": {**RUN, "analyses": {}}}, "line 1: run: expected a list of analyses"),
+        (
+            1,
+            {"run": {**RUN, "analyses": [{"title": "RMSD"}]}},
+            "line 1: analysis of the run: expected selection",
+        ),
+        (
+            1,
+            {"run": {**RUN, "analyses": [{**OF_RUN, "n_atoms": -1}]}},
+            "line 1: n_atoms: expected a whole number",
+        ),
         (3, {"kind": "dream"}, "line 3: unknown kind 'dream'; known: open, read"),
         (3, {"kind": ["read"]}, "line 3: unknown kind"),
         (4, {"n_bytes": ...}, "line 4: span: n_bytes missing"),

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Transformation
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
-from mdreel.analysis.base.result_output import ResultOutput
+from mdreel.analysis.base.report_output import ReportOutput
 from mdreel.analysis.in_memory import prepare, replace_positions
 from mdreel.analysis.mdanalysis_writer import write_frames
 from mdreel.analysis.rmsd import RMSD
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 
-class AlignTraj(ResultOutput, MDAnalysisInterface):
+class AlignTraj(ReportOutput, MDAnalysisInterface):
     """Alignment, which superposes each frame on a reference and writes the moved frames to a trajectory.
 
     Parameters

@@ -84,7 +84,9 @@ RUNS = (
     Entry("run", "mdreel.cli.run.run", "Run several analyses from a recipe, reading each frame once."),
     Entry("advise", "mdreel.cli.run.advise", "Advise on file format, executor and workers for an analysis."),
     Entry("cluster", "mdreel.cli.run.cluster", "Write batch scripts for Slurm and PBS."),
-    Entry("report", "mdreel.cli.run.report", "Write a page that shows how a run spent its time."),
+    Entry(
+        "report", "mdreel.cli.run.report", "Make a page that shows what a run computed and where its time was spent."
+    ),
 )
 GROUPS = {
     "Analyses": ANALYSES,

@@ -44,6 +44,8 @@ class Outcome:
         Values of computations in Python, one of each such computation.
     on_error : {"raise", "stop", "skip"}
         Handling of damaged frames.
+    call : str
+        Call in Python that ran the analyses.
     """
 
     rows: NDArray[np.float64]
@@ -56,6 +58,7 @@ class Outcome:
     tasks: NDArray[np.void] = field(default_factory=lambda: np.empty(0, TASK))
     own: tuple[Any, ...] = ()
     on_error: str = "raise"
+    call: str = ""
 
     @classmethod
     def of(cls, results: tuple[Any, Any, Any]) -> Self:

@@ -1,6 +1,28 @@
 """URLs of remote files."""
 
+import re
+
 SCHEMES = ("http", "https", "s3", "gs", "az")
+
+
+_USER = re.compile(r"(?<=://)[^/@\s]+@")
+_QUERY = re.compile(r"(://[^\s?'\"]*\?)[^\s'\"]+")
+
+
+def without_secrets(text: str) -> str:
+    """Return a text whose URLs lack user, password and query, which can grant access to files.
+
+    Parameters
+    ----------
+    text : str
+        A URL, or a text with URLs.
+
+    Examples
+    --------
+    >>> without_secrets("https://me:secret@example.org/adk.xtc?signature=abc")
+    'https://...@example.org/adk.xtc?...'
+    """
+    return _QUERY.sub(r"\1...", _USER.sub("...@", text))
 
 
 def is_remote(path: object) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.timing.limits import Limits
+from mdreel.timing.run_description import RunDescription, description_in_json, description_of_json
 from mdreel.timing.spans import COORDINATOR, TASK
 from mdreel.timing.workers import Member
 
@@ -36,6 +37,8 @@ class Header:
         Process of each worker.
     tasks : ndarray, shape (n_tasks,), TASK
         Tasks that an external scheduler has recorded.
+    run : RunDescription or None
+        What the run computed; None in files of older versions.
     """
 
     title: str
@@ -44,6 +47,7 @@ class Header:
     limits: Limits | None
     crew: dict[int, Member]
     tasks: NDArray[np.void]
+    run: RunDescription | None
 
 
 def worker_in_json(worker: int) -> int | None:
@@ -59,6 +63,7 @@ def header_in_json(record: "Record") -> dict[str, Any]:
         "version": VERSION,
         "title": record.title,
         "n_spans": len(timing.spans),
+        "run": description_in_json(record.run),
         "environment": record.environment,
         "limits": None if record.limits is None else asdict(record.limits),
         "crew": [{"worker": worker_in_json(worker), **asdict(member)} for worker, member in timing.crew.items()],
@@ -101,6 +106,7 @@ def header_of_json(value: Any) -> Header:
         _limits(value.get("limits")),
         dict(_member(one) for one in value["crew"]),
         np.array([_task(one) for one in value["tasks"]], TASK),
+        description_of_json(value.get("run")),
     )
 
 

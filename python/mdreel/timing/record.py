@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mdreel.timing.limits import Limits
+from mdreel.timing.run_description import RunDescription
 from mdreel.timing.timing import Timing
 
 
@@ -21,9 +22,12 @@ class Record:
         Limits of the machine, if measured.
     title : str
         Title of the run.
+    run : RunDescription or None
+        What the run computed, if recorded.
     """
 
     timing: Timing
     environment: dict[str, Any]
     limits: Limits | None
     title: str
+    run: RunDescription | None = None

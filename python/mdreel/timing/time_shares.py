@@ -63,9 +63,14 @@ def shares_of(spans: NDArray[np.void]) -> dict[str, float]:
     return dict(zip(KINDS, (shares / shares.sum()).tolist(), strict=True))
 
 
+def share_texts(shares: Mapping[str, float]) -> dict[str, str]:
+    """Return the text of each share, such as "6 %", by kind; rare kinds appear only where they took time."""
+    return {kind: percent(share) for kind, share in shares.items() if share > 0 or kind not in _RARE}
+
+
 def shares_in_words(shares: Mapping[str, float]) -> list[str]:
-    """Return each share as text, such as "read 6 %"; rare kinds appear only where they took time."""
-    return [f"{kind} {percent(share)}" for kind, share in shares.items() if share > 0 or kind not in _RARE]
+    """Return each share with its kind, such as "read 6 %"; see `share_texts`."""
+    return [f"{kind} {share}" for kind, share in share_texts(shares).items()]
 
 
 def _of_workers(spans: NDArray[np.void]) -> NDArray[np.float64]:

@@ -15,14 +15,12 @@ from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
 from mdreel.timing.observables import Observables, observables_of
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.stragglers import Straggler, stragglers_of, typical_seconds
+from mdreel.timing.summary import SHORT_RUN_SECONDS, duration_text, stragglers_text, workers_text
 from mdreel.timing.time_shares import run_seconds, shares_in_words, shares_of, topology_seconds
 from mdreel.timing.workers import Member
 
 if TYPE_CHECKING:
     from mdreel.timing.limits import Limits
-
-_MOST_NAMED = 5
-"""Number of stragglers that a summary names."""
 
 
 class Timing:
@@ -101,6 +99,18 @@ class Timing:
             for edge in ("start_ns", "stop_ns"):
                 table[edge] += taken_ns
         return Timing(np.concatenate([before, spans]), self.crew, tasks)
+
+    def without_topology(self) -> Timing:
+        """Return the timing from the start of the run, without the loading of the topology before it."""
+        is_topology = (self.spans["worker"] == COORDINATOR) & (self.spans["kind"] == KINDS.index("topology"))
+        spans, tasks = self.spans[~is_topology], self.tasks.copy()
+        before_ns = np.uint64(round(1e9 * self.topology_seconds))
+        if not len(spans) or any((table["start_ns"] < before_ns).any() for table in (spans, tasks)):
+            return self
+        for table in (spans, tasks):
+            for edge in ("start_ns", "stop_ns"):
+                table[edge] -= before_ns
+        return Timing(spans, self.crew, tasks)
 
     @cached_property
     def wall_seconds(self) -> float:
@@ -240,15 +250,27 @@ class Timing:
         """Stragglers, see `straggling` for their causes; shape (n,), uint32, ascending."""
         return np.array(sorted(straggler.rank for straggler in self.straggling), np.uint32)
 
+    @property
+    def is_short(self) -> bool:
+        """Whether the run took less than 2 s, which is too short to name a bottleneck."""
+        return self.run_seconds < SHORT_RUN_SECONDS
+
     def summary(self) -> str:
-        """Return a summary in three lines."""
+        """Return a summary in three lines: rates, shares of time, and the bottleneck with the stragglers.
+
+        A run of less than 2 s has a summary of one line, because so short a run does not show what limits a long one.
+        `bottleneck`, `shares` and `observables` exist for every run.
+        """
+        frames, workers = f"{self.n_frames:,} frames", workers_text(len(self.workers), self.crew)
         rate = f"{digits(self.frames_per_second)} frames/s, {digits(self.bytes_per_second * 1e-9)} GB/s of file"
+        topology = f"; topology {digits(self.topology_seconds)} s before" if self.topology_seconds else ""
+        memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""
+        if self.is_short:
+            return f"{duration_text(self.run_seconds)}; {frames} on {workers}, {rate}{topology}{memory}"
         typical = typical_seconds(self.observables)
         slowest = self.observables.t_total / typical if typical else 1.0
-        memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""
-        topology = f"; topology {digits(self.topology_seconds)} s before" if self.topology_seconds else ""
-        first = f"{self.n_frames:,} frames in {digits(self.run_seconds)} s on {self._workers_text()}: {rate}{topology}"
-        stragglers = f"slowest worker {slowest:.2f}x the median; {self._stragglers_text()}"
+        first = f"{frames} in {digits(self.run_seconds)} s on {workers}: {rate}{topology}"
+        stragglers = f"slowest worker {slowest:.2f}x the median; {stragglers_text(self.straggling)}"
         shares = "  ".join(shares_in_words(self.shares))
         return f"{first}\n{shares}\nbottleneck: {self.bottleneck.sentence}; {stragglers}{memory}"
 
@@ -320,30 +342,6 @@ class Timing:
 
     def __repr__(self) -> str:
         return f"<Timing of {self.n_frames:,} frames in {digits(self.run_seconds)} s>"
-
-    def _workers_text(self) -> str:
-        """Return a text about the workers."""
-        n_workers = max(len(self.workers), 1)
-        processes = {(own.host, own.process) for worker, own in self.crew.items() if worker != COORDINATOR}
-        caller = self.crew.get(COORDINATOR)
-        is_single = not processes or (caller is not None and processes == {(caller.host, caller.process)})
-        words = f"{n_workers} {'thread' if is_single else 'process'}"
-        if n_workers > 1:
-            words += "s" if is_single else "es"
-        n_hosts = len({host for host, _ in processes})
-        return f"{words} of {n_hosts} hosts" if n_hosts > 1 else words
-
-    def _stragglers_text(self) -> str:
-        """Return a text about the stragglers and their causes."""
-        if not self.straggling:
-            return "no stragglers"
-        named = [
-            f"worker {one.rank} ({one.times_median:.3g}x, {one.reason} +{digits(one.excess_seconds)} s)"
-            for one in self.straggling[:_MOST_NAMED]
-        ]
-        n_all = len(self.straggling)
-        more = [f"{n_all - len(named)} more"] if n_all > len(named) else []
-        return f"{n_all} straggler{'s' * (n_all > 1)}: {', '.join([*named, *more])}"
 
     def _of_kind(self, kind: str) -> NDArray[np.void]:
         return np.asarray(self.spans[self.spans["kind"] == KINDS.index(kind)])

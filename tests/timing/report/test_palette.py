@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mdreel.foundation.html.palette import COLOURS
-from mdreel.timing.report.rank_bars import PARTS
+from mdreel.timing.report.worker_bars import PARTS
 from mdreel.timing.spans import KINDS
 
 # Machado, Oliveira and Fernandes, "A physiologically-based model for simulation of color vision deficiency" (2009):

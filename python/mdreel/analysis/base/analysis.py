@@ -13,7 +13,8 @@ from mdreel._core import Computation, Source, Transformation
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.base.observer import Observed, Observer, ResultsView
 from mdreel.analysis.base.one_pass import run as run_together
-from mdreel.analysis.base.result_output import ResultOutput
+from mdreel.analysis.base.report_output import ReportOutput
+from mdreel.analysis.base.run_description import atoms_text
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.periodic.jumps import Jump
 from mdreel.analysis.periodic.missing_cell import SET_CELL
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from MDAnalysis.coordinates.base import ProtoReader
 
 
-class Analysis(ResultOutput, MDAnalysisInterface):
+class Analysis(ReportOutput, MDAnalysisInterface):
     """An analysis of some atoms over the frames of a trajectory.
 
     Parameters
@@ -99,6 +100,11 @@ class Analysis(ResultOutput, MDAnalysisInterface):
     def _damage_handling(self) -> str:
         """How the last run handled damaged frames; see `on_error` of `run`."""
         return self._done().on_error
+
+    @property
+    def _call(self) -> str:
+        """The call in Python of the last run."""
+        return self._done().call
 
     @property
     def _is_finished(self) -> bool:
@@ -358,6 +364,9 @@ class Analysis(ResultOutput, MDAnalysisInterface):
         self._check_results()
         assert self._outcome is not None
         return self._outcome
+
+    def _atoms_text(self) -> str:
+        return atoms_text(self._atomgroup)
 
     def _input_facts(self) -> dict[str, Any]:
         return {**input_facts(self.universe_read, self.trajectory_read), "n_atoms": self._n_described}

@@ -14,6 +14,7 @@ import numpy as np
 from mdreel._core import Pass, Source, Transformation
 from mdreel.analysis.base.mdanalysis_interface import MDAnalysisInterface
 from mdreel.analysis.base.observer import views_of
+from mdreel.analysis.base.python_call import python_call
 from mdreel.analysis.base.result_sizes import check_result_sizes
 from mdreel.analysis.periodic.boundary_check import BoundaryCheck
 from mdreel.analysis.periodic.missing_cell import naming_cell_remedy
@@ -93,6 +94,22 @@ def run(
     """
     started_ns = perf_counter_ns()
     _check_kinds(analyses)
+    call = python_call(
+        analyses,
+        start=start,
+        stop=stop,
+        step=step,
+        frames=frames,
+        n_workers=n_workers,
+        n_parts=n_parts,
+        backend=backend,
+        source=source,
+        access=access,
+        memory=memory,
+        checkpoint=checkpoint,
+        on_error=None if on_error == "raise" else on_error,
+        transformations=transformations,
+    )
     title, is_shown = _progress_bar(analyses, verbose, progressbar_kwargs or {})
     if source is not None:
         for analysis in analyses:
@@ -138,7 +155,7 @@ def run(
 
     with naming_cell_remedy(analyses):
         outcome, kernel = executor.share(compute)
-        outcome = replace(outcome, on_error=on_error)
+        outcome = replace(outcome, on_error=on_error, call=call)
         for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
             analysis.accept(outcome, tally)
     for observer in observers:

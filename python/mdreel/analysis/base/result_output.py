@@ -325,9 +325,9 @@ class ResultOutput:
         parts = [element("div", head, f", {' to '.join(times)} ps" if times else "")]
         if self.damage:
             parts.append(element("div", f"{len(self.damage):,} damaged, left out (see damage)"))
-        numbers = [one for one in self._key_arrays() if one.is_number and one.values.size]
+        numbers = self._key_numbers()
         if numbers:
-            parts.append(table(("result", "lowest", "mean", "highest"), map(_fact, numbers[:_MOST_FACTS])))
+            parts.append(table(("result", "lowest", "mean", "highest"), numbers))
         picture = self._small_picture()
         if picture is not None:
             source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
@@ -339,6 +339,11 @@ class ResultOutput:
         """Return the results whose range the summary for notebooks shows."""
         arrays = self._result_arrays()
         return [one for i, one in enumerate(arrays) if not any(one.values is other.values for other in arrays[:i])]
+
+    def _key_numbers(self) -> list[tuple[str, str, str, str]]:
+        """Return name, lowest, mean and highest value of the most important results that are numbers."""
+        numbers = [one for one in self._key_arrays() if one.is_number and one.values.size]
+        return [_fact(one) for one in numbers[:_MOST_FACTS]]
 
     def _small_picture(self) -> bytes | None:
         """Return a small picture of the results; None if they cannot be drawn."""

@@ -13,6 +13,7 @@ from mdreel.cli.analyses.request import AnalysisRequest, Request
 from mdreel.cli.errors import CommandError, ExitCode, checking_output, failing_with
 from mdreel.cli.output import echo
 from mdreel.execution.executors.mpi.launcher import launched
+from mdreel.foundation.urls import without_secrets
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -156,7 +157,7 @@ def finish(request: Request, prepared: PreparedAnalyses, environment: dict[str, 
         elif one.spec.beside_files is not None:
             echo(one.spec.beside_files(analysis))
     timing = prepared.analyses[0].timing.preceded_by("topology", prepared.topology_seconds)
-    _write_timing(request, timing, environment, _title(request, prepared.requests))
+    _write_timing(request, timing, environment, prepared)
     if request.checkpoint is not None:
         # Only after all outputs are on disk: until then, another run can restore them from the checkpoint.
         remove_checkpoint(request.checkpoint)
@@ -243,16 +244,20 @@ def _write(request: Request, one: AnalysisRequest, analysis: "Analysis", n_atoms
                 save(figure, path, request.force)
 
 
-def _write_timing(request: Request, timing: "Timing", environment: dict[str, Any], title: str) -> None:
+def _write_timing(request: Request, timing: "Timing", environment: dict[str, Any], prepared: PreparedAnalyses) -> None:
     if request.timing is None and request.report is None:
         return
+    from mdreel.cli.analyses.description import describe_run
     from mdreel.timing.environment import versions
     from mdreel.timing.files import write_record
     from mdreel.timing.limits import measure_limits
     from mdreel.timing.record import Record
 
     # After the run, because it loads further packages, whose versions belong in the record.
-    record = Record(timing, {**environment, "versions": versions()}, measure_limits(request.trajectories[0]), title)
+    environment = {**environment, "versions": versions()}
+    each = list(zip(prepared.requests, prepared.groups, prepared.analyses, strict=True))
+    limits, title = measure_limits(request.trajectories[0]), _title(request, prepared.requests)
+    record = Record(timing, environment, limits, title, describe_run(request, each))
     with failing_with(ExitCode.OUTPUT):
         if request.timing is not None:
             write_record(record, request.timing, request.force)
@@ -267,5 +272,5 @@ def _title(request: Request, analyses: Sequence[AnalysisRequest]) -> str:
     names = ", ".join(dict.fromkeys(one.spec.title for one in analyses))
     if request.channel is not None:
         return f"{names} of {request.input}"
-    first, *others = (path.name for path in request.trajectories)
+    first, *others = (without_secrets(path.name) for path in request.trajectories)
     return f"{names} of {first}" + (f" and {len(others)} more" if others else "")

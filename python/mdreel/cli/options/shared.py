@@ -171,7 +171,7 @@ TimingFile = Annotated[
 ]
 ReportFile = Annotated[
     Path | None,
-    Option("--report", metavar="FILE", group=OUTPUT, help="Page that shows how the run spent its time: .html"),
+    Option("--report", metavar="FILE", group=OUTPUT, help="Page with the results and the timing of the run: .html"),
 ]
 AsJson = Annotated[bool, Option("--json", group=OUTPUT, help="Print all values as JSON, for programs.")]
 Units = Annotated[

@@ -26,7 +26,7 @@ def report(
     ],
     force: shared.Force = False,
 ) -> None:
-    """Write an HTML page that shows how a run spent its time; the page needs no network."""
+    """Write an HTML page that shows what a run computed and where its time was spent; it needs no network."""
     from mdreel.timing.report.page import check_report, write_report
 
     with checking_output(output):

@@ -1,6 +1,6 @@
 """HTML and SVG elements with escaped text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 _UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "\ufffd")
@@ -33,7 +33,14 @@ def together(*parts: str) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else _escaped(part) for part in parts))
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]], class_: str | None = None) -> Markup:
+def joined(separator: str, parts: Iterable[str]) -> Markup:
+    """Concatenate parts with a separator between them; escape what is not markup."""
+    return Markup(together(separator).join(together(part) for part in parts))
+
+
+def table(
+    head: Iterable[str], rows: Iterable[Iterable[str]], class_: str | None = None, labels: Sequence[str] = ()
+) -> Markup:
     """Return a table.
 
     Parameters
@@ -44,14 +51,23 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], class_: str | None
         Cells of each row; the first cell is the heading of the row.
     class_ : str, optional
         Class of the table.
+    labels : sequence of str
+        Names of the columns within the cells (class ``label``), for styles that show cells below each other.
     """
     heading = element("tr", *(element("th", name, scope="col") for name in head))
-    body = (_row(*cells) for cells in rows)
+    body = (_row(tuple(cells), labels) for cells in rows)
     return element("table", element("thead", heading), element("tbody", *body), class_=class_)
 
 
-def _row(first: str, *rest: str) -> Markup:
-    return element("tr", element("th", first, scope="row"), *(element("td", cell) for cell in rest))
+def _row(cells: Sequence[str], labels: Sequence[str]) -> Markup:
+    named = labels or [""] * len(cells)
+    first, *rest = zip(cells, named, strict=True)
+    return element("tr", element("th", first[0], scope="row"), *(_cell(text, label) for text, label in rest))
+
+
+def _cell(text: str, label: str) -> Markup:
+    named = [element("span", label, ": ", class_="label")] if label and text else []
+    return element("td", *named, text)
 
 
 def _attribute(key: str, value: str | float) -> str:

@@ -1,10 +1,10 @@
 """Colours of pages in light and dark mode."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mdreel.foundation.html.markup import Markup, element
+from mdreel.foundation.html.markup import Markup
 
 
 @dataclass(frozen=True)
@@ -47,32 +47,13 @@ def class_of(kind: str) -> str:
 def stylesheet() -> Markup:
     """Return the style that all pages share.
 
-    It sets the colour of each class, and dims all other classes while the pointer is on the name of one; ``base.css``
-    has the rest.
+    It sets the colour of each class. While the pointer or the keyboard focus is on the name of one class in a legend,
+    the others are dimmed. ``base.css`` has the rest.
     """
     light = "".join(f"--{class_of(kind)}:{colour.light};" for kind, colour in COLOURS.items())
     dark = "".join(f"--{class_of(kind)}:{colour.dark};" for kind, colour in COLOURS.items())
     rules = [f":root{{{light}}}", f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"]
     for kind in map(class_of, COLOURS):
         rules.append(f".{kind}{{--paint:var(--{kind})}}")
-        rules.append(f".card:has(.key.{kind}:hover) .layer path:not(.{kind}){{opacity:.12}}")
+        rules.append(f".card:has(.key.{kind}:is(:hover,:focus-within)) .layer path:not(.{kind}){{opacity:.12}}")
     return Markup("\n".join(rules) + Path(__file__).with_name("base.css").read_text(encoding="utf-8"))
-
-
-def legend(kinds: Iterable[str], *marks: Markup) -> Markup:
-    """Return the legend of a figure.
-
-    Parameters
-    ----------
-    kinds : iterable of str
-        Kinds in the figure, in their order.
-    *marks : Markup
-        Further keys of the legend; see `key`.
-    """
-    return element("ul", *[key(class_of(kind), kind) for kind in kinds], *marks, class_="legend")
-
-
-def key(class_: str, name: str, said: str = "") -> Markup:
-    """Return a swatch of a class, its name, and an amount."""
-    amount = [element("b", said)] if said else []
-    return element("li", element("i"), f"{name} ", *amount, class_=f"key {class_}")

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.foundation.formatting import BLOCKS, SECONDS, amount
-from mdreel.foundation.html.markup import Markup
+from mdreel.foundation.html.markup import Markup, together
 from mdreel.timing.report.card import card
 from mdreel.timing.report.svg import Axis, Tips, layer, marker, path, plot, rectangles, round_step
+from mdreel.timing.report.term import term
 from mdreel.timing.stragglers import STRAGGLER
 from mdreel.timing.timing import Timing
 
@@ -60,10 +61,11 @@ def block_times(timing: Timing) -> Markup:
         tips=Tips("x", _tips(counts, width, longest)),
     )
     fastest = amount(float(taken.min()), SECONDS)
-    lead = f"{len(taken):,} blocks took {fastest} to {amount(longest, SECONDS)}; {_late_text(int(is_late.sum()))}."
+    took = f"{len(taken):,} blocks took {fastest} to {amount(longest, SECONDS)}; "
+    lead = together(took, _late_text(int(is_late.sum())), ".")
     beyond = int((taken > n_bins * width).sum())
-    note = f"The last bar also counts {beyond:,} slower blocks." if beyond else ""
-    return card("blocks", "Block times", figure, lead=lead, note=note)
+    note = f"The last bar also counts {beyond:,} slower block{'s' * (beyond > 1)}." if beyond else ""
+    return card("blocks", together(term("block", "Block"), " times"), figure, lead=lead, note=note)
 
 
 def late_after(taken: NDArray[np.float64]) -> float:
@@ -87,7 +89,6 @@ def _tips(counts: NDArray[np.int64], width: float, longest: float) -> list[str]:
     return [f"{edges[i]} to {edges[i + 1]}\n{n:,} block{'s' * (n != 1)}" for i, n in enumerate(counts.tolist())]
 
 
-def _late_text(n_late: int) -> str:
-    if not n_late:
-        return f"none took more than {STRAGGLER} times the median"
-    return f"{n_late:,} took more than {STRAGGLER} times the median"
+def _late_text(n_late: int) -> Markup:
+    times = together(f" took more than {STRAGGLER} times the ", term("median"))
+    return together("none" if not n_late else f"{n_late:,}", times)

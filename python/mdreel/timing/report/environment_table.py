@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mdreel.foundation.formatting import BYTES, amount, percent
-from mdreel.foundation.html.markup import Markup, element, table
+from mdreel.foundation.html.markup import Markup, element, table, together
 from mdreel.timing.report.card import card
+from mdreel.timing.report.term import term
 
 _LABELS = {
     "mdreel": "mdreel",
@@ -19,6 +20,8 @@ _LABELS = {
     "python": "Python",
     "versions": "packages",
 }
+_OF_FILES = ("file", "size", "file system", "mounted at")
+_MOST_FILES = 200
 _WORDS = {None: "unknown", True: "yes", False: "no"}
 
 
@@ -35,8 +38,12 @@ def environment_table(environment: Mapping[str, Any]) -> Markup:
     facts = element("div", table(("property", "value"), _facts(environment), class_="facts"), class_="scroll")
     parts = [facts]
     if files := _files(environment):
-        head = ("file", "size", "file system", "mounted at", "stripes", "in the page cache")
-        parts.append(element("div", table(head, map(_file, files), class_="facts files"), class_="scroll"))
+        rows = [_file(file) for file in files[:_MOST_FILES]]
+        if len(files) > _MOST_FILES:
+            rows.append((f"and {len(files) - _MOST_FILES:,} more files", *[""] * (len(_OF_FILES) + 1)))
+        names = (*_OF_FILES, term("stripes"), together("in the ", term("page cache")))
+        # A narrow screen shows a file in several lines, each with the name of its column.
+        parts.append(table(names, rows, class_="facts files", labels=names))
     return card("environment", "Environment", *parts)
 
 

@@ -1,13 +1,15 @@
-"""Head of the report page: title, rate and bottleneck."""
+"""Head of the report page, and head of its timing."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mdreel.foundation.formatting import BYTES, BYTES_PER_SECOND, SECONDS, amount, digits
-from mdreel.foundation.html.markup import Markup, element
+from mdreel.foundation.html.markup import Markup, element, joined, together
 from mdreel.foundation.html.palette import class_of
+from mdreel.timing.report.term import term
 from mdreel.timing.stragglers import STRAGGLER, Straggler
-from mdreel.timing.time_shares import shares_in_words
+from mdreel.timing.summary import SHORT_RUN_SECONDS, duration_text
+from mdreel.timing.time_shares import share_texts
 from mdreel.timing.timing import Timing
 
 if TYPE_CHECKING:
@@ -17,58 +19,93 @@ _MOST_LISTED = 8
 
 
 def head(record: "Record") -> Markup:
-    """Return the head of the page: title, rates, bottleneck and stragglers.
+    """Return the head of the page: title, date and host.
 
     Parameters
     ----------
     record : Record
         Record of the run.
     """
-    timing = record.timing
     when = [str(fact) for fact in (record.environment.get("date"), record.environment.get("hostname")) if fact]
+    line = element("p", " · ".join(("mdreel", *when)), class_="when")
+    return element("header", line, element("h1", record.title or "mdreel run"))
+
+
+def timing_head(timing: Timing) -> Markup:
+    """Return the head of the timing: rates, bottleneck and stragglers; for a short run, its time and rates.
+
+    Parameters
+    ----------
+    timing : Timing
+        Timing of the run.
+    """
     figures = [element("div", element("b", value), element("span", name)) for name, value in _figures(timing)]
-    verdict = timing.bottleneck
+    shares = [together(term(kind), f" {share}") for kind, share in share_texts(timing.shares).items()]
     return element(
-        "header",
-        element("p", " · ".join(("mdreel", *when)), class_="when"),
-        element("h1", record.title or "mdreel run"),
-        element("p", f"Bottleneck: {verdict.sentence}.", class_=f"verdict {class_of(verdict.kind)}".strip()),
-        element("p", ", ".join(shares_in_words(timing.shares)), class_="shares"),
-        _stragglers(timing.straggling),
+        "section",
+        element("h2", "Timing"),
+        *([_duration(timing)] if timing.is_short else _verdict(timing)),
+        element("p", joined(", ", shares), class_="shares"),
         element("div", *figures, class_="figures"),
+        class_="timing",
+        id_="timing",
     )
+
+
+def _duration(timing: Timing) -> Markup:
+    return element(
+        "p",
+        f"{duration_text(timing.run_seconds)}; runs of less than {SHORT_RUN_SECONDS:g} s are too short to name a ",
+        term("bottleneck"),
+        ".",
+        class_="verdict",
+    )
+
+
+def _verdict(timing: Timing) -> tuple[Markup, Markup]:
+    verdict = timing.bottleneck
+    what, comma, share = verdict.sentence.partition(",")
+    name = term(verdict.kind, what) if verdict.kind else what
+    class_ = f"verdict {class_of(verdict.kind)}".strip()
+    sentence = element("p", term("bottleneck", "Bottleneck"), ": ", name, f"{comma}{share}.", class_=class_)
+    return sentence, _stragglers(timing.straggling)
 
 
 def _figures(timing: Timing) -> Iterator[tuple[str, str]]:
     n_workers = len(timing.workers)
-    yield "time of the run", amount(timing.run_seconds, SECONDS)
+    yield term("time of the run"), amount(timing.run_seconds, SECONDS)
     if timing.topology_seconds:
-        yield "topology, before the run", amount(timing.topology_seconds, SECONDS)
+        yield together(term("topology"), ", before the run"), amount(timing.topology_seconds, SECONDS)
     yield "frames", f"{timing.n_frames:,}"
     if timing.run_seconds:
         yield "frames/s", digits(timing.frames_per_second)
-        yield "read rate", amount(timing.bytes_per_second, BYTES_PER_SECOND)
+        yield term("read rate"), amount(timing.bytes_per_second, BYTES_PER_SECOND)
     yield "read", amount(timing.n_bytes, BYTES)
-    yield "worker" if n_workers == 1 else "workers", f"{n_workers:,}"
-    yield "blocks", f"{timing.n_blocks:,}"
+    yield term("worker", "worker" if n_workers == 1 else "workers"), f"{n_workers:,}"
+    yield term("block", "blocks"), f"{timing.n_blocks:,}"
     if timing.peak_bytes:
-        yield "memory", amount(timing.peak_bytes, BYTES)
+        yield term("memory"), amount(timing.peak_bytes, BYTES)
 
 
 def _stragglers(straggling: tuple[Straggler, ...]) -> Markup:
     if not straggling:
-        return element("p", f"No rank took more than {STRAGGLER} times the median.", class_="stragglers")
+        none = (f"No worker took more than {STRAGGLER} times the ", term("median"), ".")
+        return element("p", *none, class_="stragglers")
     items = [element("li", *_straggler_text(straggler)) for straggler in straggling[:_MOST_LISTED]]
     if len(straggling) > _MOST_LISTED:
         items.append(element("li", f"and {len(straggling) - _MOST_LISTED:,} more"))
-    many = f"{len(straggling):,} stragglers" if len(straggling) > 1 else "One straggler"
-    return element("div", element("p", f"{many}:"), element("ul", *items), class_="stragglers")
+    counted = (
+        (f"{len(straggling):,} ", term("straggler", "stragglers"))
+        if len(straggling) > 1
+        else ("One ", term("straggler"))
+    )
+    return element("div", element("p", *counted, ":"), element("ul", *items), class_="stragglers")
 
 
 def _straggler_text(straggler: Straggler) -> tuple[str, ...]:
     return (
-        element("b", f"rank {straggler.rank}"),
+        element("b", f"worker {straggler.rank}"),
         f": {digits(straggler.times_median)} × the median, {digits(straggler.times_fastest)} × the fastest; ",
         element("b", straggler.reason),
-        f" ({amount(straggler.excess_seconds, SECONDS)} more than the median rank)",
+        f" ({amount(straggler.excess_seconds, SECONDS)} more than the median worker)",
     )

@@ -1,4 +1,4 @@
-"""Lanes of plots, one for each rank or worker."""
+"""Lanes of plots, one for each worker."""
 
 import math
 from collections.abc import Mapping, Sequence

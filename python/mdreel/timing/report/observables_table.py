@@ -1,4 +1,4 @@
-"""Table of the observables of every rank."""
+"""Table of the observables of every worker."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.foundation.formatting import SECONDS, Unit, amount, digits, unit_of
-from mdreel.foundation.html.markup import Markup, element, table
+from mdreel.foundation.html.markup import Markup, element, joined, table, together
 from mdreel.timing.observables import NAMES, Observables
 from mdreel.timing.report.card import card
+from mdreel.timing.report.term import term
 from mdreel.timing.timing import Timing
 
 _MOST_ROWS = 200
@@ -22,26 +23,28 @@ _SUMMARIES: Mapping[str, Callable[[Any], float]] = {
 
 
 def observables_table(timing: Timing) -> Markup:
-    """Tabulate the observables of each rank.
+    """Tabulate the observables of each worker.
 
     Parameters
     ----------
     timing : Timing
-        Timing of the run. Of more than 200 ranks, the table shows the stragglers and evenly spaced others.
+        Timing of the run. Of more than 200 workers, the table shows the stragglers and evenly spaced others.
     """
     of = timing.observables
     if not len(of.ranks):
-        return card("observables", "Observables", note="No rank recorded anything.")
+        return card("observables", "Observables", note="No worker recorded anything.")
     shown = _rows(of, [straggler.rank for straggler in timing.straggling])
     unit = unit_of(float(of.t_n.max()), SECONDS)
     rows: list[Sequence[str]] = []
     if len(of.ranks) > 1:
         rows += [_summary(name, of, unit) for name in _SUMMARIES]
     rows += [_row(of, row, unit) for row in shown.tolist()]
-    head = ("rank", *_TIMES, "frames", "blocks", "MB")
-    summary = element("summary", f"{len(of.ranks):,} rank{'s' * (len(of.ranks) > 1)}, times in {unit.name}")
-    body = element("div", table(head, rows, class_="numbers"), class_="scroll")
-    note = "" if len(shown) == len(of.ranks) else f"{len(shown)} ranks shown: stragglers and evenly spaced others."
+    head = (term("worker"), *map(term, _TIMES), "frames", "blocks", "MB")
+    summary = element("summary", f"{len(of.ranks):,} worker{'s' * (len(of.ranks) > 1)}, times in {unit.name}")
+    label = "Observables of each worker"
+    numbers = table(head, rows, class_="numbers")
+    body = element("div", numbers, class_="scroll", tabindex=0, role="region", aria_label=label)
+    note = "" if len(shown) == len(of.ranks) else f"{len(shown)} workers shown: stragglers and evenly spaced others."
     return card("observables", "Observables", element("details", summary, body), lead=_lead(of), note=note)
 
 
@@ -71,11 +74,12 @@ def _counts(n_frames: float, n_blocks: float, n_bytes: float) -> Iterator[str]:
     yield digits(float(n_bytes) * 1e-6)
 
 
-def _lead(of: Observables) -> str:
-    return (
-        f"All ranks together: t_io {amount(float(of.t_io.sum()), SECONDS)}, "
-        f"t_comp {amount(float(of.t_comp.sum()), SECONDS)}, t_comm {amount(float(of.t_comm.sum()), SECONDS)}. "
-        "t_N = t_block + t_comm; t_block = t_open + t_all_frames + overhead2; "
-        "t_all_frames = t_io + t_comp + t_end_loop + overhead1. "
-        "They exclude t_idle, the waiting at barriers."
+def _lead(of: Observables) -> Markup:
+    names = ("t_io", "t_comp", "t_comm")
+    sums = (together(term(name), f" {amount(float(getattr(of, name).sum()), SECONDS)}") for name in names)
+    identities = (
+        ". t_n = t_block + t_comm; t_block = t_open + t_all_frames + overhead2; "
+        "t_all_frames = t_io + t_comp + t_end_loop + overhead1. They exclude "
     )
+    listed = together("All workers together: ", joined(", ", sums))
+    return together(listed, identities, term("t_idle"), ", the waiting at barriers.")

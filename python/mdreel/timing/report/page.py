@@ -9,12 +9,14 @@ from mdreel.foundation.html.markup import Markup, element, together
 from mdreel.foundation.html.palette import stylesheet
 from mdreel.timing.report.block_times import block_times
 from mdreel.timing.report.environment_table import environment_table
-from mdreel.timing.report.head import head
+from mdreel.timing.report.head import head, timing_head
 from mdreel.timing.report.observables_table import observables_table
-from mdreel.timing.report.rank_bars import rank_bars
 from mdreel.timing.report.ratios import ratios
+from mdreel.timing.report.results_card import results_card
 from mdreel.timing.report.task_stream import task_stream
+from mdreel.timing.report.term import terms_table
 from mdreel.timing.report.throughput import against_limits, throughput
+from mdreel.timing.report.worker_bars import worker_bars
 
 if TYPE_CHECKING:
     from mdreel.timing.record import Record
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 EXTENSIONS = (".html", ".htm")
 
 # The page loads nothing from outside, even if the title of a run contains markup.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def check_report(path: Path, force: bool = False) -> None:
@@ -67,8 +69,9 @@ def write_report(record: "Record", path: Path, force: bool = False) -> None:
 
     Notes
     -----
-    The page is a single file of about 100 kB to 1 MB, independent of the length of the run and the number of ranks:
-    figures contain one path for each kind of time, at the resolution of a screen.
+    The page is a single file of about 100 kB to 1 MB, and up to 1 MB more for each plot of results. The size does not
+    depend on the length of the run and the number of workers: figures contain one path for each kind of time, at the
+    resolution of a screen. Plots are images in the page, in which browsers run no script and load nothing.
     """
     check_report(path, force)
     text = page_of(record)
@@ -80,19 +83,23 @@ def write_report(record: "Record", path: Path, force: bool = False) -> None:
 def page_of(record: "Record") -> str:
     """Return the page of a run, as HTML."""
     timing = record.timing
+    from_start = timing.without_topology()
     folder = Path(__file__).parent
     style = Markup(stylesheet() + (folder / "page.css").read_text(encoding="utf-8"))
     script = Markup((folder / "page.js").read_text(encoding="utf-8"))
     body = element(
         "main",
         head(record),
-        rank_bars(timing),
-        task_stream(timing),
-        element("div", block_times(timing), throughput(timing), class_="pair"),
+        results_card(record.run),
+        timing_head(timing),
+        worker_bars(timing),
+        task_stream(from_start, timing.topology_seconds),
+        element("div", block_times(timing), throughput(from_start), class_="pair"),
         against_limits(timing, record.limits),
         ratios(timing),
         observables_table(timing),
         environment_table(record.environment),
+        terms_table(),
     )
     page = together(
         Markup('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'),

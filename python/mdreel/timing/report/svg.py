@@ -123,7 +123,11 @@ def plot(
         lines, front = _vertical(y)
         back = together(back, lines)
     canvas = element("svg", back, *content, front, class_="canvas", height=height, role="img", aria_label=label)
-    return element("div", canvas, class_=f"plot {margin}".strip(), **(tips.attributes() if tips else {}))
+    class_ = f"plot {margin}".strip()
+    if tips is None:
+        return element("div", canvas, class_=class_)
+    keys = f"{label}. The arrow keys show its numbers."
+    return element("div", canvas, class_=class_, tabindex=0, role="group", aria_label=keys, **tips.attributes())
 
 
 def layer(width: int, height: int, *paths: Markup) -> Markup:

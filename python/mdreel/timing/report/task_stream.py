@@ -4,15 +4,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.foundation.formatting import SECONDS, amount
-from mdreel.foundation.html.markup import Markup
-from mdreel.foundation.html.palette import class_of, key, legend
+from mdreel.foundation.html.markup import Markup, together
+from mdreel.foundation.html.palette import class_of
 from mdreel.timing.report.block_times import late_after
 from mdreel.timing.report.card import card
 from mdreel.timing.report.lanes import Lanes, marks_of
+from mdreel.timing.report.legend import key, legend
 from mdreel.timing.report.raster import spread
 from mdreel.timing.report.svg import Axis, Tips, layer, path, plot, rectangles
+from mdreel.timing.report.term import term
 from mdreel.timing.spans import COORDINATOR, KINDS
-from mdreel.timing.stragglers import STRAGGLER
 from mdreel.timing.timing import Timing
 
 MOST_RECTANGLES = 20_000
@@ -25,8 +26,15 @@ _MOST_LEVELS = 12
 _WIDTH = 10_000  # width of the layer of late blocks
 
 
-def task_stream(timing: Timing) -> Markup:
+def task_stream(timing: Timing, topology_seconds: float = 0.0) -> Markup:
     """Draw the kinds of spans of each worker over time.
+
+    Parameters
+    ----------
+    timing : Timing
+        Timing from the start of the run.
+    topology_seconds : float
+        Time in which the caller loaded the topology before the run, s.
 
     Notes
     -----
@@ -52,10 +60,11 @@ def task_stream(timing: Timing) -> Markup:
         margin="lanes",
     )
     kinds = [kind for kind in KINDS if timing.seconds(kind) > 0]
-    keys = [key("late-block", f"block of more than {STRAGGLER} × the median", n_late_text)] if n_late_text else []
-    keys += [key("late-mark", "straggler, times the median")] if marks else []
+    keys = [key("late-block", term("late block"), n_late_text)] if n_late_text else []
+    keys += [key("late-mark", together(term("straggler"), ", times the ", term("median")))] if marks else []
     note = _note(timing, workers)
-    return card("stream", "Task stream", legend(kinds, *keys), figure, lead=_lead(timing), note=note)
+    heading, lead = term("task stream", "Task stream"), _lead(timing, topology_seconds)
+    return card("stream", heading, legend(kinds, *keys), figure, lead=lead, note=note)
 
 
 def _lanes_of(timing: Timing) -> NDArray[np.int64]:
@@ -185,11 +194,13 @@ def _tips(timing: Timing, workers: NDArray[np.int64]) -> list[str]:
     return tips
 
 
-def _lead(timing: Timing) -> str:
+def _lead(timing: Timing, topology_seconds: float) -> Markup:
     n_workers = len(timing.workers)
     workers = "One worker" if n_workers == 1 else f"{n_workers:,} workers"
-    before = f", after {amount(timing.topology_seconds, SECONDS)} for the topology" if timing.topology_seconds else ""
-    return f"{workers} took {amount(timing.run_seconds, SECONDS)}{before}."
+    before = f", after {amount(topology_seconds, SECONDS)} for the topology" if topology_seconds else ""
+    has_caller = (timing.spans["worker"] == COORDINATOR).any()
+    last = together(" The last lane is the ", term("caller"), ".") if has_caller else ""
+    return together(f"{workers} took {amount(timing.run_seconds, SECONDS)}{before}.", last)
 
 
 def _note(timing: Timing, workers: NDArray[np.int64]) -> str:

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.foundation.formatting import BYTES_PER_SECOND, FRAMES_PER_SECOND, SECONDS, Units, amount, digits, percent
-from mdreel.foundation.html.markup import Markup, element
+from mdreel.foundation.html.markup import Markup, element, joined, together
 from mdreel.timing.limits import Limits
 from mdreel.timing.report.card import card
 from mdreel.timing.report.raster import spread
 from mdreel.timing.report.svg import Axis, Tips, layer, path, place_of, plot, rectangles, steps
+from mdreel.timing.report.term import term
 from mdreel.timing.spans import KINDS
 from mdreel.timing.timing import Timing
 
@@ -33,7 +34,7 @@ def throughput(timing: Timing) -> Markup:
     lead = f"{digits(timing.frames_per_second)} frames/s"
     if timing.n_bytes:
         lead += f" and {amount(timing.bytes_per_second, BYTES_PER_SECOND)}"
-    return card("throughput", "Throughput", *drawn, lead=f"{lead} over the whole run.")
+    return card("throughput", term("throughput", "Throughput"), *drawn, lead=f"{lead} over the whole run.")
 
 
 def against_limits(timing: Timing, limits: Limits | None) -> Markup:
@@ -50,12 +51,20 @@ def against_limits(timing: Timing, limits: Limits | None) -> Markup:
     bars += [(name, rate, "limit") for name, rate in measured if rate is not None]
     if not bars:
         return card("limits", "Against the machine", note="The limits of the machine were not measured.")
-    shares = ", ".join(f"{percent(of_run / rate)} of the rate of {name}" for name, rate in measured if rate)
-    lead = f"The run read at {shares}." if timing.n_bytes and shares else "The run read nothing from storage."
+    lead = together("The run read nothing from ", term("storage"), ".")
+    shares = [
+        together(f"{percent(of_run / rate)} of the rate of ", _rate_term(name)) for name, rate in measured if rate
+    ]
+    if timing.n_bytes and shares:
+        lead = together("The run read at ", joined(", ", shares), ".")
     missing = ", ".join(name for name, rate in measured if rate is None)
     why = f" ({limits.not_measured})" if limits.not_measured else ""
     note = f"Not measured: {missing}{why}." if missing else ""
     return card("limits", "Against the machine", _bars(bars), lead=lead, note=note)
+
+
+def _rate_term(name: str) -> Markup:
+    return term("memory rate", "memory") if name == "memory" else term(name)
 
 
 def _rates(timing: Timing, kind: str, of: str) -> NDArray[np.float64]:

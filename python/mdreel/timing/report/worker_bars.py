@@ -1,4 +1,4 @@
-"""Bars of the time components of each rank."""
+"""Bars of the kinds of time of each worker."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.foundation.formatting import SECONDS, amount
-from mdreel.foundation.html.markup import Markup
-from mdreel.foundation.html.palette import class_of, key, legend
+from mdreel.foundation.html.markup import Markup, together
+from mdreel.foundation.html.palette import class_of
 from mdreel.timing.observables import Observables
 from mdreel.timing.report.card import card
 from mdreel.timing.report.lanes import Lanes, marks_of
+from mdreel.timing.report.legend import key, legend
 from mdreel.timing.report.svg import Axis, Tips, layer, marker, path, plot, rectangles
+from mdreel.timing.report.term import term
 from mdreel.timing.stragglers import typical_seconds
 from mdreel.timing.timing import Timing
 
@@ -32,26 +34,26 @@ _WIDTH = 10_000  # width of the layer
 _PITCH = 10  # height of a lane in the layer
 
 
-def rank_bars(timing: Timing) -> Markup:
-    """Draw the time of each rank as a bar of its components.
+def worker_bars(timing: Timing) -> Markup:
+    """Draw the time of each worker as a bar of its kinds of time.
 
     Parameters
     ----------
     timing : Timing
-        Timing of the run. With more than 250 ranks, each bar shows the slowest of a few consecutive ranks.
+        Timing of the run. With more than 250 workers, each bar shows the slowest of a few consecutive ones.
     """
     of = timing.observables
     if not len(of.ranks):
-        return card("ranks", "Ranks", note="No rank recorded anything.")
+        return card("workers", "Workers", note="No worker recorded anything.")
     parts = {kind: np.maximum(part(of), 0.0) for kind, part in PARTS.items()}
     shown = _slowest_of_neighbours(of)
     lanes = Lanes(len(shown))
     names = [str(rank) for rank in of.ranks[:: _neighbours(of)].tolist()]
-    axis = Axis.to(float(of.t_n.max()), "time of the rank", SECONDS)
+    axis = Axis.to(float(of.t_n.max()), "time of the worker", SECONDS)
     median = typical_seconds(of)
     marks = marks_of(timing.straggling, of.ranks[shown].tolist())
     figure = plot(
-        f"Time of {len(of.ranks):,} ranks by component",
+        f"Time of {len(of.ranks):,} workers by kind",
         lanes.height,
         _bars({kind: part[shown] for kind, part in parts.items()}, axis, lanes),
         marker(float(axis.along(median)), f"median {amount(median, SECONDS)}") if median else Markup(""),
@@ -60,13 +62,13 @@ def rank_bars(timing: Timing) -> Markup:
         tips=Tips("y", [_tip(of, parts, row) for row in shown.tolist()]),
         margin="lanes",
     )
-    keys = [key("late-mark", "straggler, times the median")] if marks else []
+    keys = [key("late-mark", together(term("straggler"), ", times the ", term("median")))] if marks else []
     drawn = legend([kind for kind, part in parts.items() if part.any()], *keys)
-    return card("ranks", "Ranks", drawn, figure, lead=_lead(of, median), note=_note(of, shown))
+    return card("workers", term("worker", "Workers"), drawn, figure, lead=_lead(of, median), note=_note(of, shown))
 
 
 def _neighbours(of: Observables) -> int:
-    """Return the number of consecutive ranks that share a bar."""
+    """Return the number of consecutive workers that share a bar."""
     return -(-len(of.ranks) // _MOST_BARS)
 
 
@@ -88,20 +90,20 @@ def _bars(parts: Mapping[str, NDArray[np.float64]], axis: Axis, lanes: Lanes) ->
 
 
 def _tip(of: Observables, parts: Mapping[str, NDArray[np.float64]], row: int) -> str:
-    """Return the tooltip of a rank: its time and its non-zero components."""
-    lines = [f"rank {of.ranks[row]}: {amount(float(of.t_n[row]), SECONDS)}, {of.n_frames[row]:,} frames"]
+    """Return the tooltip of a worker: its time and its non-zero components."""
+    lines = [f"worker {of.ranks[row]}: {amount(float(of.t_n[row]), SECONDS)}, {of.n_frames[row]:,} frames"]
     lines += [f"{kind} {amount(float(part[row]), SECONDS)}" for kind, part in parts.items() if part[row] > 0]
     return "\n".join(lines)
 
 
 def _lead(of: Observables, median: float) -> str:
     if len(of.ranks) == 1:
-        return f"One rank took {amount(median, SECONDS)}."
+        return f"One worker took {amount(median, SECONDS)}."
     fastest, slowest = (amount(float(edge), SECONDS) for edge in (of.t_n.min(), of.t_n.max()))
-    return f"{len(of.ranks):,} ranks took {fastest} to {slowest}; the median is {amount(median, SECONDS)}."
+    return f"{len(of.ranks):,} workers took {fastest} to {slowest}; the median is {amount(median, SECONDS)}."
 
 
 def _note(of: Observables, shown: NDArray[np.intp]) -> str:
     if len(shown) == len(of.ranks):
         return ""
-    return f"Each bar shows the slowest of {_neighbours(of)} consecutive ranks."
+    return f"Each bar shows the slowest of {_neighbours(of)} consecutive workers."

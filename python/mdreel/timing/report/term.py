@@ -1,0 +1,34 @@
+"""Terms of the report page, whose definitions appear on hover, focus and tap."""
+
+from mdreel.foundation.html.markup import Markup, element
+from mdreel.timing.report.card import card
+from mdreel.timing.terms import TERMS
+
+
+def term(name: str, text: str = "") -> Markup:
+    """Return a term that the reader can point at, tap, or reach with the keyboard.
+
+    Parameters
+    ----------
+    name : str
+        One of `TERMS`.
+    text : str
+        Form of the term in its sentence; by default the name.
+    """
+    return element("button", text or name, type="button", class_="term", aria_describedby=_id(name))
+
+
+def terms_table() -> Markup:
+    """List all terms with their definitions, from which the script of the page takes the texts."""
+    entries = [
+        part
+        for name, definition in TERMS.items()
+        for part in (element("dt", name), element("dd", definition, id_=_id(name)))
+    ]
+    listed = element("details", element("summary", f"{len(TERMS)} terms"), element("dl", *entries))
+    return card("terms", "Terms", listed)
+
+
+def _id(name: str) -> str:
+    assert name in TERMS, name
+    return "term-" + "".join(letter if letter.isalnum() else "-" for letter in name)

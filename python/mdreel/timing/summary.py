@@ -1,0 +1,55 @@
+"""Texts of which the summary of a run consists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mdreel.foundation.formatting import digits
+from mdreel.timing.spans import COORDINATOR
+from mdreel.timing.stragglers import Straggler
+from mdreel.timing.workers import Member
+
+SHORT_RUN_SECONDS = 2.0
+"""Time below which a run has no verdict: start-up and other programs influence so short a run too much."""
+
+_MOST_NAMED = 5
+"""Number of stragglers that a summary names."""
+
+
+def duration_text(run_seconds: float) -> str:
+    """Return the sentence about the time of a run, such as "This run took 0.3 s"."""
+    return f"This run took {digits(run_seconds)} s"
+
+
+def workers_text(n_workers: int, crew: Mapping[int, Member]) -> str:
+    """Return the number and kind of the workers, such as "2 threads".
+
+    Parameters
+    ----------
+    n_workers : int
+        Number of workers.
+    crew : mapping of int to Member
+        Process of each worker, and of `COORDINATOR`.
+    """
+    n_workers = max(n_workers, 1)
+    processes = {(own.host, own.process) for worker, own in crew.items() if worker != COORDINATOR}
+    caller = crew.get(COORDINATOR)
+    is_single = not processes or (caller is not None and processes == {(caller.host, caller.process)})
+    words = f"{n_workers} {'thread' if is_single else 'process'}"
+    if n_workers > 1:
+        words += "s" if is_single else "es"
+    n_hosts = len({host for host, _ in processes})
+    return f"{words} of {n_hosts} hosts" if n_hosts > 1 else words
+
+
+def stragglers_text(straggling: Sequence[Straggler]) -> str:
+    """Return the stragglers and their causes."""
+    if not straggling:
+        return "no stragglers"
+    named = [
+        f"worker {one.rank} ({one.times_median:.3g}x, {one.reason} +{digits(one.excess_seconds)} s)"
+        for one in straggling[:_MOST_NAMED]
+    ]
+    n_all = len(straggling)
+    more = [f"{n_all - len(named)} more"] if n_all > len(named) else []
+    return f"{n_all} straggler{'s' * (n_all > 1)}: {', '.join([*named, *more])}"

@@ -1,0 +1,71 @@
+"""Terms of timing with their definitions, which the report shows and the documentation repeats."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+KINDS_OF_TIME: Mapping[str, str] = MappingProxyType(
+    {
+        "open": "Opening the trajectory: file, header, index and buffers.",
+        "read": "Bringing bytes from storage into memory.",
+        "decompress": "Turning bytes into coordinates: decompression, byte order and units.",
+        "compute": "Running the analysis, or encoding frames that are written.",
+        "wait": "Waiting for a block, for a frame of a stream, or for the other workers.",
+        "reduce": "Merging the partial results of blocks.",
+        "write": "Bringing bytes from memory into storage.",
+        "communicate": "Sending results to the process that merges them.",
+        "topology": "Reading the topology before the run.",
+        "end of loop": "Time of a worker from the end of its last frame to the end of its loop.",
+        "overheads": "Time of a worker that belongs to no other kind: merging, and gaps between the recorded spans.",
+    }
+)
+"""Kinds of spans, and the other parts of the time of a worker."""
+
+OBSERVABLES: Mapping[str, str] = MappingProxyType(
+    {
+        "t_open": "Opening: the time before the first frame, and before each task that opens the trajectory again.",
+        "t_io": "Reading frames from storage into memory, including t_decompress.",
+        "t_decompress": "Decoding bytes to coordinates.",
+        "t_comp": "Computation of the analysis.",
+        "t_end_loop": "Time from the end of the last frame to the end of the loop.",
+        "t_all_frames": (
+            "Time of the loop from the first frame to its end, without the parts of t_open and t_comm within it."
+        ),
+        "t_block": "t_open + t_all_frames + overhead2.",
+        "t_comm": "Transfer of results to the place of merging.",
+        "t_wait": "Waiting for blocks, which is part of the overheads.",
+        "overhead1": "t_all_frames - t_io - t_comp - t_end_loop.",
+        "overhead2": "t_block - t_all_frames - t_open.",
+        "t_n": "t_block + t_comm: time from the start of the first span to the end of the last, without t_idle.",
+        "t_idle": "Waiting for the other ranks at barriers: wait spans without a block.",
+    }
+)
+"""Observables of the papers; the words are those of `Observables`."""
+
+TERMS: Mapping[str, str] = MappingProxyType(
+    {
+        "worker": "A thread, a process or an MPI rank that reads and analyses blocks. The papers call it a rank.",
+        "caller": "The thread that plans the run, hands out blocks and merges their results.",
+        "block": "A range of frames: the unit of work that a worker receives.",
+        "span": "A recorded interval of a worker: kind, block, start, stop, frames and bytes.",
+        "time of the run": "Time from the start of the run to its end, without the loading of the topology before it.",
+        "bottleneck": "The kind of time with the largest share of the run.",
+        "straggler": "A worker that takes more than 1.5 times the median of all workers.",
+        "late block": "A block that takes more than 1.5 times the median of all blocks.",
+        "median": "The value in the middle: half of all values are at most as large.",
+        "read rate": "Bytes read from storage divided by the time of the run.",
+        "memory": "Upper limit of the anonymous memory of all processes together.",
+        "task stream": "What each worker did over time.",
+        "throughput": "Bytes read and frames analysed per second, over time.",
+        "storage": "The device or the server that holds the trajectory; its rate was measured after the run.",
+        "page cache": "Memory in which the operating system keeps the contents of files that were read before.",
+        "memory rate": "Bytes per second that the machine copies within its memory, measured after the run.",
+        "stripes": "The parts into which a parallel file system distributes a file over its servers.",
+        **KINDS_OF_TIME,
+        **OBSERVABLES,
+        "t_total": "The largest t_n: the time of the slowest worker.",
+        "R_comp/io": "The sum of t_comp of all workers divided by the sum of their t_io.",
+        "R_comp/comm": "The mean of t_comp divided by the mean of t_comm.",
+        "E(N)": "Efficiency on N workers: the time of a serial run divided by N times t_total.",
+    }
+)
+"""All terms that the report explains."""
