@@ -2,8 +2,8 @@
 
     python3 -m tasks.smoke dist/*.whl python3.11 python3.13
 
-Each environment takes the newest packages from the registry, and only wheels: nothing is compiled. The tests are a few
-files that read every format and run analyses, the command line and processes.
+Each environment takes the newest packages from the registry, and only wheels: nothing is compiled. MDAnalysisTests, which
+holds data, has no wheel. The tests are a few files that read every format and run analyses, the command line and processes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def smoke(wheel: Path, python: str) -> None:
         _run([python, "-m", "venv", folder / "venv"], variables)
         inside = folder / "venv" / "bin"
         pip: list[str | Path] = [inside / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        pip += ["--no-cache-dir", "--only-binary", ":all:"]
+        pip += ["--no-cache-dir", "--only-binary", ":all:", "--no-binary", "MDAnalysisTests"]
         _run([*pip, f"{wheel.resolve()}[demo]"], variables)
         installed = time.perf_counter()
         find = "from MDAnalysisTests.datafiles import DCD, PSF; print(PSF, DCD, sep='\\n')"
@@ -76,7 +76,7 @@ def _variables(folder: Path) -> dict[str, str]:
 
 def _run(command: Sequence[str | Path], variables: dict[str, str], folder: Path | None = None) -> str:
     # The first word is looked up on our path, and what it starts on the other.
-    program = shutil.which(command[0]) or str(command[0])
+    program = str(shutil.which(command[0]) or command[0])
     words = [program, *map(str, command[1:])]
     answer = subprocess.run(words, env=variables, cwd=folder, capture_output=True, text=True, check=False)
     if answer.returncode:
