@@ -2,9 +2,9 @@
 
     python3 -m tasks.smoke dist/*.whl python3.11 python3.13
 
-Each environment takes the newest packages from the registry, and only wheels: nothing is compiled. The one exception is
-MDAnalysisTests, which holds data and has no wheel. The tests are a few files that read every format and run analyses and
-the command line.
+Each environment takes the newest packages from the registry, and only wheels: nothing is compiled. MDAnalysisTests is
+the exception: it holds data and has no wheel. The tests are a few files that read every format and run analyses and the
+command line.
 """
 
 from __future__ import annotations
