@@ -25,7 +25,6 @@ TESTS = (
     "tests/cli/test_rmsd.py",
     "tests/analysis/test_rmsd.py",
     "tests/trajectory/test_read.py",
-    "tests/analysis/test_pca.py",
 )
 FIRST_COMMAND = ("rmsd", "-s", "adk.psf", "-f", "adk.dcd", "--select", "protein and name CA", "-o", "rmsd.csv")
 
