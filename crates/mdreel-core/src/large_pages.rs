@@ -2,6 +2,7 @@
 //! instead of one for 4 KiB, where the system is asked for it.
 
 /// Bytes of a large page: arrays smaller than this have no use for one.
+#[cfg(any(target_os = "linux", target_os = "android"))]
 const LARGE: usize = 2 << 20;
 
 /// Asks for large pages for all that a vector has room for. It may be refused, and changes nothing but time.

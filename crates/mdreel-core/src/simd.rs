@@ -83,6 +83,7 @@ impl Level {
 
     /// Whether AVX2, FMA, BMI1, BMI2, LZCNT and POPCNT may be used: for code that is written for these, or compiled for
     /// them once more.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "callers are for x86-64"))]
     pub(crate) fn is_avx2(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return matches!(self.0, Set::Avx2 | Set::Avx512);

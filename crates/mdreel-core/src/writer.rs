@@ -13,6 +13,7 @@ pub mod format;
 mod lent_file;
 pub mod netcdf3;
 mod part_file;
+pub(crate) mod positioned;
 pub mod trr;
 pub mod xtc;
 

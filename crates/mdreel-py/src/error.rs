@@ -73,7 +73,8 @@ fn exception(py: Python<'_>, name: &str, message: String) -> PyErr {
 
 /// Python chooses the subclass of `OSError` by the error number.
 fn os_error(path: std::path::PathBuf, error: &std::io::Error) -> PyErr {
-    let number = error.raw_os_error().unwrap_or(match error.kind() {
+    // Elsewhere the system's numbers are not those of C.
+    let number = error.raw_os_error().filter(|_| cfg!(unix)).unwrap_or(match error.kind() {
         ErrorKind::NotFound => libc::ENOENT,
         ErrorKind::PermissionDenied => libc::EACCES,
         ErrorKind::IsADirectory => libc::EISDIR,

@@ -1,7 +1,13 @@
 //! Bytes of a file, by ranges: the one way in which sources reach storage.
 
 mod access;
+#[cfg(unix)]
 mod bus_error;
+mod identity;
+#[cfg(unix)]
+mod map;
+#[cfg(not(unix))]
+#[path = "bytes/no_map.rs"]
 mod map;
 mod open_files;
 pub(crate) mod prefetch;
@@ -10,16 +16,18 @@ mod reader;
 mod remote;
 
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
-use open_files::{Handle, Reopened, times};
+use crate::writer::positioned::read_exact_at;
+use identity::times;
+use open_files::{Handle, Reopened};
 
 pub use access::Access;
 pub(super) use access::is_local;
+pub(super) use identity::identity_and_size;
 pub use open_files::OpenFiles;
 pub use reader::ByteReader;
 pub use remote::{Fetch, RemoteFile};
@@ -153,7 +161,7 @@ impl FileBytes {
     }
 
     fn read_from(&self, handle: &Handle, buffer: &mut [u8], offset: u64) -> Result<()> {
-        handle.file.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
+        read_exact_at(&handle.file, buffer, offset).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => self.ends_early(offset, offset.saturating_add(buffer.len() as u64)),
             _ => Error::io(self.path(), error),
         })
@@ -216,8 +224,10 @@ impl FileBytes {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn file_is_read_when_no_map_can_be_guarded() {
         let page = 1 << 16;

@@ -11,6 +11,11 @@ mod ending;
 mod growing;
 mod look;
 mod looking;
+#[cfg(unix)]
+mod process;
+#[cfg(not(unix))]
+#[path = "follow/no_process.rs"]
+mod process;
 mod reader;
 mod settings;
 

@@ -1,9 +1,9 @@
 //! The file that a trajectory is written to.
 
 use std::io::Write;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use super::positioned::write_all_at;
 use super::{Encoder, PartFile};
 use crate::error::Result;
 use crate::frame::FrameBatch;
@@ -57,7 +57,7 @@ impl<E: Encoder> FileWriter<E> {
     /// Completes the file and gives it its name, in place of a file that had it before.
     pub fn finish(mut self) -> Result<()> {
         for (at, bytes) in self.encoder.end(self.n_frames)? {
-            self.file.with(|file| file.write_all_at(&bytes, at))?;
+            self.file.with(|file| write_all_at(file, &bytes, at))?;
         }
         self.file.finish()
     }

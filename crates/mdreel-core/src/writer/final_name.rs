@@ -1,7 +1,9 @@
 //! Final names: the one place in which a file of ours gets the name under which it is trusted.
 
 use std::fs::File;
-use std::io::{ErrorKind, Result};
+#[cfg(unix)]
+use std::io::ErrorKind;
+use std::io::Result;
 use std::path::Path;
 
 /// Gives a file its final name, in place of a file that had it before. When this returns, the file and its name are on the disk: they
@@ -30,11 +32,21 @@ pub fn give_name_until_power_fails(temporary: &Path, path: &Path) -> Result<()> 
 ///
 /// # Errors
 /// What the disk said that has failed.
+#[cfg(unix)]
 pub fn sync_directory(directory: &Path) -> Result<()> {
     match File::open(directory).and_then(|directory| directory.sync_all()) {
         Err(error) if cannot_sync(&error) => Ok(()),
         outcome => outcome,
     }
+}
+
+/// Do nothing: only Unix opens directories as files.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn sync_directory(_directory: &Path) -> Result<()> {
+    Ok(())
 }
 
 /// As [`sync_directory`], for the directory in which `path` lies.
@@ -46,6 +58,7 @@ pub(crate) fn sync_directory_of(path: &Path) -> Result<()> {
     sync_directory(parent.unwrap_or(Path::new(".")))
 }
 
+#[cfg(unix)]
 fn cannot_sync(error: &std::io::Error) -> bool {
     error.kind() == ErrorKind::PermissionDenied && error.raw_os_error() == Some(libc::EACCES)
         || matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOTSUP | libc::ENOSYS))
@@ -55,6 +68,7 @@ fn cannot_sync(error: &std::io::Error) -> bool {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn file_system_that_cannot_sync_a_directory_is_no_failure_and_a_broken_disk_is_one() {
         let of = std::io::Error::from_raw_os_error;

@@ -1,9 +1,9 @@
 //! A file that is lent to a library which does not survive that writing fails.
 
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::PartFile;
+use super::positioned;
 use crate::error::{Error, Result};
 
 /// A file that is written anywhere by somebody else, such as the library of HDF5. That one cannot close a file whose disk is
@@ -41,7 +41,7 @@ impl LentFile {
     /// Writes `bytes` from the byte `at` on.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
         if !self.is_lost()
-            && let Err(error) = self.file.with(|file| file.write_all_at(bytes, at))
+            && let Err(error) = self.file.with(|file| positioned::write_all_at(file, bytes, at))
         {
             self.failure = Some(error);
         }
@@ -110,7 +110,7 @@ impl LentFile {
 fn read_at(file: &std::fs::File, bytes: &mut [u8], at: u64) -> std::io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
-        match file.read_at(&mut bytes[done..], at + done as u64) {
+        match positioned::read_at(file, &mut bytes[done..], at + done as u64) {
             Ok(0) => break,
             Ok(n) => done += n,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::access::{self, Access};
+use super::identity::{identity, times};
 use super::map::FileMap;
 use super::read_ahead;
 use crate::error::{Error, Result};
@@ -24,10 +25,14 @@ impl Default for OpenFiles {
     /// As many as a quarter of what the system lets the process have, and no more than 64.
     fn default() -> Self {
         // SAFETY: an all-zero rlimit is a valid value of that plain C structure, which the call fills.
+        #[cfg(unix)]
         let allowed = unsafe {
             let mut limit: libc::rlimit = std::mem::zeroed();
             if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 { limit.rlim_cur } else { 0 }
         };
+        // Windows has no limit that a process meets.
+        #[cfg(not(unix))]
+        let allowed = u64::MAX;
         OpenFiles::with_limit(usize::try_from(allowed / 4).unwrap_or(MOST).clamp(1, MOST))
     }
 }
@@ -118,9 +123,10 @@ pub(super) struct Reopened {
 impl Reopened {
     pub(crate) fn new(path: &Path, access: Access, open_files: Arc<OpenFiles>) -> Result<Self> {
         let (handle, metadata) = Handle::open(path, access)?;
+        let identity = identity(&handle.file, &metadata).map_err(|error| Error::io(path, error))?;
         let slot = Arc::new(Mutex::new(Some(Arc::new(handle))));
         open_files.enter(&slot);
-        let (path, identity, times) = (path.to_owned(), identity(&metadata), times(&metadata));
+        let (path, times) = (path.to_owned(), times(&metadata));
         Ok(Reopened { path, access, identity, times, len: metadata.len(), slot, open_files })
     }
 
@@ -135,7 +141,8 @@ impl Reopened {
             return Ok(Arc::clone(handle));
         }
         let (handle, metadata) = Handle::open(&self.path, self.access)?;
-        if identity(&metadata) != self.identity {
+        let found = identity(&handle.file, &metadata).map_err(|error| Error::io(&self.path, error))?;
+        if found != self.identity {
             let message = "another file has this name since the trajectory was opened";
             return Err(Error::format(&self.path, None, None, message));
         }
@@ -156,20 +163,6 @@ impl Drop for Reopened {
     fn drop(&mut self) {
         self.open_files.leave(&self.slot);
     }
-}
-
-fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
-
-    (metadata.dev(), metadata.ino())
-}
-
-/// When a file was last modified and last changed, in ns.
-pub(super) fn times(metadata: &std::fs::Metadata) -> [u64; 2] {
-    use std::os::unix::fs::MetadataExt;
-
-    let in_ns = |seconds: i64, ns: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(ns).cast_unsigned();
-    [in_ns(metadata.mtime(), metadata.mtime_nsec()), in_ns(metadata.ctime(), metadata.ctime_nsec())]
 }
 
 /// What a lock guards here is whole after a panic, too.

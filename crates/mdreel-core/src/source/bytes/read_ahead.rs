@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::ops::Range;
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", target_vendor = "apple"))]
 use std::os::fd::AsRawFd;
 
 /// The system takes a larger wish than this only in part.

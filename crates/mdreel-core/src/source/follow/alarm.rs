@@ -2,7 +2,6 @@
 //! not know what other machines write, we look again and again, at growing intervals.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,13 +10,21 @@ use crate::source::bytes::is_local;
 /// The shortest and the longest time between two looks at a file of which the system says nothing.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
+/// The descriptor from which notices are read.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+type Notices = std::os::fd::OwnedFd;
+
+/// Other systems are asked again and again.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+type Notices = std::convert::Infallible;
+
 /// Wakes who waits for a file to grow.
 #[derive(Debug)]
 pub(super) struct Alarm {
     path: PathBuf,
     may_notify: bool,
     /// What the system tells us of the file and of its directory.
-    notices: Option<OwnedFd>,
+    notices: Option<Notices>,
     pause: Duration,
     next_look: Instant,
 }
@@ -70,7 +77,7 @@ impl Alarm {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn notices_of(path: &Path, directory: &Path) -> Option<OwnedFd> {
+fn notices_of(path: &Path, directory: &Path) -> Option<Notices> {
     use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
     let notices = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
@@ -87,7 +94,7 @@ fn notices_of(path: &Path, directory: &Path) -> Option<OwnedFd> {
 
 /// Waits until there is a notice, and takes all there are: they only mean that it is time to look.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn wait_for(notices: &OwnedFd, at_most: Duration) {
+fn wait_for(notices: &Notices, at_most: Duration) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
     let timeout = Timespec { tv_sec: at_most.as_secs() as _, tv_nsec: at_most.subsec_nanos() as _ };
@@ -97,13 +104,12 @@ fn wait_for(notices: &OwnedFd, at_most: Duration) {
     }
 }
 
-/// Other systems are asked again and again.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn notices_of(_path: &Path, _directory: &Path) -> Option<OwnedFd> {
+fn notices_of(_path: &Path, _directory: &Path) -> Option<Notices> {
     None
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn wait_for(_notices: &OwnedFd, at_most: Duration) {
-    std::thread::sleep(at_most);
+fn wait_for(notices: &Notices, _at_most: Duration) {
+    match *notices {}
 }

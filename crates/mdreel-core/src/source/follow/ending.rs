@@ -1,13 +1,9 @@
 //! The end of what grows: the explicit conditions, of which none is a guess.
 
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
-
+use super::process::Process;
 use crate::error::{Error, Result};
 
 /// When a file that is followed has come to its end. The first condition that is met ends it; where `n_frames` is given,
@@ -78,44 +74,4 @@ impl Conditions {
         let idle = self.ending.idle.filter(|&idle| self.since.elapsed() >= idle)?;
         Some(format!("nothing was added for {} s", idle.as_secs_f64()))
     }
-}
-
-/// A process whose end is waited for.
-#[derive(Debug)]
-struct Process {
-    number: u32,
-    pid: Pid,
-    /// A descriptor that means this process and no later one of the same number; `None` where the system has none.
-    descriptor: Option<OwnedFd>,
-    was_there: bool,
-}
-
-impl Process {
-    fn new(number: u32) -> Result<Self> {
-        let pid = i32::try_from(number).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| Error::mismatch(format!("{number} is no number of a process")))?;
-        let descriptor = open_process(pid);
-        let was_there = descriptor.as_ref().err() != Some(&Errno::SRCH);
-        Ok(Process { number, pid, descriptor: descriptor.ok(), was_there })
-    }
-
-    fn has_ended(&self) -> bool {
-        let Some(descriptor) = &self.descriptor else {
-            return !self.was_there || test_kill_process(self.pid) == Err(Errno::SRCH);
-        };
-        // It can be read from once the process has ended, before its parent has asked for it.
-        let mut asked = [PollFd::new(descriptor, PollFlags::IN)];
-        poll(&mut asked, Some(&Timespec::default())).is_ok_and(|n_ready| n_ready > 0)
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn open_process(pid: Pid) -> std::result::Result<OwnedFd, Errno> {
-    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
-}
-
-/// Other systems have no such descriptors.
-#[cfg(not(target_os = "linux"))]
-fn open_process(_pid: Pid) -> std::result::Result<OwnedFd, Errno> {
-    Err(Errno::NOSYS)
 }

@@ -7,6 +7,7 @@ use super::growing::Behind;
 use super::look::{Doubt, FRAMES_AT_ONCE, LONGEST_LOOK, Look};
 use crate::error::{Error, Result};
 use crate::source::FrameLocation;
+use crate::source::bytes::identity_and_size;
 use crate::source::fault::Fault;
 
 /// Frames found one after another, where they end, and what stands behind them.
@@ -127,17 +128,13 @@ fn find(follow: &Follow, number: u64, mut at: u64, size: u64, wanted: u64) -> Re
 
 /// The size of the file, if it is still the one that is followed.
 fn size_of(follow: &Follow) -> Result<u64> {
-    use std::os::unix::fs::MetadataExt;
-
     let lost = |what: &str| {
         let n_frames = follow.known().index.len();
         Error::stream(format!("the file was {what} while it was followed; {n_frames} frames had come"))
             .in_file(&follow.path)
     };
-    match std::fs::metadata(&follow.path) {
-        Ok(metadata) if follow.growing.file().identity() == Some((metadata.dev(), metadata.ino())) => {
-            Ok(metadata.len())
-        }
+    match identity_and_size(&follow.path) {
+        Ok((identity, size)) if follow.growing.file().identity() == Some(identity) => Ok(size),
         Ok(_) => Err(lost("replaced by another")),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(lost("removed")),
         Err(error) => Err(Error::io(&follow.path, error)),

@@ -1,0 +1,58 @@
+//! What tells a file from another file of the same path: its identity and its times.
+
+use std::fs::{File, Metadata};
+use std::io::Result;
+use std::path::Path;
+
+/// Return device and number of an open file.
+#[cfg(unix)]
+pub(super) fn identity(_file: &File, metadata: &Metadata) -> Result<(u64, u64)> {
+    Ok(of(metadata))
+}
+
+/// Return volume and number of an open file.
+#[cfg(windows)]
+pub(super) fn identity(file: &File, _metadata: &Metadata) -> Result<(u64, u64)> {
+    let facts = winapi_util::file::information(file)?;
+    Ok((facts.volume_serial_number(), facts.file_index()))
+}
+
+/// Return the identity and the size of the file that has the name `path` now.
+#[cfg(unix)]
+pub(in crate::source) fn identity_and_size(path: &Path) -> Result<((u64, u64), u64)> {
+    let metadata = std::fs::metadata(path)?;
+    Ok((of(&metadata), metadata.len()))
+}
+
+/// Return the identity and the size of the file that has the name `path` now.
+#[cfg(windows)]
+pub(in crate::source) fn identity_and_size(path: &Path) -> Result<((u64, u64), u64)> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    Ok((identity(&file, &metadata)?, metadata.len()))
+}
+
+#[cfg(unix)]
+fn of(metadata: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+
+    (metadata.dev(), metadata.ino())
+}
+
+/// Return when a file was last modified and last changed, in ns.
+#[cfg(unix)]
+pub(super) fn times(metadata: &Metadata) -> [u64; 2] {
+    use std::os::unix::fs::MetadataExt;
+
+    let in_ns = |seconds: i64, ns: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(ns).cast_unsigned();
+    [in_ns(metadata.mtime(), metadata.mtime_nsec()), in_ns(metadata.ctime(), metadata.ctime_nsec())]
+}
+
+/// Return when a file was last modified and created, in ns. The standard library does not tell when Windows last saw it
+/// change, so a program that sets the modification time back is noticed only by the checksums of the frame index.
+#[cfg(windows)]
+pub(super) fn times(metadata: &Metadata) -> [u64; 2] {
+    use std::os::windows::fs::MetadataExt;
+
+    [metadata.last_write_time(), metadata.creation_time()].map(|ticks| ticks.wrapping_mul(100))
+}

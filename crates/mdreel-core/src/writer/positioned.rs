@@ -1,0 +1,68 @@
+//! Reads and writes at a position of a file, under one name on every system.
+//!
+//! On Windows these calls also move the file's own position, so no code may mix them with calls that rely on it.
+
+use std::fs::File;
+use std::io::Result;
+#[cfg(unix)]
+use std::os::unix::fs::FileExt;
+#[cfg(windows)]
+use std::os::windows::fs::FileExt;
+
+/// Read some of the bytes from `at` on, and return how many. 0 means that the file ends there.
+#[cfg(unix)]
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> Result<usize> {
+    file.read_at(bytes, at)
+}
+
+/// Read some of the bytes from `at` on, and return how many. 0 means that the file ends there.
+#[cfg(windows)]
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> Result<usize> {
+    file.seek_read(bytes, at)
+}
+
+/// Fill `bytes` from `at` on.
+///
+/// # Errors
+/// `UnexpectedEof` if the file ends before.
+#[cfg(unix)]
+pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> Result<()> {
+    file.read_exact_at(bytes, at)
+}
+
+/// Fill `bytes` from `at` on.
+///
+/// # Errors
+/// `UnexpectedEof` if the file ends before.
+#[cfg(windows)]
+pub(crate) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> Result<()> {
+    while !bytes.is_empty() {
+        match file.seek_read(bytes, at) {
+            Ok(0) => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => (bytes, at) = (&mut bytes[n..], at + n as u64),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Write all of `bytes` from `at` on.
+#[cfg(unix)]
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> Result<()> {
+    file.write_all_at(bytes, at)
+}
+
+/// Write all of `bytes` from `at` on.
+#[cfg(windows)]
+pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> Result<()> {
+    while !bytes.is_empty() {
+        match file.seek_write(bytes, at) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(n) => (bytes, at) = (&bytes[n..], at + n as u64),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
