@@ -65,8 +65,8 @@ class AverageStructure(Analysis):
     force : bool
         Whether an existing file may be replaced. The old file stays until the new one is complete.
     in_memory : bool
-        Whether `run` also superposes the positions of `mobile` in memory. The trajectory of the Universe becomes one in
-        memory, permanently, and `filename` is ignored. This is always done if that trajectory is in memory already.
+        Whether `run` also superposes the positions of `mobile` in memory. A trajectory in memory then
+        replaces that of the Universe permanently, and `filename` is ignored. This is always done if that trajectory is in memory already.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     trajectory : path, sequence of paths, or Source, optional
@@ -203,7 +203,7 @@ class AverageStructure(Analysis):
         self.results.universe = universe
 
     def accept(self, outcome: Outcome, tally: Tally) -> None:
-        """Store the outcome of a run, fill in the results, and superpose positions in memory if that is wanted."""
+        """Store the outcome of a run, fill in the results, and superpose positions in memory if requested."""
         super().accept(outcome, tally)
         if not self._in_memory:
             return

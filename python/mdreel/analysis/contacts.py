@@ -75,7 +75,7 @@ class Contacts(TwoGroupAnalysis):
         reference. With ``"soft_cut"``, the contact is weighted with a smooth function of the distance. With
         ``"radius_cut"``, the atoms must not be farther apart than `radius`. With ``"count"``, all pairs within
         `radius` are counted, and no reference is needed. A function receives the distances of the contacts of a
-        reference in the frame and in the reference, both in Å and of shape (n_contacts,), and `kwargs`; it returns a
+        reference in the frame and in the reference, both in Å and of shape (n_contacts,), and `kwargs`. It returns a
         number.
     radius : float
         Largest distance between two atoms in contact in the reference, Å.

@@ -78,10 +78,10 @@ class DistanceArray(TwoGroupAnalysis):
     -----
     Distances ``|x_i - y_j|`` are float64. The distance array of Khoshlessan et al. (2017), from Cα atoms to their own
     positions in the first frame, is ``DistanceArray(ca, reference=ca)``. Sums are exact, in steps of 2^-36 Å and
-    2^-27 Å^2, so means and variances are bitwise identical for every executor and any number of workers and blocks.
+    2^-27 Å^2. Means and variances are therefore bitwise identical for every executor, number of workers and blocks.
 
     Memory: distances take 8 bytes for each pair and frame. With a cutoff, results take 40 bytes for each pair, and 24
-    more for each worker; only 16 bytes for number and time of each frame grow with the number of frames.
+    more for each worker. Only 16 bytes for number and time of each frame grow with the number of frames.
 
     Examples
     --------

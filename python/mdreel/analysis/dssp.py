@@ -105,8 +105,8 @@ class DSSP(Analysis):
         If there is no protein, or no residue has a complete backbone. With three states, if there are fewer than six
         residues, as in MDAnalysis.
     MismatchError
-        If the method is unknown, a name matches several atoms of a residue, or a residue has a wrong number of
-        hydrogens on N. With three states, if a residue lacks one of N, CA, C and O.
+        If the method is unknown, a name matches several atoms of a residue, or the N of a residue has a wrong number of
+        hydrogens. With three states, if a residue lacks one of N, CA, C and O.
 
     Warns
     -----

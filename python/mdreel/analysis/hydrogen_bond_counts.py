@@ -110,8 +110,8 @@ class BondCounts(Analysis):
 
         Notes
         -----
-        The function is ``C(tau) = mean_t N(t, t + tau) / N(t)``, where N(t) is the number of bonds in frame t, and
-        N(t, t + tau) the number of those that exist in all frames up to t + tau [1]_ [2]_. A bond is identified by its
+        The function is ``C(tau) = mean_t N(t, t + tau) / N(t)`` [1]_ [2]_. N(t) is the number of bonds in frame t, and
+        N(t, t + tau) the number of those that exist in all frames up to t + tau. A bond is identified by its
         hydrogen and acceptor. If the analysed frames are not consecutive, the logger ``mdreel.analysis`` receives a
         warning. Time and memory (about 50 bytes for each bond) grow with the number of bonds found, not
         with the number of pairs.

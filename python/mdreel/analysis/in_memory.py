@@ -18,12 +18,12 @@ _BATCH = 1 << 26
 
 
 def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filename: object) -> bool:
-    """Return whether an alignment changes the positions of a Universe in memory, and load them if that is wanted.
+    """Return whether an alignment changes the positions of a Universe in memory, and load them if requested.
 
     Parameters
     ----------
     universe : MDAnalysis.Universe
-        The Universe. If `wanted`, its trajectory becomes one in memory, permanently.
+        The Universe. If `wanted`, a trajectory in memory replaces its trajectory permanently.
     wanted : bool
         Whether the user asks for this. A trajectory that is in memory already is always changed, as in MDAnalysis.
     has_own_trajectory : bool

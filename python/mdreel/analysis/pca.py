@@ -86,8 +86,8 @@ class PCA(ComponentAnalysis):
     bitwise identical for every executor and any number of workers and blocks. LAPACK computes the eigenvectors.
 
     Memory does not grow with the number of frames, except for 16 bytes for each frame. It grows with the square of the
-    number of atoms: sums take 72 bytes for each pair of atoms in every block that waits to be merged, up to 16 blocks
-    for each worker. That is 3.3 MB a block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
+    number of atoms: sums take 72 bytes for each pair of atoms in every block that waits to be merged. Up to 16 blocks
+    wait for each worker. That is 3.3 MB a block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
 
     `PCA` of MDAnalysis superposes frames in single precision.
 

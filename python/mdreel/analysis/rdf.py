@@ -56,9 +56,9 @@ class InterRDF(TwoGroupAnalysis):
     range : tuple of float
         Lowest and highest distance, Å.
     norm : {"rdf", "density", "none"} or None
-        Normalisation, in upper or lower case. With ``"rdf"``, counts are divided by the number of frames, the shell
-        volumes and the pair density in the cell; with ``"density"``, by the number of frames and the shell volumes;
-        with ``"none"`` or None, only by the number of frames.
+        Normalisation, in upper or lower case. All counts are divided by the number of frames. With ``"density"``, they
+        are also divided by the shell volumes. With ``"rdf"``, they are divided by the shell volumes and by the pair
+        density in the cell. ``"none"`` is the same as None.
     exclusion_block : tuple of int, optional
         Number of atoms of a molecule in each group. Pairs within a molecule do not count. Use ``(1, 1)`` to exclude
         pairs of an atom with itself.

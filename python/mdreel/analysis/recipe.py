@@ -81,7 +81,7 @@ class AnalysisFormat:
     Attributes
     ----------
     description : str
-        What the analysis computes, for the schema.
+        Description of the analysis, for the schema.
     settings : mapping
         Its settings, by name.
     """

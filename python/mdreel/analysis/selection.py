@@ -223,8 +223,8 @@ class Selection(Analysis):
 
         Notes
         -----
-        The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``, where N(t) is the number of selected atoms in frame
-        t, and N(t, t + tau) the number of those selected in all frames up to t + tau.
+        The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``. N(t) is the number of selected atoms in frame t, and
+        N(t, t + tau) the number of those selected in all frames up to t + tau.
 
         Examples
         --------

@@ -56,9 +56,9 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     range : tuple of float
         Lowest and highest distance, Å.
     norm : {"rdf", "density", "none"} or None
-        Normalisation, in upper or lower case. With ``"rdf"``, counts are divided by the number of frames, the shell
-        volumes and the density of one atom in the cell; with ``"density"``, by the number of frames and the shell
-        volumes; with ``"none"`` or None, only by the number of frames.
+        Normalisation, in upper or lower case. All counts are divided by the number of frames. With ``"density"``, they
+        are also divided by the shell volumes. With ``"rdf"``, they are divided by the shell volumes and by the density
+        of one atom in the cell. ``"none"`` is the same as None.
     density : bool
         Deprecated, as in MDAnalysis: True is ``norm="density"``.
     backend : {"serial", "OpenMP", "distopia"}

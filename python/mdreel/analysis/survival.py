@@ -42,8 +42,9 @@ def survival(
 
     Notes
     -----
-    The function is ``S(tau) = mean_t N(t, t + tau) / N(t)`` over t = 0, `window_step`, ..., where N(t) is the number of
-    members in frame t, and N(t, t + tau) the number of those in all frames from t to t + tau.
+    The function is ``S(tau) = mean_t N(t, t + tau) / N(t)``, where t takes the values 0, `window_step`, 2 `window_step`
+    and so on. N(t) is the number of members in frame t. N(t, t + tau) is the number of those in all frames from t to
+    t + tau.
 
     The occurrences are sorted; then each occurrence is visited once, and each window once for each lag. Memory: about
     50 bytes for each occurrence.

@@ -1,4 +1,4 @@
-"""Hydrogen bonds between atoms that are selected or paired anew in each frame."""
+"""Hydrogen bonds between atoms that are selected or paired again in each frame."""
 
 from __future__ import annotations
 

@@ -71,8 +71,8 @@ def run(
 
     Notes
     -----
-    If all frames of a file without a frame index are wanted, the file is cut into ranges of bytes, so that a single
-    pass locates and reads the frames. This fails if bytes within a frame look like the start of a frame; mdreel then
+    If a run reads all frames of a file without a frame index, mdreel cuts the file into ranges of bytes. A single pass
+    then locates and reads the frames. This fails if bytes within a frame look like the start of a frame; mdreel then
     locates the frames before it reads them again.
 
     A run over a growing trajectory waits for its frames and ends when the trajectory ends.

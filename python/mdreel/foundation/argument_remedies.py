@@ -12,7 +12,7 @@ _IN_A_LIST = ": put it into a list"
 
 
 def remedy(error: RefusedError, name: str, call: BoundArguments, kinds: Mapping[str, Expected]) -> str:
-    """Return the end of a message, which says what the user probably meant; empty if it is unclear.
+    """Return the end of a message, which suggests a correction; empty if the correction is unclear.
 
     Parameters
     ----------

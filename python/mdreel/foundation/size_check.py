@@ -16,7 +16,7 @@ def check_size(what: str, n_bytes: float, remedy: str) -> None:
     n_bytes : float
         Size of the array, bytes.
     remedy : str
-        What the user can do, for the message.
+        Advice to the user, for the message.
 
     Raises
     ------

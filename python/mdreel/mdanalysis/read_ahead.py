@@ -218,7 +218,7 @@ def _frame_set(numbers: range) -> FrameSet:
 
 
 def _ascending(atoms: NDArray[np.int64] | None, n_atoms: int) -> tuple[NDArray[np.uint32], NDArray[np.intp] | None]:
-    """Return ascending indices, and the position of each wanted atom among them; None if they are in order."""
+    """Return ascending indices, and the position of each requested atom among them; None if they are in order."""
     if atoms is None:
         return np.arange(n_atoms, dtype=np.uint32), None
     unique, places = np.unique(atoms, return_inverse=True)

@@ -25,7 +25,7 @@ def data_frame(make_table: Callable[[], Sequence[Column]], metadata: Mapping[str
     -------
     pandas.DataFrame or polars.DataFrame
         The data frame, with a copy of the values. Its columns have the names of the columns, without units. A data
-        frame of pandas has the units in ``frame.attrs["units"]``; polars has no place for them.
+        frame of pandas has the units in ``frame.attrs["units"]``; polars cannot store them.
 
     Raises
     ------

@@ -35,11 +35,16 @@ def environment_of(paths: Sequence[str | PathLike[str]]) -> dict[str, JSON]:
     Returns
     -------
     dict
-        ``mdreel`` (version) and ``commit`` (of the checkout from which it was built, or None); ``python``; ``versions``
-        of the packages that this process has loaded, and of the MPI library; ``cpu``, ``n_cores`` (available to this
-        process), ``memory_bytes``, ``kernel``, ``hostname``; ``date`` (UTC, ISO 8601); and ``files``, each with
-        ``path``, ``n_bytes``, ``file_system``, ``mount`` (mount point), ``stripe`` (on Lustre: ``count`` and ``size``,
-        and ``components`` of a file with several layouts) and ``cached_share`` (0 to 1). Unknown values are None.
+        The environment. Unknown values are None. The keys are:
+
+        * ``mdreel`` (version) and ``commit`` (of the checkout from which mdreel was built, or None),
+        * ``python``, and ``versions`` of the packages that this process has loaded, and of the MPI library,
+        * ``cpu``, ``n_cores`` (available to this process), ``memory_bytes``, ``kernel`` and ``hostname``,
+        * ``date`` (UTC, ISO 8601),
+        * ``files``, each with ``path``, ``n_bytes``, ``file_system``, ``mount`` (mount point), ``stripe`` and
+          ``cached_share`` (0 to 1).
+
+        On Lustre, ``stripe`` has ``count`` and ``size``, and ``components`` of a file with several layouts.
 
     Examples
     --------

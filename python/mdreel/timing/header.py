@@ -38,7 +38,7 @@ class Header:
     tasks : ndarray, shape (n_tasks,), TASK
         Tasks that an external scheduler has recorded.
     run : RunDescription or None
-        What the run computed; None in files of older versions.
+        Description of the run; None in files of older versions.
     """
 
     title: str

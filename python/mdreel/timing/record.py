@@ -23,7 +23,7 @@ class Record:
     title : str
         Title of the run.
     run : RunDescription or None
-        What the run computed, if recorded.
+        Description of the run, if recorded.
     """
 
     timing: Timing

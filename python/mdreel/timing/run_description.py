@@ -1,4 +1,4 @@
-"""Descriptions of runs: what was computed, from which files and for which atoms."""
+"""Descriptions of runs: the computation, its files and its atoms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class AnalysisDescription:
 
 @dataclass(frozen=True)
 class RunDescription:
-    """What a run computed.
+    """Description of a run.
 
     Attributes
     ----------

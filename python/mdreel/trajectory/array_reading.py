@@ -279,7 +279,7 @@ def _open(trajectory: Any) -> Source:
 
 
 def _indices_of(source: Source, trajectory: Any, atoms: Any) -> tuple[NDArray[np.uint32], NDArray[np.uint32] | None]:
-    """Return ascending indices of atoms, and the place among them of each wanted atom if the order differs."""
+    """Return ascending indices of atoms, and the place among them of each requested atom if the order differs."""
     if isinstance(atoms, str):
         if not hasattr(trajectory, "select_atoms"):
             raise SelectionError(

@@ -65,9 +65,12 @@ def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int 
     Notes
     -----
     Compressed chunks are read as a whole. Reading a single frame from chunks of f frames therefore reads f times its
-    bytes, and reading a single atom from chunks of a atoms reads a times its bytes. "frames" has all atoms in a chunk,
-    and as many frames as fit into 1 MiB. "atoms" has as many frames as fit, with all their atoms, into the 32 MiB of a
-    worker, and as many atoms as give 32 KiB. "both" has equal numbers of frames and atoms in 48 KiB.
+    bytes, and reading a single atom from chunks of a atoms reads a times its bytes.
+
+    * ``"frames"`` has all atoms in a chunk, and as many frames as fit into 1 MiB.
+    * ``"atoms"`` has as many frames as fit, with all their atoms, into the 32 MiB of a worker, and as many atoms as
+      give 32 KiB.
+    * ``"both"`` has equal numbers of frames and atoms in 48 KiB.
 
     Examples
     --------

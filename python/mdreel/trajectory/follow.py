@@ -70,7 +70,7 @@ def follow(
     Notes
     -----
     An analysis over the source waits for frames, reads each complete frame once, in order, and ends with the file. It
-    raises `FormatError` if the last frame is incomplete at the end, or the file is truncated or damaged, and
+    raises `FormatError` if the last frame is incomplete at the end, or the file is truncated or damaged. It raises
     `StreamError` if the file is removed or replaced, or ends before it has `n_frames`. Operations that need the final
     number of frames (`frames=`, negative limits, conversions) raise `UnsupportedError`.
 

@@ -31,11 +31,17 @@ def info(trajectory: Stored) -> Facts:
     Returns
     -------
     dict
-        ``n_atoms``, ``n_frames``; ``first_time_ps``, ``last_time_ps``, ``shortest_interval_ps``, ``usual_interval_ps``,
-        ``longest_interval_ps``; frames after ``gaps`` in time, ``repeated_times`` and ``backward_times``, each as a
-        list of frame numbers; ``first_box`` (lengths in Å, angles in degrees); ``size_bytes``, ``bytes_per_frame``;
-        ``torn_end``, a message about an incomplete frame at the end; ``files``, with properties of the format of each
-        file, its ``file system`` and, on Lustre, its ``stripes``. Missing values are None.
+        The properties. Missing values are None. The keys are:
+
+        * ``n_atoms`` and ``n_frames``,
+        * ``first_time_ps``, ``last_time_ps``, ``shortest_interval_ps``, ``usual_interval_ps`` and
+          ``longest_interval_ps``,
+        * ``gaps`` in time, ``repeated_times`` and ``backward_times``, each as a list of the numbers of the frames after
+          them,
+        * ``first_box`` (lengths in Å, angles in degrees),
+        * ``size_bytes`` and ``bytes_per_frame``,
+        * ``torn_end``, a message about an incomplete frame at the end,
+        * ``files``, with properties of the format of each file, its ``file system`` and, on Lustre, its ``stripes``.
 
     Raises
     ------

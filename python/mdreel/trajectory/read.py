@@ -52,7 +52,7 @@ def read(
     frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
         Frame numbers or a boolean mask, instead of a slice.
     quantities : str or sequence of str
-        What to read: ``"positions"``, ``"velocities"``, ``"forces"``.
+        Quantities to read: ``"positions"``, ``"velocities"``, ``"forces"``.
     dtype : float32 or float64
         Type of the arrays. Files of most formats have float32.
     order : {"fac", "fca", "afc", "acf", "caf", "cfa"}

@@ -42,7 +42,7 @@ class Selection:
         Position among `atoms` of each atom of the group, in the order of the group. For a group that changes, of each
         atom that can belong to it.
     changing : FrameSelection or None
-        What belongs to the group in each frame; None if the group does not change.
+        Members of the group in each frame; None if the group does not change.
     """
 
     atoms: NDArray[np.uint32]
@@ -207,7 +207,7 @@ def members_of(
     places : ndarray, shape (n_given,), uint32
         Places of the atoms among those that the computation receives.
     changing : FrameSelection or None
-        What is selected in each frame; None if all atoms belong to the group in every frame.
+        Selection of each frame; None if all atoms belong to the group in every frame.
     atoms : ndarray, shape (n_read,), uint32
         Indices of the atoms that the computation receives, ascending.
     keys : ndarray, shape (n_given,), int

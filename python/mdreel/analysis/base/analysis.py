@@ -161,8 +161,8 @@ class Analysis(ReportOutput, MDAnalysisInterface):
             How the workers read the trajectory. With ``"shared"``, all read one file. With ``"chain"``, they read
             several files as one, and a block may continue in the next file. With ``"segments"``, each block lies
             in one file, and ``schedule="static"`` gives each worker whole files. The default is ``"shared"`` or
-            ``"chain"``. The other two are for MPI and a single H5MD file, which the ranks open together: the HDF5
-            library reads it either for each rank independently or for all ranks collectively.
+            ``"chain"``. The other two are for MPI and a single H5MD file, which the ranks open together. The HDF5
+            library then reads it for each rank independently, or for all ranks collectively.
         memory : str or int, optional
             Memory limit of all processes together, in bytes or as text such as ``"2G"``. mdreel refuses a run that
             needs more.
@@ -257,7 +257,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def without_cell(self) -> str:
-        """What to do for frames without a periodic cell, if the analysis needs one."""
+        """Remedy for frames without a periodic cell, if the analysis needs one."""
         return SET_CELL
 
     @property
@@ -283,7 +283,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut; each analysis declares this."""
+        """Requirements on molecules that the cell boundary may cut; each analysis declares them."""
         return Boundaries("the analysis declares no requirements")
 
     @property

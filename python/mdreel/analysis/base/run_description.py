@@ -55,7 +55,7 @@ def plotted(described: AnalysisDescription, draw: "Callable[[], Figure]") -> Ana
 
 
 def atoms_text(atomgroup: Any) -> str:
-    """Return a group of atoms in words: how it was selected, if the group knows it, otherwise what it contains.
+    """Return a description of a group of atoms: its selection, if the group stores it, otherwise its contents.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def find_jump(
     Notes
     -----
     An atom jumps if its displacement is longer than half the cell, but shorter than a quarter of the cell after
-    subtraction of whole cells, while half of the atoms move by less than an eighth of the cell. For frames that are
+    subtraction of whole cells. In addition, half of the atoms must move by less than an eighth of the cell. For frames that are
     farther apart in time, jumps are distinguished from diffusion only if positions are known to be wrapped.
     """
     steps = (after - before).astype(np.float64)

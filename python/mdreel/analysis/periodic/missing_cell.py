@@ -17,7 +17,7 @@ class NeedsCell(Protocol):
 
     @property
     def without_cell(self) -> str:
-        """What to do for frames without a cell; empty if the message of the core says it."""
+        """Remedy for frames without a cell; empty if the message of the core contains it."""
 
 
 @contextmanager

@@ -30,7 +30,7 @@ class ResidueNeighbours:
     -----
     If the topology has the bond between two residues, they are neighbours. If it has the other bonds of both linking
     atoms, but not this one, they are not neighbours. In all other cases, the neighbour is the adjacent residue of the
-    same segment and chain in the order of the topology, if its number is the next, or the same with another insertion
+    same segment and chain in the order of the topology. Its number must be the next, or the same with another insertion
     code. Residues with the same number and insertion code are alternatives: the first of them follows the previous
     residue, and the last of them precedes the next residue.
     """

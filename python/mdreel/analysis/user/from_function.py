@@ -98,7 +98,7 @@ class FunctionAnalysis(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """What the analysis requires of molecules that the cell boundary may cut; unknown for a user function."""
+        """Requirements on molecules that the cell boundary may cut; unknown for a user function."""
         return Boundaries("the requirements of a user function are unknown")
 
     def computation(self, source: Source) -> Computation:
@@ -262,8 +262,8 @@ def from_function(
     MismatchError
         If `f` is not a function, `per` or `reduce` is unknown, or there are no bins. If the parameters of `f` do not
         fit the arguments, or the groups are of different Universes. `run` raises `FunctionError`, which names the
-        frame, if the function raises, or if it returns None, an empty array, a value that is not a number, or an array
-        of another shape.
+        frame, if the function raises. It also raises `FunctionError` if the function returns None, an empty array, a
+        value that is not a number, or an array of another shape.
     UnsupportedError
         If a group is an UpdatingAtomGroup and `per` is ``"block"``, or mdreel cannot evaluate its selection.
 
@@ -271,8 +271,8 @@ def from_function(
     -----
     The function is called once more for the first frame to find the shape of its result, unless its values are
     discarded or a `Reducer` merges them. If a worker is lost, its block is computed again, so a function with side
-    effects may be called more than once for a frame. Threads share the Python interpreter: a function whose work is
-    done in pure Python is faster with ``backend="processes"``. A function that cannot be imported, for example from a
+    effects may be called more than once for a frame. Threads share the Python interpreter: a function that
+    works in pure Python is faster with ``backend="processes"``. A function that cannot be imported, for example from a
     notebook, is sent to the workers by value.
 
     Memory: see `FunctionAnalysis`.

@@ -137,8 +137,8 @@ def with_frame_data(
     Raises
     ------
     MismatchError
-        If a parameter without a default gets no argument, there are too many arguments, or a parameter has the name of
-        data of the frame and a default other than None. `ArgumentError`, if the function has no parameter of a given
+        If a parameter without a default gets no argument, or there are too many arguments. If a parameter has the name
+        of data of the frame and a default other than None. `ArgumentError`, if the function has no parameter of a given
         name.
     """
     signature, is_certain = _signature_of(function)

@@ -123,7 +123,7 @@ def received(content: bytes, universe: Any) -> Any:
 
 
 def _updating_group(base: Any, selections: Any, strings: Any) -> Any:
-    """Return an updating group that MDAnalysis selects when its atoms are first used, not before a frame is there."""
+    """Return an updating group that MDAnalysis selects when its atoms are first used, not before the first frame."""
     from MDAnalysis.core.groups import UpdatingAtomGroup
 
     # MDAnalysis selects at once if it is given selections, or an updating group to select from.

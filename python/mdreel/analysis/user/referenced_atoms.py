@@ -21,8 +21,8 @@ def atoms_held(value: Any, universe: Any) -> NDArray[np.uint32]:
     Parameters
     ----------
     value : object
-        A group of atoms, residues or segments, a single atom, residue or segment, a bond or a group of bonds; or
-        mappings, lists, tuples and sets of them, nested to any depth.
+        A group of atoms, residues or segments, a single atom, residue or segment, a bond or a group of bonds. It may
+        also be a mapping, list, tuple or set of them, nested to any depth.
     universe : MDAnalysis.Universe
         Atoms of other Universes are left out.
 

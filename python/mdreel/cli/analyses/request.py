@@ -200,7 +200,7 @@ class Request:
 
     @property
     def ends(self) -> dict[str, Any]:
-        """Arguments of `mdreel.trajectory.follow` that say how to recognize the end of a file."""
+        """Arguments of `mdreel.trajectory.follow` that define the end of a file."""
         return {
             "n_frames": self.end_frames,
             "idle": self.end_idle,

@@ -132,9 +132,10 @@ Transforms = Annotated[
         "--transform",
         metavar="NAME",
         group=BOUNDARIES,
-        help="Transformation of each frame before the analysis: whole (make molecules whole over their bonds), "
-        "wrap-atoms, wrap-residues, wrap-fragments (move them into the cell), center (centre a group in the cell), "
-        "nojump (undo jumps across boundaries). Repeat the option for several transformations, in their order.",
+        help="Transformation of each frame before the analysis: make molecules whole over their bonds (whole), "
+        "centre a group in the cell (center), or undo jumps across boundaries (nojump). The choices wrap-atoms, "
+        "wrap-residues and wrap-fragments move atoms, residues or fragments into the cell. Repeat the option for "
+        "several transformations, in their order.",
     ),
 ]
 CenterOn = Annotated[
@@ -231,8 +232,9 @@ Access = Annotated[
         "--access",
         group=EXECUTION,
         is_advanced=True,
-        help="Access to the files: one file for all workers; several files read as one; several files, each block "
-        "within one of them; or, for mpi, parallel HDF5, independent or collective.  [default: shared, or chain]",
+        help="Access to the files: one file for all workers (shared), several files read as one (chain), or each block "
+        "within one of several files (segments). With mpi, also parallel HDF5, independent or collective.  "
+        "[default: shared, or chain]",
     ),
 ]
 Schedule = Annotated[run_choices.Schedule, _SCHEDULE]
@@ -243,8 +245,8 @@ Communication = Annotated[
         "--communication",
         group=EXECUTION,
         is_advanced=True,
-        help="For mpi: gather results at the end, or write them as they are computed to an array of rank 0 (window) "
-        "or of all ranks (Global Arrays).  [default: window on one node, gather on several]",
+        help="For mpi: gather results at the end (gather), or write them to an array as they are computed. The array is "
+        "that of rank 0 (window) or of all ranks (global-arrays).  [default: window on one node, gather on several]",
     ),
 ]
 Scheduler = Annotated[

@@ -153,7 +153,7 @@ def check_usage(output: Path, precision: float | None) -> None:
 
 @contextmanager
 def failing_by_file(inputs: list[Path]) -> Iterator[None]:
-    """Turn errors into a `CommandError` whose exit code tells whether an input or the output failed."""
+    """Turn errors into a `CommandError` whose exit code distinguishes a failed input from a failed output."""
     from mdreel.errors import MdreelError
 
     read = {str(path) for path in inputs}

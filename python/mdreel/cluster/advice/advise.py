@@ -82,7 +82,7 @@ def advise(
 
     Notes
     -----
-    Guidelines: Khoshlessan et al. 2019, section 8, and 2018, section 6. ``docs/how-to/advise.md`` describes the model.
+    Guidelines: Khoshlessan et al. 2019, section 8, and 2018, section 6. ``docs/design/028-advice.md`` describes the model.
     If the trajectory has no frame index yet, the function builds and saves one first.
 
     Examples

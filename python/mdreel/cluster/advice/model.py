@@ -1,6 +1,6 @@
 """Model of the run time for a number of workers.
 
-``docs/how-to/advise.md`` lists the formulas and their limits.
+``docs/design/028-advice.md`` lists the formulas and their limits.
 """
 
 from dataclasses import dataclass, replace

@@ -47,7 +47,7 @@ def origin_of(module: str | None) -> str | None:
     Returns
     -------
     str or None
-        `PYTHON`, the name of an installed distribution, or `OWN_CODE`. An editable installation is own code, because
+        `PYTHON`, the name of an installed distribution, or `OWN_CODE`. An editable installation is `OWN_CODE`, because
         its sources can change without its version.
     """
     if module is None:

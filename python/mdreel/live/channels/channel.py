@@ -37,9 +37,9 @@ def channel(
         Name of the channel (letters, digits, ``.``, ``_`` and ``-``), or its directory as a path object or a string
         with a slash. Named channels are in ``/dev/shm/mdreel-<user ID>``, or in the folder set by ``MDREEL_CHANNELS``.
     start : {"earliest", "latest"} or (str, float)
-        First frame: the oldest frame still available in staging or in the ring; the next frame to be published; or
-        the first frame at or after a sequence number, step or time (ps), such as ``("sequence", 7)``,
-        ``("step", 1000)`` or ``("time", 2.0)``.
+        First frame. ``"earliest"`` is the oldest frame still available in staging or in the ring. ``"latest"`` is the
+        next frame to be published. A pair is the first frame at or after a sequence number, step or time (ps), such as
+        ``("sequence", 7)``, ``("step", 1000)`` or ``("time", 2.0)``.
     timeout : float, optional
         Maximum time to wait for a frame, s; by default as long as the producer is alive.
     wait : float

@@ -159,7 +159,7 @@ class Consumer:
         state : bytes
             State from which the member can continue, at most 64 KiB.
         through : Frame, optional
-            Last frame that the state includes; by default the last frame that was taken.
+            Last frame that the state includes; by default the last frame that the consumer took.
 
         Raises
         ------
@@ -206,7 +206,7 @@ class Consumer:
 
     @property
     def missed(self) -> int:
-        """Number of frames that were overwritten before they were taken and that staging does not contain."""
+        """Number of frames that were overwritten before the consumer took them and that staging does not contain."""
         return self._require_open().missed
 
     @property

@@ -33,8 +33,8 @@ def channel_path(channel: str | PathLike[str]) -> Path:
     Parameters
     ----------
     channel : str or path
-        Name of the channel (at most 64 letters, digits, ``.``, ``_`` and ``-``, starting with a letter or digit), or
-        its directory as a path object or a string with a slash.
+        Name of the channel, or its directory as a path object or a string with a slash. A name has at most 64 letters,
+        digits, ``.``, ``_`` and ``-``, and starts with a letter or digit.
 
     Returns
     -------

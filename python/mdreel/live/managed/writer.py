@@ -16,8 +16,8 @@ from mdreel.foundation.atomic_files import sync_directory, sync_file
 class ManagedProducer:
     """Producer of a managed directory, whose files are invisible to readers until they are complete.
 
-    As a context manager, the producer opens the directory and ends it: as *finished*, as *failed* with the message of
-    an exception, or as *stopped* on Ctrl-C. Readers then stop waiting for files. A producer that dies is reported as
+    As a context manager, the producer opens and ends the directory. The end is *finished*, *failed* with the message of
+    an exception, or *stopped* on Ctrl-C. Readers then stop waiting for files. A producer that dies is reported as
     lost, and its unfinished files stay invisible.
 
     Parameters

@@ -64,8 +64,8 @@ class RelayStatistics(NamedTuple):
 class RelayClient:
     """Client that receives the frames of a channel of another node and publishes them here.
 
-    Every error of the transport (a message that is lost, damaged or invalid, or a silent server) is handled in the same
-    way: the relay starts a new session at the first frame that it has not received.
+    After any error of the transport, the relay starts a new session at the first frame that it has not received. Such
+    an error is a message that is lost, damaged or invalid, or a silent server.
 
     Parameters
     ----------

@@ -52,8 +52,8 @@ class Published(NamedTuple):
 class Producer:
     """Producer that publishes the frames of a simulation on a channel, for analyses on the same node.
 
-    As a context manager, the producer opens the channel and ends it: as *finished*, as *failed* with the message of an
-    exception, or as *stopped* on Ctrl-C. Consumers then stop waiting for frames. A producer that dies is reported as
+    As a context manager, the producer opens and ends the channel. The end is *finished*, *failed* with the message of
+    an exception, or *stopped* on Ctrl-C. Consumers then stop waiting for frames. A producer that dies is reported as
     lost.
 
     Parameters
@@ -67,16 +67,17 @@ class Producer:
     energies : sequence of str
         Names of the energies that frames may have.
     dtype : {"float32", "float64", "xtc", "type and float64"}
-        Data type of positions, velocities and forces. "xtc" compresses positions like an XTC file, with rounding, to a
-        third of the size; velocities and forces are then float32. "type and float64" stores an int32 type before each
-        position, 28 bytes per atom; velocities and forces are then float64.
+        Data type of positions, velocities and forces. ``"xtc"`` compresses positions like an XTC file, with rounding, to
+        a third of the size; velocities and forces are then float32. ``"type and float64"`` stores an int32 type before
+        each position, 28 bytes per atom; velocities and forces are then float64.
     precision : float
         Precision of XTC-compressed positions, integers per nm.
     n_slots : int, optional
         Number of slots of the ring; by default 4 to 64, so that the ring takes about 16 MiB.
     full : {"block", "drop-oldest", "spill"}
-        Backpressure when the ring is full: wait for the slowest consumer; overwrite the oldest frame, which is counted
-        and reported to consumers; or write the frame only to `staging`, where consumers find it.
+        Backpressure when the ring is full. ``"block"`` waits for the slowest consumer. ``"drop-oldest"`` overwrites the
+        oldest frame, which is counted and reported to consumers. ``"spill"`` writes the frame only to `staging`, where
+        consumers find it.
     timeout : float, optional
         Maximum time to wait for a free slot, s; by default unlimited. The producer always waits for frames in use.
     staging : Staging, optional

@@ -70,7 +70,7 @@ def write_report(record: "Record", path: Path, force: bool = False) -> None:
     Notes
     -----
     The page is a single file of about 100 kB to 1 MB, and up to 1 MB more for each plot of results. The size does not
-    depend on the length of the run and the number of workers: figures contain one path for each kind of time, at the
+    depend on the length of the run and the number of workers. Figures contain one path for each kind of time, at the
     resolution of a screen. Plots are images in the page, in which browsers run no script and load nothing.
     """
     check_report(path, force)

@@ -32,7 +32,7 @@ def spread(
     Notes
     -----
     The cost is proportional to the number of amounts plus the number of cells, independent of the lengths of the
-    intervals: each enters the cells between its first and last one as a rate, which a cumulative sum adds up.
+    intervals. Each amount enters the cells between its first and last one as a rate, which a cumulative sum adds up.
     """
     n_columns = shape[1]
     first = np.clip(np.floor(starts).astype(np.int64), 0, n_columns - 1)
