@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tasks.prose.docstrings import python_passages
@@ -14,9 +15,10 @@ _WAIVER = re.compile(r"(?:<!--|#) prose: allow(?: ([\w, -]+?))?\s*(?:-->|$)")
 
 
 def select_files(root: Path, patterns: Sequence[str], exclude: Sequence[str]) -> list[Path]:
-    """Return the files that match a pattern and no pattern of `exclude`, sorted."""
+    """Return the files that match a pattern and no pattern of `exclude`, without those that Git ignores, sorted."""
     left_out = {path for pattern in exclude for path in root.glob(pattern)}
-    return sorted({path for pattern in patterns for path in root.glob(pattern) if path.is_file()} - left_out)
+    found = {path for pattern in patterns for path in root.glob(pattern) if path.is_file()} - left_out
+    return sorted(found - _ignored(root, found))
 
 
 def read_passages(path: Path) -> list[Passage]:
@@ -24,6 +26,17 @@ def read_passages(path: Path) -> list[Passage]:
     text = path.read_text(encoding="utf-8")
     read = python_passages if path.suffix in (".py", ".pyi") else markdown_passages
     return list(read(path, text, _waivers(text)))
+
+
+def _ignored(root: Path, paths: Iterable[Path]) -> set[Path]:
+    """Return the files that Git ignores, such as generated pages; none outside a repository."""
+    names = "\0".join(str(path.relative_to(root)) for path in paths)
+    command = ["git", "check-ignore", "--stdin", "-z"]
+    try:
+        done = subprocess.run(command, cwd=root, input=names, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return set()
+    return {root / name for name in done.stdout.split("\0") if name}
 
 
 def _waivers(text: str) -> dict[int, frozenset[str]]:

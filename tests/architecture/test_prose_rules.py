@@ -1,5 +1,6 @@
 """The prose check finds what its rules forbid, and nothing else."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -109,3 +110,12 @@ def test_checked_files_are_those_of_the_rules() -> None:
     names = {str(path.relative_to(ROOT)) for path in select_files(ROOT, RULES.files, RULES.exclude)}
     assert {"README.md", "docs/index.md", "python/mdreel/cli/main.py"} <= names
     assert not {name for name in names if name.startswith("docs/design/")}
+
+
+def test_generated_pages_that_git_ignores_are_not_checked(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    (tmp_path / ".gitignore").write_text("/generated/\n")
+    (tmp_path / "generated").mkdir()
+    for name in ("generated/page.md", "new.md"):
+        (tmp_path / name).write_text("# Page\n")
+    assert select_files(tmp_path, ["**/*.md"], []) == [tmp_path / "new.md"]

@@ -88,6 +88,12 @@ def test_advice_is_a_page_with_numbers_verdicts_and_the_command(run, inputs, tmp
     assert list(tmp_path.iterdir()) == []  # nothing was written
 
 
+def test_script_names_the_expected_time_with_one_worker(run, inputs):
+    done = run("advise", "rmsd", *inputs, "-o", "rmsd.csv", "-nt", "1", "--apply")
+    assert done.returncode == 0, done.stderr
+    assert " s with 1 worker on " in done.stdout
+
+
 def test_json_has_its_schema(run, inputs):
     done = run("advise", "rmsd", *inputs, "--json")
     assert (done.returncode, done.stderr) == (0, "")

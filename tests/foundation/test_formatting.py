@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdreel.foundation.formatting import BYTES, SECONDS, amount, digits, percent
+from mdreel.foundation.formatting import BYTES, SECONDS, amount, counted, digits, percent
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,7 @@ def test_amounts_that_are_none_are_said_to_be_so() -> None:
         "100 %",
         "–",
     ]
+
+
+def test_nouns_agree_with_their_numbers() -> None:
+    assert [counted(number, "firing") for number in (0, 1, 1000)] == ["0 firings", "1 firing", "1,000 firings"]

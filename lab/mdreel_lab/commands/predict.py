@@ -126,7 +126,8 @@ def predict(
     """Simulate how an analysis scales on a cluster with different schemes. The output is simulated, not measured.
 
     The model contains nodes, network, file system and rank 0, with the parameters of a cluster.
-    docs/design/029-prediction.md has its equations, the origin of the parameters, and its errors against published values.
+    docs/design/029-prediction.md has its equations, the origin of the parameters, and its errors against published
+    values.
     """
     from mdreel_lab.prediction.cluster import read_cluster
     from mdreel_lab.prediction.schemes import SCHEMES, scheme_of

@@ -73,9 +73,9 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     force : bool
         Whether an existing file may be replaced. The old file stays until the new one is complete.
     in_memory : bool
-        Whether to change the positions in memory instead of writing a file. A trajectory in
-        memory then replaces that of the Universe permanently, and `filename` and `prefix` are ignored. This is always done if that trajectory is in
-        memory already.
+        Whether to change the positions in memory instead of writing a file. A trajectory in memory then replaces that
+        of the Universe permanently, and `filename` and `prefix` are ignored. If the trajectory is in memory already,
+        `run` always changes it.
     writer_kwargs : dict, optional
         ``{"precision": n}`` sets the number of decimal places of an XTC file, in nm. For formats that only MDAnalysis
         writes, the options of its writer.

@@ -66,7 +66,8 @@ class AverageStructure(Analysis):
         Whether an existing file may be replaced. The old file stays until the new one is complete.
     in_memory : bool
         Whether `run` also superposes the positions of `mobile` in memory. A trajectory in memory then
-        replaces that of the Universe permanently, and `filename` is ignored. This is always done if that trajectory is in memory already.
+        replaces that of the Universe permanently, and `filename` is ignored. If the trajectory is in memory already,
+        `run` always superposes it.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     trajectory : path, sequence of paths, or Source, optional

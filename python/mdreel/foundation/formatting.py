@@ -66,6 +66,11 @@ def digits(value: float) -> str:
     return f"{value:.3g}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Format a number with its noun, which gets an s unless the number is one."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def percent(share: float) -> str:
     """Format a share in per cent; a positive share below one per cent is shown as less than one."""
     if not math.isfinite(share):

@@ -172,3 +172,24 @@ def test_machine_that_is_none_is_refused_before_anything_is_read(tmp_path: Path)
     atoms = MDAnalysis.Universe(PSF).atoms
     with pytest.raises(MismatchError, match="at least 1 node"):
         advise(mdreel.Rg(atoms, trajectory=tmp_path / "none.xtc"), n_nodes=0)
+
+
+def test_reasons_name_the_nodes_that_the_plan_leaves_unused():
+    small = replace(PAPER, n_frames=100)
+    advice = advice_of(small, target_of(24, 4, "lustre", found="ext4"))
+    assert advice.plan.n_nodes == 1
+    assert (
+        "but on the single node (of 4) that the plan uses: workers open the file once"
+        in advice.verdict("file access").reason
+    )
+    assert f"workers       {advice.plan.n_workers} on 1 of 4 nodes, of 96 cores" in str(advice)
+    threads = advice_of(small, target_of(24, 4, "lustre", found="ext4"), 2).verdict("executor")
+    assert threads.reason == "on the single node (of 4) that the plan uses, threads share memory and start at once"
+    assert "but on one node: workers" in advice_of(PAPER, COMPUTER, 24).verdict("file access").reason
+
+
+def test_frames_that_were_sampled_twice_count_once():
+    sample = replace(PAPER, n_frames=100, n_sampled=95, n_distinct=95, seconds=0.5)
+    assert "sample        95 of 100 frames in 0.5 s\n" in str(advice_of(sample, COMPUTER))
+    twice = replace(sample, n_sampled=190, n_distinct=100)
+    assert "sample        100 of 100 frames, read up to twice, in 0.5 s\n" in str(advice_of(twice, COMPUTER))

@@ -92,7 +92,7 @@ def test_stops_within_two_frames_and_a_fork_goes_on(tmp_path: Path) -> None:
     assert "SIGTERM" in stopped["message"]
     assert str(tmp_path / "md.cpt") in stopped["message"]
     assert len(frames) - 1 - event <= 2
-    assert f"after {len(frames)} frames: 1 firings, 2 actions done, 0 failed" in ended["message"]
+    assert f"after {len(frames)} frames: 1 firing, 2 actions done, 0 failed" in ended["message"]
     assert len((tmp_path / "rmsd.csv").read_text().splitlines()) >= len(frames)
 
     # The run itself goes on from the checkpoint ...
@@ -140,7 +140,7 @@ def test_dry_run_lets_the_engine_run_to_its_end_and_changes_no_file(tmp_path: Pa
     assert (steered / "#md.xtc.1#").exists()
     log = lines_of(steered / "steering.jsonl")
     assert [line["event"] for line in log] == 2 * ["started", "fired", "dry-run", "dry-run", "ended"]
-    assert log[-1]["message"].startswith("after 21 frames: 1 firings")
+    assert log[-1]["message"].startswith("after 21 frames: 1 firing,")
 
 
 def test_engine_that_fails_is_said_with_its_status(tmp_path: Path) -> None:

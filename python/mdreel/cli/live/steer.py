@@ -18,6 +18,7 @@ from mdreel.cli.live.running_input import EVERY_SECONDS, live_results, open_inpu
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo, echo_json
+from mdreel.foundation.formatting import counted
 
 if TYPE_CHECKING:
     import subprocess
@@ -140,12 +141,14 @@ def _steer(task: RulesFile, command: list[str], log: Path | None, dry_run: bool)
                 echo(f"mdreel: the simulation continues without steering: {error}", err=True)
             raise
     if not request.quiet:
-        done = f"{found.n_acted} actions done, {found.n_failed} failed"
+        done = f"{counted(found.n_acted, 'action')} done, {found.n_failed} failed"
         if dry_run:
             done = "dry run, no action carried out"
-        echo(f"{found.n_frames:,} frames, {found.n_fired} firings, {done}: {file}", err=True)
+        frames, firings = counted(found.n_frames, "frame"), counted(found.n_fired, "firing")
+        echo(f"{frames}, {firings}, {done}: {file}", err=True)
     if found.n_failed:
-        raise CommandError(f"{file}: {found.n_failed} actions have failed", ExitCode.OUTPUT)
+        failed = "1 action has" if found.n_failed == 1 else f"{found.n_failed:,} actions have"
+        raise CommandError(f"{file}: {failed} failed", ExitCode.OUTPUT)
     if process is not None and process.returncode and not found.is_stopped:  # a stopped GROMACS exits with 1
         echo(f"mdreel: the engine has ended with status {process.returncode}", err=True)
         raise click.exceptions.Exit(process.returncode if process.returncode > 0 else 128 - process.returncode)

@@ -245,8 +245,8 @@ Communication = Annotated[
         "--communication",
         group=EXECUTION,
         is_advanced=True,
-        help="For mpi: gather results at the end (gather), or write them to an array as they are computed. The array is "
-        "that of rank 0 (window) or of all ranks (global-arrays).  [default: window on one node, gather on several]",
+        help="For mpi: gather results at the end (gather), or write them to an array as they are computed. The array "
+        "is that of rank 0 (window) or of all ranks (global-arrays).  [default: window on one node, gather on several]",
     ),
 ]
 Scheduler = Annotated[

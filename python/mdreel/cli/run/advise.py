@@ -10,6 +10,7 @@ from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo, echo_json
 from mdreel.cli.run.nested_command import NestedCommand, parse_nested
 from mdreel.cluster.advice.target import FILE_SYSTEMS
+from mdreel.foundation.formatting import counted
 
 if TYPE_CHECKING:
     from mdreel.cluster.advice.advice import Advice
@@ -136,5 +137,5 @@ def _advice(nested: NestedCommand, nodes: int | None, cores: int | None, file_sy
 
 
 def _expectation(advice: "Advice") -> str:
-    expected = f"expected: {advice.chosen.seconds:.3g} s with {advice.plan.n_workers} workers"
+    expected = f"expected: {advice.chosen.seconds:.3g} s with {counted(advice.plan.n_workers, 'worker')}"
     return f"{expected} on {advice.target} ({advice.serial.seconds:.3g} s with one worker)"

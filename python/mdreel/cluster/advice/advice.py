@@ -13,6 +13,7 @@ from mdreel.cluster.advice.sample import (
     Sample,
 )
 from mdreel.cluster.advice.target import Target
+from mdreel.foundation.formatting import counted
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,12 @@ class Advice:
 
 def _measured(advice: Advice) -> Iterator[str]:
     sample, target = advice.sample, advice.target
-    looked_at = f"{sample.n_sampled:,} of {sample.n_frames:,} frames in {sample.seconds:.2g} s"
+    # One worker alone and several workers together may read the same frame.
+    repeated = ", read up to twice," if sample.n_sampled > sample.n_distinct else ""
     lines = {
         "target": f"{target}, {target.file_system.name} file system" + ("" if target.is_here else " (assumed rates)"),
         "trajectory": _trajectory(sample),
-        "sample": looked_at,
+        "sample": f"{sample.n_distinct:,} of {sample.n_frames:,} frames{repeated} in {sample.seconds:.2g} s",
         "a frame": f"{_cost(sample.alone)}; ± {100 * sample.spread:.0f} % between stretches",
     }
     if sample.together is not None:
@@ -117,7 +119,8 @@ def _measured(advice: Advice) -> Iterator[str]:
         lines["on the target"] = _cost(advice.cost)
     lines["R_comp/io"] = _ratio(advice.ratio_comp_io)
     if advice.chosen.communication:
-        lines["R_comp/comm"] = f"{_ratio(advice.ratio_comp_comm)} with {advice.plan.n_workers:,} workers, predicted"
+        workers = counted(advice.plan.n_workers, "worker")
+        lines["R_comp/comm"] = f"{_ratio(advice.ratio_comp_comm)} with {workers}, predicted"
     yield from _aligned(lines.items())
 
 
@@ -133,10 +136,10 @@ def _trajectory(sample: Sample) -> str:
 def _advised(advice: Advice) -> Iterator[str]:
     plan = advice.plan
     yield from _aligned((one.subject, f"{one.choice}: {one.reason} [{one.source}]") for one in advice.verdicts)
-    nodes = f" on {plan.n_nodes} nodes" if plan.n_nodes > 1 else ""
+    nodes = f" on {plan.n_nodes} of {advice.target.n_nodes} nodes" if advice.target.n_nodes > 1 else ""
     blocks = f"{plan.n_blocks:,} of {advice.frames_per_block:,} frames"
     lines = {
-        "workers": f"{plan.n_workers:,}{nodes}, of {advice.target.n_workers:,} cores",
+        "workers": f"{plan.n_workers:,}{nodes}, of {counted(advice.target.n_workers, 'core')}",
         "blocks": f"{blocks} ({advice.frames_per_block * advice.sample.file_bytes / 1e6:.3g} MB of file)",
     }
     yield from _aligned(lines.items())

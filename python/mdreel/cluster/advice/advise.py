@@ -82,8 +82,8 @@ def advise(
 
     Notes
     -----
-    Guidelines: Khoshlessan et al. 2019, section 8, and 2018, section 6. ``docs/design/028-advice.md`` describes the model.
-    If the trajectory has no frame index yet, the function builds and saves one first.
+    Guidelines: Khoshlessan et al. 2019, section 8, and 2018, section 6. ``docs/design/028-advice.md`` describes the
+    model. If the trajectory has no frame index yet, the function builds and saves one first.
 
     Examples
     --------
@@ -149,8 +149,8 @@ def advice_of(sample: Sample, target: Target, n_workers: int | None = None) -> A
     verdicts = (
         guidelines.workload(cost.ratio_comp_io),
         _format(sample, target, cost),
-        _access(sample, cost, chosen.plan.n_nodes, chosen.plan.n_workers),
-        _executor(sample, chosen.plan.n_nodes, chosen.plan.n_workers),
+        _access(sample, target, chosen.plan.n_nodes, chosen.plan.n_workers),
+        _executor(sample, target, chosen.plan.n_nodes, chosen.plan.n_workers),
         guidelines.schedule(chosen.plan.access, chosen.plan.n_blocks, chosen.plan.n_workers),
         transfer,
     )
@@ -169,10 +169,10 @@ def numbers_of_workers(target: Target, most: int, wanted: int | None = None) -> 
 def plan_of(sample: Sample, target: Target, n_workers: int) -> Plan:
     """Return the plan of the guidelines for a number of workers."""
     n_nodes = -(-n_workers // target.n_cores)
-    executor = _executor(sample, n_nodes, n_workers).choice
+    executor = _executor(sample, target, n_nodes, n_workers).choice
     if executor == "serial":
         n_workers = n_nodes = 1
-    access = _access(sample, cost_on(sample, target), n_nodes, n_workers).choice
+    access = _access(sample, target, n_nodes, n_workers).choice
     must_split = access == "segments" and sample.n_files < n_workers
     n_files = n_workers if must_split else sample.n_files
     n_blocks = blocks_of(sample.n_frames, n_workers, sample.file_bytes, sample.row_bytes)
@@ -184,16 +184,23 @@ def plan_of(sample: Sample, target: Target, n_workers: int) -> Plan:
     return Plan(executor, n_workers, n_nodes, access, schedule, n_files, must_split, n_blocks)
 
 
-def _executor(sample: Sample, n_nodes: int, n_workers: int) -> Verdict:
-    return guidelines.executor(n_nodes, n_workers, runs_python=sample.runs_python, needs_order=sample.needs_order)
+def _executor(sample: Sample, target: Target, n_nodes: int, n_workers: int) -> Verdict:
+    return guidelines.executor(
+        n_nodes,
+        n_workers,
+        of_nodes=target.n_nodes,
+        runs_python=sample.runs_python,
+        needs_order=sample.needs_order,
+    )
 
 
-def _access(sample: Sample, cost: FrameCost, n_nodes: int, n_workers: int) -> Verdict:
+def _access(sample: Sample, target: Target, n_nodes: int, n_workers: int) -> Verdict:
     return guidelines.file_access(
-        cost.ratio_comp_io,
+        cost_on(sample, target).ratio_comp_io,
         n_nodes,
         n_workers,
         sample.n_files,
+        of_nodes=target.n_nodes,
         is_hdf5=sample.format == "H5MD" and sample.n_files == 1,
         has_parallel_hdf5=sample.has_parallel_hdf5 and not sample.is_transformed,
     )

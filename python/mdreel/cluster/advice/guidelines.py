@@ -68,6 +68,7 @@ def file_access(
     n_workers: int,
     n_files: int = 1,
     *,
+    of_nodes: int = 1,
     is_hdf5: bool = False,
     has_parallel_hdf5: bool = False,
 ) -> Verdict:
@@ -81,6 +82,8 @@ def file_access(
         Number of nodes, and number of workers on all nodes.
     n_files : int
         Number of files of the trajectory.
+    of_nodes : int
+        Number of nodes of the target. The plan may use fewer.
     is_hdf5 : bool
         Whether the trajectory is one H5MD file.
     has_parallel_hdf5 : bool
@@ -100,7 +103,7 @@ def file_access(
         reason = f"{ratio} >= 1: workers can share one file"
         return Verdict("file access", as_it_is, reason, f"{PAPER_2019}, heuristic 2", numbers)
     if n_nodes == 1:
-        reason = f"{ratio} < 1, but on one node: workers open the file once and read whole blocks"
+        reason = f"{ratio} < 1, but {_single_node(of_nodes)}: workers open the file once and read whole blocks"
         return Verdict("file access", as_it_is, reason, BEYOND, numbers)
     avoid = f"{ratio} < 1 on {n_nodes} nodes, so avoid a single shared file"
     if is_hdf5 and has_parallel_hdf5:
@@ -144,13 +147,17 @@ def transfer(ratio_comp_comm: float, n_nodes: int, executor: str) -> Verdict:
     return Verdict("results", "window", reason, f"{PAPER_2019}, heuristics 2.2 and 3.3", numbers)
 
 
-def executor(n_nodes: int, n_workers: int, *, runs_python: bool = False, needs_order: bool = False) -> Verdict:
+def executor(
+    n_nodes: int, n_workers: int, *, of_nodes: int = 1, runs_python: bool = False, needs_order: bool = False
+) -> Verdict:
     """Recommend an executor.
 
     Parameters
     ----------
     n_nodes, n_workers : int
         Number of nodes, and number of workers on all nodes.
+    of_nodes : int
+        Number of nodes of the target. The plan may use fewer.
     runs_python : bool
         Whether the Python interpreter processes each frame.
     needs_order : bool
@@ -169,7 +176,7 @@ def executor(n_nodes: int, n_workers: int, *, runs_python: bool = False, needs_o
         return verdict("mpi", "several nodes need MPI")
     if runs_python:
         return verdict("processes", "Python code processes each frame, so threads would wait for the interpreter lock")
-    return verdict("threads", "on one node, threads share memory and start at once")
+    return verdict("threads", f"{_single_node(of_nodes)}, threads share memory and start at once")
 
 
 def schedule(access: str, n_blocks: int, n_workers: int) -> Verdict:
@@ -228,6 +235,10 @@ def trajectory_format(
     return Verdict(
         "format", "keep", f"{spent}, {plain}" if decompress > 0 else f"{name} is not compressed", BEYOND, numbers
     )
+
+
+def _single_node(of_nodes: int) -> str:
+    return "on one node" if of_nodes == 1 else f"on the single node (of {of_nodes}) that the plan uses"
 
 
 def _microseconds(seconds: float) -> str:

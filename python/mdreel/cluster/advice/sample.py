@@ -128,7 +128,9 @@ class Sample:
     has_parallel_hdf5 : bool
         Whether an h5py with MPI is installed.
     n_sampled : int
-        Number of frames in the sample.
+        Number of frames in the sample. A frame that one worker and several workers read counts twice.
+    n_distinct : int
+        Number of different frames in the sample.
     seconds : float
         Duration of the sample, s.
     """
@@ -154,6 +156,7 @@ class Sample:
     is_transformed: bool = False
     has_parallel_hdf5: bool = False
     n_sampled: int = 0
+    n_distinct: int = 0
     seconds: float = 0.0
 
     @property
@@ -230,9 +233,10 @@ def take_sample(
     crews: list[Executor] = [Serial()] if n_together == 1 else [Serial(), Threads(n_together)]
     timings: list[list[Timing]] = [[] for _ in crews]
     concluding: list[float] = []
-    n_sampled = 0
+    n_sampled, distinct = 0, np.empty(0)
     for number, outcome in _stretches(job, numbers, crews, pace, most_seconds):
         n_sampled += len(outcome.rows)
+        distinct = np.union1d(distinct, outcome.rows[:, 0])
         timings[number].append(Timing(outcome.spans if number == 0 else _settled(outcome.spans)))
         if number == 0:
             concluding.append(_concluding(analyses, job, outcome) / len(outcome.rows))
@@ -260,6 +264,7 @@ def take_sample(
         is_transformed=bool(source.transformations),
         has_parallel_hdf5=_has_parallel_hdf5(),
         n_sampled=n_sampled,
+        n_distinct=len(distinct),
         seconds=perf_counter() - begun,
     )
 

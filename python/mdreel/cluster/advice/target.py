@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from mdreel.errors import MismatchError
 from mdreel.execution.available_cores import available_processors
+from mdreel.foundation.formatting import counted
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,9 @@ class Target:
 
     def __str__(self) -> str:
         if self.is_here:
-            return f"this machine, {_counted(self.n_cores, 'core')}"
-        nodes = _counted(self.n_nodes, "node")
-        return f"{nodes} with {_counted(self.n_cores, 'core')}{' each' if self.n_nodes > 1 else ''}"
+            return f"this machine, {counted(self.n_cores, 'core')}"
+        nodes = counted(self.n_nodes, "node")
+        return f"{nodes} with {counted(self.n_cores, 'core')}{' each' if self.n_nodes > 1 else ''}"
 
 
 def target_of(
@@ -143,7 +144,3 @@ def target_of(
         raise MismatchError(f"{n_nodes} nodes cannot share {where}: name a shared file system ({others})")
     is_here = n_nodes == 1 and n_cores <= available and name == now
     return Target(n_nodes, n_cores, storage, is_here)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' if number > 1 else ''}"

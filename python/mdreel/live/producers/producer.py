@@ -67,9 +67,9 @@ class Producer:
     energies : sequence of str
         Names of the energies that frames may have.
     dtype : {"float32", "float64", "xtc", "type and float64"}
-        Data type of positions, velocities and forces. ``"xtc"`` compresses positions like an XTC file, with rounding, to
-        a third of the size; velocities and forces are then float32. ``"type and float64"`` stores an int32 type before
-        each position, 28 bytes per atom; velocities and forces are then float64.
+        Data type of positions, velocities and forces. ``"xtc"`` compresses positions like an XTC file, with rounding,
+        to a third of the size; velocities and forces are then float32. ``"type and float64"`` stores an int32 type
+        before each position, 28 bytes per atom; velocities and forces are then float64.
     precision : float
         Precision of XTC-compressed positions, integers per nm.
     n_slots : int, optional

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.errors import MdreelError, MismatchError
+from mdreel.foundation.formatting import counted
 from mdreel.live.steering.action_runner import ActionRunner, Firing
 from mdreel.live.steering.engine_control import EngineConnection
 from mdreel.live.steering.log import AuditLog, EventFrame
@@ -139,11 +140,11 @@ def steer(
         raise
     except BaseException:  # Ctrl-C, or the caller stops to iterate
         runner.cancel()
-        log.write("ended", f"interrupted after {steering.so_far().n_frames} frames")
+        log.write("ended", f"interrupted after {counted(steering.so_far().n_frames, 'frame')}")
         raise
     so_far = steering.so_far()
-    found = f"{so_far.n_fired} firings, {so_far.n_acted} actions done, {so_far.n_failed} failed"
-    log.write("ended", f"after {so_far.n_frames} frames: {found}")
+    found = f"{counted(so_far.n_fired, 'firing')}, {counted(so_far.n_acted, 'action')} done, {so_far.n_failed} failed"
+    log.write("ended", f"after {counted(so_far.n_frames, 'frame')}: {found}")
     yield so_far
 
 

@@ -63,8 +63,9 @@ class Mpi:
         Distribution of the blocks: to the next free rank, or one share for each rank.
     communication : {"gather", "window", "global-arrays"}
         Transfer of results to rank 0. ``"gather"`` uses Gatherv at the end. ``"window"`` uses one-sided puts into an
-        array of rank 0. ``"global-arrays"`` uses a global array that is distributed over all ranks. This needs an interpreter with Global Arrays. The default
-        is ``"window"`` on a single node if the frame index is known, and ``"gather"`` otherwise.
+        array of rank 0. ``"global-arrays"`` uses a global array that is distributed over all ranks. This needs an
+        interpreter with Global Arrays. The default is ``"window"`` on a single node if the frame index is known, and
+        ``"gather"`` otherwise.
     communicator : mpi4py.MPI.Comm, optional
         The ranks; by default all ranks.
 

@@ -47,8 +47,8 @@ class Engine:
         energies.
     dialect : {"imd", "gromacs", "kcal", "metal", "real"}
         Units and step numbers of the engine. ``"imd"`` is version 3 of IMD (ps, Å and kJ/mol). ``"gromacs"``
-        is GROMACS in version 2. ``"kcal"`` is version 2 with energies in kcal/mol. ``"metal"`` and ``"real"`` are LAMMPS
-        with these units.
+        is GROMACS in version 2. ``"kcal"`` is version 2 with energies in kcal/mol. ``"metal"`` and ``"real"`` are
+        LAMMPS with these units.
     token_file : path, optional
         File with the token to send to the engine, if it is another hub.
     n_consumers : int
