@@ -232,9 +232,8 @@ Access = Annotated[
         "--access",
         group=EXECUTION,
         is_advanced=True,
-        help="Access to the files: one file for all workers (shared), several files read as one (chain), or each block "
-        "within one of several files (segments). With mpi, also parallel HDF5, independent or collective.  "
-        "[default: shared, or chain]",
+        help="Access to the files: one file for all workers (shared), several read as one (chain), or each block in one "
+        "of several (segments). For mpi, also parallel HDF5, independent or collective.  [default: shared, or chain]",
     ),
 ]
 Schedule = Annotated[run_choices.Schedule, _SCHEDULE]
