@@ -233,7 +233,7 @@ Access = Annotated[
         group=EXECUTION,
         is_advanced=True,
         help="Access to the files: one file for all workers (shared), several read as one (chain), or each block in one "
-        "of several (segments). For mpi, also parallel HDF5, independent or collective.  [default: shared, or chain]",
+        "of several (segments). For mpi also parallel HDF5, independent or collective.  [default: shared, or chain]",
     ),
 ]
 Schedule = Annotated[run_choices.Schedule, _SCHEDULE]
