@@ -232,7 +232,7 @@ Access = Annotated[
         "--access",
         group=EXECUTION,
         is_advanced=True,
-        help="Access to the files: one file for all workers (shared), several read as one (chain), or each block in one "
+        help="File access: one file for all workers (shared), several read as one (chain), or each block in one "
         "of several (segments). For mpi also parallel HDF5, independent or collective.  [default: shared, or chain]",
     ),
 ]
