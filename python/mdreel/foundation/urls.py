@@ -19,6 +19,7 @@ def without_secrets(text: str) -> str:
 
     Examples
     --------
+    >>> from mdreel.foundation.urls import without_secrets
     >>> without_secrets("https://me:secret@example.org/adk.xtc?signature=abc")
     'https://...@example.org/adk.xtc?...'
     """

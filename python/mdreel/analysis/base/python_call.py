@@ -23,6 +23,7 @@ def python_call(analyses: Sequence[object], **settings: Any) -> str:
 
     Examples
     --------
+    >>> from mdreel.analysis.base.python_call import python_call
     >>> python_call([object()], start=None, step=10)
     'object(...).run(step=10)'
     """
