@@ -1,6 +1,7 @@
 """Recipes: several analyses in one pass, checked before anything is read."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def test_recipe_gives_what_its_analyses_give_alone(run, tmp_path: Path) -> None:
     done = run("run", "recipe.toml")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("frames")  # of the analysis without an output
-    assert done.stderr.count("frames in") == 1  # one pass
+    assert len(re.findall(r" frames (?:in|on) ", done.stderr)) == 1  # one pass
     inputs = ("-s", PSF, "-f", DCD, "--step", "7", "-q")
     for name, arguments in (
         ("rmsd", ("--weights", "mass", "--ref-frame", "3")),

@@ -78,7 +78,7 @@ def test_job_goes_on_where_it_was_whatever_has_ended_it(slurm, mdreel, environme
     assert slurm.wait_for_end(slurm.submit(script.path)) == "COMPLETED", script.log
     assert (tmp_path / "rmsd.csv").read_bytes() == expected
     assert script.bytes_kept == 0
-    (n_frames,) = re.findall(r"([\d,]+) frames in ", script.log)
+    (n_frames,) = re.findall(r"([\d,]+) frames (?:in|on) ", script.log)
     assert 0 < int(n_frames.replace(",", "")) < N_FRAMES
     assert "Traceback" not in script.log
 
