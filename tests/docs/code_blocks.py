@@ -22,6 +22,10 @@ FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\s*\Z")
 """The comment above a block that is written to a file, which the blocks below use."""
 
 
+INSTALLS = re.compile(r"\b(?:pip|conda|mamba|apt|apt-get) install\b|-m venv\b|\bmodule load\b")
+"""Commands that change the environment, which no test may run."""
+
+
 @dataclass(frozen=True)
 class Block:
     """A block of a page, with the number of its first line, its file, and the reason if it is not run."""
