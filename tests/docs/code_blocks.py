@@ -75,5 +75,5 @@ def commands(code: str) -> list[tuple[str, list[str]]]:
 
 
 def outline(line: str) -> str:
-    """Return a line of output without its numbers, which differ between runs, and without its spacing."""
-    return " ".join(re.sub(r"[-+]?\d[\d.,:e+-]*", "#", line).split())
+    """Return a line of output without its numbers (also "< 1"), which differ between runs, and without its spacing."""
+    return " ".join(re.sub(r"(?:< )?[-+]?\d[\d.,:e+-]*", "#", line).split())
