@@ -75,5 +75,9 @@ def commands(code: str) -> list[tuple[str, list[str]]]:
 
 
 def outline(line: str) -> str:
-    """Return a line of output without its numbers (also "< 1"), which differ between runs, and without its spacing."""
-    return " ".join(re.sub(r"(?:< )?[-+]?\d[\d.,:e+-]*", "#", line).split())
+    """Return a line of output without what differs between runs, and without its spacing.
+
+    This is each number, also as in "< 1", and whether one thread or several had work in a short run.
+    """
+    line = re.sub(r"(?:< )?[-+]?\d[\d.,:e+-]*", "#", line)
+    return " ".join(line.replace("# threads", "# thread").split())

@@ -57,8 +57,9 @@ def answer(command: str, fails: bool = False) -> str:
     """Return what a command of the shell prints, on both streams; check whether it fails."""
     if VARIABLES.exists():
         command = f"source {VARIABLES}\n{command}"
+    keep = f"export -p | grep -v '^declare -[a-z]*r' > {VARIABLES}"  # not those that bash protects, such as UID
     done = subprocess.run(
-        ["bash", "-e", "-a", "-c", f"{command}\nexport -p > {VARIABLES}"],
+        ["bash", "-e", "-a", "-c", f"{command}\n{keep}"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

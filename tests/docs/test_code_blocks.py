@@ -93,3 +93,4 @@ def test_console_blocks_are_read_as_commands_with_output() -> None:
     code = "$ one \\\n    --more\nfirst 1.5 s\n\n$ two\n"
     assert commands(code) == [("one \\\n    --more", ["first 1.5 s", ""]), ("two", [])]
     assert outline("first   1.5 s, -3e-5") == outline("first 22 s, 4") == "first # s, #"
+    assert outline("read < 1 %  on 2 threads") == outline("read 3 % on 1 thread")
