@@ -22,6 +22,10 @@ FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\s*\Z")
 """The comment above a block that is written to a file, which the blocks below use."""
 
 
+INSTALLS = re.compile(r"\b(?:pip|conda|mamba|apt|apt-get) install\b|-m venv\b|\bmodule load\b")
+"""Commands that change the environment, which no test may run."""
+
+
 @dataclass(frozen=True)
 class Block:
     """A block of a page, with the number of its first line, its file, and the reason if it is not run."""
@@ -71,5 +75,9 @@ def commands(code: str) -> list[tuple[str, list[str]]]:
 
 
 def outline(line: str) -> str:
-    """Return a line of output without its numbers, which differ between runs, and without its spacing."""
-    return " ".join(re.sub(r"[-+]?\d[\d.,:e+-]*", "#", line).split())
+    """Return a line of output without what differs between runs, and without its spacing.
+
+    This is each number, also as in "< 1", and whether one thread or several had work in a short run.
+    """
+    line = re.sub(r"(?:< )?[-+]?\d[\d.,:e+-]*", "#", line)
+    return " ".join(line.replace("# threads", "# thread").split())

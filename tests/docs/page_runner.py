@@ -1,6 +1,7 @@
 """Program that runs the blocks of a page in the working directory: ``python page_runner.py BLOCKS.json``.
 
-Blocks of Python share their names, as in a notebook. The program ends with the first error, and names its line.
+Blocks of Python share their names, as in a notebook. Commands share the variables of the shell, as in a terminal. The
+program ends with the first error, and names its line.
 """
 
 import json
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from docs.code_blocks import commands, outline
+
+VARIABLES = Path(".variables")
+"""The file that keeps the variables of the shell from one command to the next."""
 
 
 def main() -> None:
@@ -41,23 +45,27 @@ def run(language: str, code: str, names: dict[str, Any]) -> None:
         answer(code)
     else:
         for command, expected in commands(code):
-            printed = iter([outline(line) for line in answer(command).splitlines()])
+            fails = any(line.startswith("mdreel: error:") for line in expected)
+            printed = iter([outline(line) for line in answer(command, fails).splitlines()])
             for line in expected:
                 wanted = outline(line)
                 if wanted not in ("", "...", "…") and wanted not in printed:
                     raise AssertionError(f"{command!r} does not print this line, or not here: {line!r}")
 
 
-def answer(command: str) -> str:
-    """Return what a command of the shell prints, on both streams."""
+def answer(command: str, fails: bool = False) -> str:
+    """Return what a command of the shell prints, on both streams; check whether it fails."""
+    if VARIABLES.exists():
+        command = f"source {VARIABLES}\n{command}"
+    keep = f"export -p | grep -v '^declare -[a-z]*r' > {VARIABLES}"  # not those that bash protects, such as UID
     done = subprocess.run(
-        ["bash", "-e", "-c", command],
+        ["bash", "-e", "-a", "-c", f"{command}\n{keep}"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    if done.returncode:
+    if bool(done.returncode) != fails:
         raise AssertionError(f"{command!r} ended with exit code {done.returncode}:\n{done.stdout}")
     return done.stdout
 
