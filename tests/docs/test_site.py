@@ -60,6 +60,15 @@ def test_pages_load_nothing_from_elsewhere(pages: dict[Path, Page]) -> None:
     assert not {target for page in pages.values() for target in page.loaded if is_external(target)}
 
 
+@pytest.mark.parametrize("name", ["rmsd-to-pca", "cluster", "live-simulation", "markov-model"])
+def test_tutorial_shows_what_its_cells_print(site: Path, name: str) -> None:
+    # The build runs the tutorials, fails if a cell fails, and ends cells that take more than 3 minutes.
+    page = (site / "tutorials" / f"{name}.html").read_text(encoding="utf-8")
+    assert page.count('class="cell_output') >= 5
+    assert "mdreel: error" not in page
+    assert "Traceback" not in page
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with open_browser(tmp_path_factory.mktemp("browser")) as opened:
