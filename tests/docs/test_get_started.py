@@ -26,8 +26,7 @@ def blocks(page: str, language: str) -> list[str]:
 def shell(script: str, folder: Path) -> str:
     """Run a script with the mdreel of this environment; return what it prints."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    python = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": python}
+    environment = {**os.environ, "PATH": path}
     command = ["bash", "-ec", script]
     answer = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
