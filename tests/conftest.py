@@ -16,7 +16,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 parse_once()
 
-LONGEST_FIRST = ("docs", "conformance", "mdanalysis", "faults", "execution", "lab", "cluster", "live", "cli", "analysis")
+LONGEST_FIRST = (
+    "docs",
+    "conformance",
+    "mdanalysis",
+    "faults",
+    "execution",
+    "lab",
+    "cluster",
+    "live",
+    "cli",
+    "analysis",
+)
 """Where single tests take long. They come first: one of them at the end would run alone, with the other cores idle."""
 
 
