@@ -1,4 +1,4 @@
-"""What a new user does: the examples of the pages, and natural mistakes with the message that each must give.
+"""Natural mistakes of a new user, with the message that each must give.
 
 A message is one line. The pattern of a mistake matches the part that says what to do.
 """

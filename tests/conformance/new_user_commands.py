@@ -1,14 +1,8 @@
-"""Commands of a new user: mistakes with the exit code and the remedy of each, and the examples of the pages."""
+"""Commands of a new user: mistakes with the exit code and the remedy of each."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import MDAnalysis
 from MDAnalysisTests.datafiles import DCD, GRO, PSF, TPR, XTC, PDB_small
-
-import mdreel
 
 USAGE, INPUT = 2, 3
 ADK = "-s adk.psf -f adk.dcd"
@@ -83,50 +77,4 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "convert water.xtc out.xtc": (USAGE, "Missing option '-o'"),
     "info gone.xtc": (INPUT, "gone.xtc: No such file"),
     "info adk.psf": (INPUT, "expected a trajectory"),
-}
-
-
-def _nothing(u: MDAnalysis.Universe) -> dict[str, Any]:
-    return {}
-
-
-@dataclass(frozen=True)
-class Example:
-    """The system of the example of a page, the names that it uses, and words that do not suit the system."""
-
-    in_water: bool = False
-    names: Callable[[MDAnalysis.Universe], dict[str, Any]] = _nothing
-    words: Mapping[str, str] = field(default_factory=dict)
-
-    def adapted(self, text: str) -> str:
-        """Return an example with words that suit the system."""
-        for word, other in self.words.items():
-            text = text.replace(word, other)
-        return text
-
-
-PAGES: dict[str, Example] = {
-    "align": Example(names=lambda u: {"crystal": MDAnalysis.Universe(PSF, PDB_small)}),
-    "average": Example(),
-    "contacts": Example(),
-    "density": Example(in_water=True),
-    "dihedrals": Example(),
-    "distances": Example(),
-    "dssp": Example(),
-    "end-to-end": Example(words={"melt.tpr": "adk.psf", "melt.xtc": "adk.xtc"}),
-    "helices": Example(),
-    "hydrogen-bonds": Example(in_water=True),
-    "linear-density": Example(in_water=True, words={"resname POPC": "protein"}),
-    "msd": Example(in_water=True),
-    "pca": Example(names=lambda u: {"other": mdreel.PCA(u, select="protein and name CA").run()}),
-    "rdf": Example(in_water=True, names=lambda u: {"ion": u.select_atoms("name NA")[:1]}),
-    "rg": Example(),
-    "rmsd": Example(),
-    "rmsd2d": Example(),
-    "rmsf": Example(),
-    "sasa": Example(words={"SASA(protein": "SASA(protein[:200]", "-o ": "--stop 2 -o "}),
-    "selections": Example(
-        in_water=True, words={"tau_max=50": "tau_max=5", "--survival 50": "--survival 5", "resname LIG": "protein"}
-    ),
-    "one-pass": Example(words={'backend="processes"': 'backend="threads"'}),
 }

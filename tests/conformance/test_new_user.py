@@ -1,4 +1,4 @@
-"""The trial of a new user: the examples of the pages run, and each mistake gives one line that names the remedy."""
+"""The trial of a new user: each mistake gives one line that names the remedy. tests/docs runs the examples of the pages."""
 
 import re
 import shlex
@@ -8,15 +8,11 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
-import MDAnalysis
 import pytest
-from MDAnalysisTests.datafiles import PSF, TPR, XTC
 
 import mdreel
-from architecture.checkout import ROOT
 from conformance.new_user import (
     ARGUMENTS,
     COMMON,
@@ -29,7 +25,7 @@ from conformance.new_user import (
     Mistake,
     systems,
 )
-from conformance.new_user_commands import COMMANDS, PAGES, files_of
+from conformance.new_user_commands import COMMANDS, files_of
 from mdreel.cli.main import main
 from mdreel.errors import MdreelError, MdreelWarning
 
@@ -122,30 +118,3 @@ def test_mistake_in_a_command_gives_one_line_with_the_remedy(
     assert lines[0].startswith("mdreel: error: ")
     assert re.search(remedy, lines[0]), f"no remedy {remedy!r}: {lines[0]}"
     assert not PYTHON.search(lines[0]), lines[0]
-
-
-def first_block(page: str, language: str) -> str:
-    """The first example of a page in a language."""
-    (path,) = (ROOT / "docs").rglob(f"{page}.md")
-    text = path.read_text(encoding="utf-8")
-    found = re.search(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return "" if found is None else found[1]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_examples_of_the_pages_run(
-    page: str, command_line: Path, adk_xtc: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from matplotlib import pyplot as plt
-
-    example, code, commands = PAGES[page], first_block(page, "python"), first_block(page, "sh")
-    assert code
-    shutil.copyfile(adk_xtc, command_line / "adk.xtc")
-    u = MDAnalysis.Universe(TPR, XTC) if example.in_water else MDAnalysis.Universe(PSF, str(command_line / "adk.xtc"))
-    names: dict[str, Any] = {"mdreel": mdreel, "u": u, **example.names(u)}
-    exec(compile(example.adapted(code), f"{page}.md", "exec"), names)
-    plt.close("all")
-    for line in commands.splitlines():
-        _, *words = shlex.split(example.adapted(line), comments=True)
-        is_written = not {"-o", "--structure", "--grid", "--characters"}.isdisjoint(words)
-        assert run([*words, *["--force"] * is_written], monkeypatch) == 0, (line, capsys.readouterr().err)
