@@ -1,4 +1,4 @@
-"""The trial of a new user: each mistake gives one line that names the remedy. tests/docs runs the examples of the pages."""
+"""The trial of a new user: each mistake gives one line that names the remedy. tests/docs runs the pages."""
 
 import re
 import shlex
