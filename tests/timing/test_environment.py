@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
@@ -84,3 +85,10 @@ def test_versions_are_of_packages_that_are_loaded() -> None:
     import h5py
 
     assert versions()["h5py"] == h5py.__version__
+
+
+def test_secrets_of_urls_are_not_recorded() -> None:
+    (file,) = environment_of(["https://me:secret@example.org/adk.xtc?signature=abc"])["files"]
+    assert file["file_system"] == "https"
+    assert "example.org/adk.xtc" in file["path"]
+    assert not {"secret", "abc"} & set(re.findall(r"\w+", file["path"]))

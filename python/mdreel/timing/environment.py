@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from mdreel._core import commit
 from mdreel.foundation.file_system import Stripes, mount_of, stripes
-from mdreel.foundation.urls import is_remote
+from mdreel.foundation.urls import is_remote, without_secrets
 from mdreel.timing.page_cache import cached_share
 
 JSON: TypeAlias = Any
@@ -89,7 +89,7 @@ def _file(path: str) -> dict[str, JSON]:
     if is_remote(path):
         scheme = path.partition("://")[0].lower()
         nowhere = dict.fromkeys(("mount", "stripe", "cached_share"))
-        return {"path": path, "n_bytes": None, "file_system": scheme, **nowhere}
+        return {"path": without_secrets(path), "n_bytes": None, "file_system": scheme, **nowhere}
     place = Path(path)
     mount = mount_of(place)
     return {
