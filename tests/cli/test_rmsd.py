@@ -97,9 +97,9 @@ def test_rmsd_prints_a_summary_without_an_output(run, adk, expected):
     assert "98" in done.stdout.splitlines()[0]
 
 
-def test_rmsd_tells_its_timing_in_three_lines_and_nothing_when_quiet(run, adk):
+def test_rmsd_tells_its_timing_and_nothing_when_quiet(run, adk):
     arguments = ("rmsd", "-s", adk["psf"], "-f", adk["dcd"])
-    assert len(run(*arguments).stderr.splitlines()) == 3
+    assert len(run(*arguments).stderr.splitlines()) in (1, 3)  # one if the run took less than 2 s
     quiet = run(*arguments, "--quiet")
     assert (quiet.returncode, quiet.stderr) == (0, "")
     assert len(run(*arguments, "--verbose").stderr.splitlines()) > 3

@@ -167,9 +167,10 @@ def test_report_of_a_run_is_a_page(run, adk, tmp_path):
     page = (tmp_path / "run.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert f"RMSD of {adk['dcd'].name}" in page
-    # The same page is made of the spans.
+    # The same page is made of the spans, which hold no plots.
     assert run("report", "spans.jsonl", "-o", "again.html").returncode == 0
-    assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
+    again = (tmp_path / "again.html").read_text(encoding="utf-8")
+    assert again.partition("<h2>Timing")[2] == page.partition("<h2>Timing")[2]
 
 
 @pytest.mark.parametrize(

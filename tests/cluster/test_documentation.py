@@ -42,9 +42,9 @@ def test_page_shows_the_script_that_its_command_writes(mdreel, tmp_path, schedul
     (tmp_path / "env" / "bin").mkdir(parents=True)
     (tmp_path / "env" / "bin" / "activate").touch()
     (command,) = [block for block in blocks("console") if f"cluster {scheduler}" in block]
-    line, submit = command.replace("\\\n", "").removeprefix("$ ").split("\n$ ")
+    line = command.replace("\\\n", "").removeprefix("$ ").split("\n$ ")[0]
     mdreel(tmp_path, *shlex.split(line)[1:])
-    script = (tmp_path / submit.split()[1]).read_text().replace(str(tmp_path), HOME)
+    script = (tmp_path / "rmsd.sh").read_text().replace(str(tmp_path), HOME)
     shown = {"slurm": blocks("bash")[0], "pbs": blocks("bash")[1]}[scheduler]
     if scheduler == "pbs":
         script = "".join(line for line in script.splitlines(keepends=True) if line.startswith("#PBS"))

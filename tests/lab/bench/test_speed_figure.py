@@ -5,14 +5,14 @@ from pathlib import Path
 
 from architecture.checkout import ROOT
 from mdreel_lab.bench.contests import pages
-from mdreel_lab.bench.contests.__main__ import RESULTS, SPEED_FIGURE
+from mdreel_lab.bench.contests.__main__ import SPEED_FIGURE
 from mdreel_lab.bench.contests.cases import read_cases
 from mdreel_lab.bench.contests.speed_figure import write_speed_figure
 
 
 def kept_pages() -> list[pages.Page]:
     names = read_cases().names_of("table")
-    return [page for name in names if (page := pages.load(RESULTS / f"{name}.json"))]
+    return [page for name in names if (page := pages.load(ROOT / "lab" / "benchmarks" / "results" / f"{name}.json"))]
 
 
 def test_readme_has_the_caption_of_the_kept_results() -> None:
