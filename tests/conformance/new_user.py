@@ -1,4 +1,4 @@
-"""Natural mistakes of a new user, with the message that each must give.
+"""Natural mistakes of a new user, each with the message that mdreel must give.
 
 A message is one line. The pattern of a mistake matches the part that says what to do.
 """

@@ -34,7 +34,7 @@ def test_every_error_and_warning_has_a_remedy() -> None:
     sections = (REFERENCE / "errors.md").read_text(encoding="utf-8").split("\n### ")[1:]
     with_remedy = {section.split("\n")[0] for section in sections if "**Remedy.** " in section}
     kinds = [getattr(errors, name) for name in dir(errors)]
-    bases = {"MdreelError", "MdreelWarning"}  # of which only subclasses are raised
+    bases = {"MdreelError", "MdreelWarning"}  # mdreel raises only their subclasses
     assert with_remedy == {kind.__name__ for kind in kinds if issubclass(kind, Warning | Exception)} - bases
 
 

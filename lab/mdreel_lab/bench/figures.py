@@ -220,7 +220,7 @@ def _apart(ticks: Sequence[int]) -> list[str]:
 
 
 def _reach(axes: Axes) -> tuple[float, float]:
-    """Return the least and the largest drawn value above 0; 1 and 1 if there is none."""
+    """Return the smallest and the largest positive value drawn; 1 and 1 if no value is positive."""
     drawn = [float(y) for line in axes.get_lines() for y in np.atleast_1d(line.get_ydata())]
     heights = [y for y in drawn if math.isfinite(y) and y > 0] or [1.0]
     return min(heights), max(heights)

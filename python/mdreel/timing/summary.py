@@ -1,4 +1,4 @@
-"""Texts of which the summary of a run consists."""
+"""Lines of the summary of a run."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def _commits(pages: Sequence[Page]) -> str:
 
 
 def best_of_family(page: Page, family: str) -> Record | None:
-    """Return the fastest record of a family of contenders; None if there is none."""
+    """Return the fastest record of a family of contenders, or None if the family has no record."""
     return fastest(kept for kept in page["records"] if kept.point.family == family)
 
 

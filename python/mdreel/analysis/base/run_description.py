@@ -36,7 +36,7 @@ def frames_text(frames: NDArray[np.int64], times: NDArray[np.float64]) -> str:
 
 
 def plotted(described: AnalysisDescription, draw: "Callable[[], Figure]") -> AnalysisDescription:
-    """Return a description with its plot, or with the reason why there is none.
+    """Return a description with its plot, or with the reason why no plot was drawn.
 
     Parameters
     ----------
