@@ -1,6 +1,7 @@
 """Rate at which schedulers hand out empty tasks.
 
-The executors of mdreel hand out blocks of one frame, and each worker reads one atom of its frame. The tasks of Dask do nothing.
+The executors of mdreel hand out blocks of one frame, and each worker reads one atom of its frame.
+The tasks of Dask do nothing.
 """
 
 from __future__ import annotations
