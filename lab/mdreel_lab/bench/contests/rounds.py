@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
@@ -121,8 +122,9 @@ def launch(entrant: Entrant, cache: Path) -> dict[str, Any]:
 def in_turn(entrants: Iterable[Entrant], rounds: int, n_frames: int, cache: Path, log: Log) -> list[Run]:
     """Measure contenders round by round.
 
-    Each round starts with another one, so that none always follows the same. Each must report to have read
-    ``n_frames``. mdreel's index of frames is kept in ``cache`` between runs.
+    Each round has another order, so that none always follows the same: memory that the contender before has just
+    freed is faster to get. Each must report to have read ``n_frames``. mdreel's index of frames is kept in ``cache``
+    between runs.
     """
     runs = [Run(entrant, problem=entrant.missing()) for entrant in entrants]
     is_indexed = False
@@ -135,8 +137,7 @@ def in_turn(entrants: Iterable[Entrant], rounds: int, n_frames: int, cache: Path
             is_indexed = run.problem is None
             run.seconds.clear()
     for number in range(rounds):
-        start = number % max(1, len(runs))
-        for run in runs[start:] + runs[:start]:
+        for run in random.Random(number).sample(runs, len(runs)):
             if run.problem is None:
                 _attempt(run, cache, log)
     _check(runs, n_frames, log)

@@ -89,12 +89,13 @@ VALUES: dict[str, Callable[[Any], Any]] = {
 
 
 def _arrays(job: Job) -> Work:
-    import mdreel
+    # `mdreel` imports the function when it is first looked up: before the time starts, as the peers' imports.
+    from mdreel import read
 
     chosen = None if job.what == "read" else job.indices()
 
     def work() -> Read:
-        positions = mdreel.read(job.trajectory, chosen, n_workers=job.n_workers).positions
+        positions = read(job.trajectory, chosen, n_workers=job.n_workers).positions
         assert positions is not None
         return Read.of(len(positions), positions[-1])
 
