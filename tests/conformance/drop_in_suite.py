@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import mdreel
+from conformance.drop_in_comparison import LenientComparison
 from conformance.foreign_suite import Deselected, Suite
 from forked_python.workers import forked_workers
 from mdreel.execution.executors.dask import cluster
@@ -46,6 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
         for module in modules:
             setattr(importlib.import_module(f"MDAnalysis.analysis.{module}"), name, ours)
     config.pluginmanager.register(suite)
+    comparison = LenientComparison()
+    suite.lenient = comparison.lenient
+    config.pluginmanager.register(comparison)
     # Hundreds of tests would start workers of their own, which takes longer than all that they compute.
     lasting = ExitStack()
     config.add_cleanup(lasting.close)

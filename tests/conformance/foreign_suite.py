@@ -33,6 +33,11 @@ class Deselected:
         return [name for name in self.reasons if name.startswith(f"{module}.py::")]
 
 
+def name_of(item: pytest.Item) -> str:
+    """Return the name of a test as the lists have it."""
+    return f"{item.path.name}::{item.nodeid.split('::', 1)[1]}"
+
+
 class Suite:
     """A plugin that leaves tests out and reports the outcomes, what was counted, and the tests left out."""
 
@@ -42,9 +47,10 @@ class Suite:
         self.failed: list[str] = []
         self.counted: Counter[str] = Counter()
         self.left_out: dict[str, str] = {}
+        self.lenient: dict[str, str] = {}
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        names = {item: f"{item.path.name}::{item.nodeid.split('::', 1)[1]}" for item in items}
+        names = {item: name_of(item) for item in items}
         out = [item for item in items if self.deselected.line_of(names[item]) is not None]
         self.left_out = {names[item]: str(self.deselected.line_of(names[item])) for item in out}
         config.hook.pytest_deselected(items=out)
@@ -62,6 +68,7 @@ class Suite:
             "failed": self.failed,
             "counted": self.counted,
             "left out": self.left_out,
+            "lenient": self.lenient,
         }
         Path(os.environ[REPORT]).write_text(json.dumps(found), encoding="utf-8")
 
