@@ -8,11 +8,13 @@ import pytest
 import mdreel
 from conformance.foreign_suite import Deselected, Suite
 from mdreel.mdanalysis.accelerate import _replacements
+from parsed_topologies import parse_once
 
 DESELECTED = Deselected(Path(__file__).with_name("mdanalysis_deselected.txt"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    parse_once()
     mdreel.mdanalysis.accelerate()
     suite = Suite(DESELECTED)
     for reader in set(_replacements().values()):

@@ -14,6 +14,7 @@ from conformance.foreign_suite import Deselected, Suite
 from forked_python.workers import forked_workers
 from mdreel.execution.executors.dask import cluster
 from mdreel.execution.executors.dask.cluster import local_cluster
+from parsed_topologies import parse_once
 
 DESELECTED = Deselected(Path(__file__).with_name("drop_in_deselected.txt"))
 
@@ -40,6 +41,7 @@ REPLACED = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    parse_once()
     suite = Suite(DESELECTED)
     for name, modules in REPLACED.items():
         ours = getattr(mdreel, name)

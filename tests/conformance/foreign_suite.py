@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class Suite:
     def __init__(self, deselected: Deselected) -> None:
         self.deselected = deselected
         self.outcomes: Counter[str] = Counter()
-        self.failed: list[str] = []
+        self.passed: Counter[str] = Counter()
         self.counted: Counter[str] = Counter()
         self.left_out: dict[str, str] = {}
         self.lenient: dict[str, str] = {}
@@ -59,13 +60,13 @@ class Suite:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.outcome != "passed":
             self.outcomes[report.outcome] += 1
-        if report.outcome == "failed":
-            self.failed.append(report.nodeid.partition("::")[2])
+        if report.when == "call" and report.outcome == "passed":
+            self.passed[Path(report.location[0]).stem] += 1
 
     def pytest_sessionfinish(self) -> None:
         found = {
             "outcomes": self.outcomes,
-            "failed": self.failed,
+            "passed": self.passed,
             "counted": self.counted,
             "left out": self.left_out,
             "lenient": self.lenient,
@@ -73,8 +74,8 @@ class Suite:
         Path(os.environ[REPORT]).write_text(json.dumps(found), encoding="utf-8")
 
 
-def run_module(module: str, plugin: str, folder: Path) -> dict[str, Any]:
-    """Run a test module of MDAnalysis under a plugin; return its report, with the output as ``text``."""
+def run_modules(modules: Iterable[str], plugin: str, folder: Path) -> dict[str, Any]:
+    """Run test modules of MDAnalysis under a plugin; return the report, with the output as ``text``."""
     report, configuration = folder / "report.json", folder / "pytest.ini"
     configuration.write_text("[pytest]\n")
     options = ["-q", "--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", plugin]
@@ -85,7 +86,7 @@ def run_module(module: str, plugin: str, folder: Path) -> dict[str, Any]:
         REPORT: str(report),
         "XDG_CACHE_HOME": str(folder / "cache"),
     }
-    tests = ["--pyargs", f"MDAnalysisTests.{module}"]
+    tests = ["--pyargs", *(f"MDAnalysisTests.{module}" for module in modules)]
     answer = subprocess.run([*command, *tests], cwd=folder, env=environment, capture_output=True, text=True)
     assert report.exists(), answer.stdout[-3000:] + answer.stderr[-3000:]
     return {"text": answer.stdout, "code": answer.returncode, **json.loads(report.read_text())}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conformance.accelerated_suite import DESELECTED
-from conformance.foreign_suite import run_module
+from conformance.foreign_suite import run_modules
 
 # The readers that each module tests, and how often at least they show a frame.
 MODULES = {
@@ -24,7 +24,7 @@ def module(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def result(module: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """How the tests of a module went; what they printed is in ``text``."""
-    return run_module(f"coordinates.{module}", "conformance.accelerated_suite", tmp_path_factory.mktemp(module))
+    return run_modules([f"coordinates.{module}"], "conformance.accelerated_suite", tmp_path_factory.mktemp(module))
 
 
 def test_module_of_mdanalysis_passes_on_our_readers(module: str, result: dict[str, Any]) -> None:
