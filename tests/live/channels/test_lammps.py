@@ -205,6 +205,22 @@ def test_reporter_does_what_it_is_asked_behind_the_next_frame(
     assert names == {"in.argon", "dump.txt", "argon-15.restart", "argon.restart"}
 
 
+def test_sigterm_publishes_the_last_frame_and_leaves_a_restart_file(start: Start, tmp_path: Path) -> None:
+    simulation = start()
+    assert simulation.run(12) == (True, 12)
+    simulation.begin(1_000_000)
+    with Consumer("argon") as frames:
+        for frame in frames:
+            if frame.step >= 20:
+                simulation.process.terminate()
+                break
+    assert simulation.process.wait(LONG) == 143
+    assert Status.read("argon").state == "stopped"
+    steps = [frame.step for frame in published()]
+    (last,) = read_restart(tmp_path / "argon.restart").steps
+    assert steps == list(range(steps[0], last + 1, INTERVAL))
+
+
 def test_simulation_goes_on_where_no_checkpoint_can_be_written(
     start: Start, tmp_path: Path, asking: ThreadPoolExecutor
 ) -> None:

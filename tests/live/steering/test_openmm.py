@@ -1,7 +1,9 @@
 """Tests of the steering of OpenMM and of its reporter."""
 
 import json
+import os
 import runpy
+import signal
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -281,3 +283,58 @@ def test_reporter_that_makes_no_sense_is_refused(
         mdreel.live.OpenMMReporter(mdreel.live.Producer(tmp_path / "run1", 2), *arguments, **settings)
     with pytest.raises(MismatchError, match="OpenMM has the energies potential and kinetic, not total"):
         mdreel.live.OpenMMReporter(mdreel.live.Producer(tmp_path / "run1", 2, energies=["total"]), 1, "a")
+
+
+class EndedBySigterm:
+    """Reporter that sends SIGTERM to this process at one step."""
+
+    def __init__(self, step: int) -> None:
+        self._step = step
+
+    def describeNextReport(self, simulation: Any) -> tuple[int, bool, bool, bool, bool, None]:  # noqa: N802
+        return max(1, self._step - simulation.currentStep), True, False, False, False, None
+
+    def report(self, simulation: Any, state: object) -> None:
+        if simulation.currentStep == self._step:
+            assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL, "SIGTERM would end the tests"
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("step", "is_before_publishing", "expected"), [(25, False, 25), (30, False, 30), (30, True, 0)]
+)
+def test_sigterm_stops_the_channel_and_leaves_a_checkpoint(
+    tmp_path: Path, step: int, is_before_publishing: bool, expected: int
+) -> None:
+    simulation, producer, reporter = balls(tmp_path)
+    simulation.reporters.insert(0 if is_before_publishing else 1, EndedBySigterm(step))
+    with pytest.raises(SystemExit) as ended, producer:
+        reporter.run(simulation, 1000)
+    assert ended.value.code == 143
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert mdreel.live.channel(producer.path).status().state == "stopped"
+    assert published_steps(producer) == [10, 20, 30][: 2 + (step == 30 and not is_before_publishing)]
+    if expected:
+        simulation.context.setStepCount(0)
+        simulation.loadCheckpoint(str(tmp_path / "state.chk"))
+        assert simulation.currentStep == expected
+    else:  # a simulation that continued from step 30 would omit its frame
+        assert not (tmp_path / "state.chk").exists()
+
+
+def test_reporter_needs_no_checkpoint_file(tmp_path: Path, asking: ThreadPoolExecutor) -> None:
+    simulation, producer, _ = balls(tmp_path)
+    reporter = simulation.reporters[0] = mdreel.live.OpenMMReporter(producer, 10)
+    with producer:
+        said = asked(producer, asking, "checkpoint")
+        assert reporter.run(simulation, 10)
+        with pytest.raises(StreamError, match="OpenMM has no checkpoint file: create it with checkpoint="):
+            said.result(LONGEST_SECONDS)
+        said = asked(producer, asking, "stop")
+        assert not reporter.run(simulation, 100)
+        answer = said.result(LONGEST_SECONDS)
+    assert "stopped at step 20 without a checkpoint" in answer.message
+    assert answer.facts == {"step": 20}
+    assert mdreel.live.channel(producer.path).status().state == "stopped"
+    with pytest.raises(MismatchError, match="checkpoint_frames=3 needs a checkpoint file"):
+        mdreel.live.OpenMMReporter(producer, 10, checkpoint_frames=3)

@@ -1,6 +1,7 @@
 """Sections of frames, which store one quantity in one data type."""
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,34 @@ class Encoder:
             values = [values[name] for name in names]
         numbers = self.numbers("energies", values, (len(names),), step)
         return "energies", "float64", _as_bytes(np.ascontiguousarray(numbers, "<f8"))
+
+    def cell(self, box: ArrayLike, step: int) -> list[float]:
+        """Return the row vectors of a cell, Å, one after the other, from vectors or from lengths and angles.
+
+        Raises
+        ------
+        MismatchError
+            If the shape is wrong, a number is not finite, or no cell has these lengths and angles.
+        """
+        shape = np.shape(box)
+        if shape not in ((3, 3), (6,)):
+            expected = "vectors of shape (3, 3), or three lengths and three angles"
+            raise MismatchError(f"{self._path}, step {step}: expected box as {expected}, got the shape {shape}")
+        values = self.numbers("box", box, shape, step)
+        if shape == (6,):
+            from MDAnalysis.lib.mdamath import triclinic_vectors
+
+            with np.errstate(invalid="ignore"):  # angles that no cell has
+                vectors = triclinic_vectors(values, np.float64)
+            if not vectors.any():
+                lengths, angles = values[:3].tolist(), values[3:].tolist()
+                message = f"no cell has the lengths {lengths} Å and the angles {angles} degrees"
+                raise MismatchError(f"{self._path}, step {step}: {message}; give box=None if there is no cell")
+            values = vectors
+        cell: list[float] = values.ravel().tolist()
+        if not isfinite(sum(cell)):
+            raise MismatchError(f"{self._path}, step {step}: the numbers of the box must be finite, not {cell}")
+        return cell
 
     def numbers(self, name: str, values: ArrayLike, shape: tuple[int, ...], step: int) -> NDArray[Any]:
         """Check the shape of an array of real numbers, and return it unchanged."""

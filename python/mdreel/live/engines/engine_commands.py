@@ -1,12 +1,14 @@
 """Checkpoints and requests that the reporters of all engines handle after each frame."""
 
+import warnings
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
-from mdreel.errors import MismatchError
+from mdreel.errors import MdreelWarning, MismatchError
 from mdreel.foundation.atomic_files import give_name
+from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.untrusted_input import shown
 from mdreel.live.channels.requests import Request
 from mdreel.live.producers.producer import Producer
@@ -45,8 +47,9 @@ class EngineCommands:
         Name of the engine, for refusals.
     interval : int
         Steps between two frames.
-    checkpoint : path
+    checkpoint : path, optional
         Checkpoint file, written at a stop and at intervals. Each checkpoint replaces the previous one atomically.
+        Without a file, the simulation cannot continue after a stop.
     checkpoint_frames : int, optional
         Number of frames between two checkpoints; by default the only checkpoint is written at a stop.
 
@@ -68,7 +71,7 @@ class EngineCommands:
         producer: Producer,
         engine: str,
         interval: int,
-        checkpoint: str | PathLike[str],
+        checkpoint: str | PathLike[str] | None,
         checkpoint_frames: int | None,
     ) -> None:
         if interval < 1:
@@ -76,13 +79,17 @@ class EngineCommands:
         if checkpoint_frames is not None and checkpoint_frames < 1:
             message = f"expected 1 frame or more between two checkpoints, got {checkpoint_frames}"
             raise MismatchError(message, path=producer.path)
+        if checkpoint_frames is not None and checkpoint is None:
+            message = f"checkpoint_frames={checkpoint_frames} needs a checkpoint file: give checkpoint="
+            raise MismatchError(message, path=producer.path)
         self.interval = int(interval)
         self.is_stopped = False
         self._producer = producer
         self._engine = engine
-        self._checkpoint = Path(checkpoint).absolute()
+        self._checkpoint = None if checkpoint is None else Path(checkpoint).absolute()
         self._checkpoint_frames = checkpoint_frames
         self._n_frames = 0
+        self._last_frame: int | None = None
 
     def handle_requests(self, step: int, write: Write) -> bool:
         """Write a checkpoint if one is due, and carry out the requests received since the previous frame.
@@ -100,7 +107,9 @@ class EngineCommands:
             Whether the simulation must stop now. Its checkpoint has been written and the channel has ended.
         """
         self._n_frames += 1
-        if self._checkpoint_frames is not None and self._n_frames % self._checkpoint_frames == 0:
+        self._last_frame = step
+        is_due = self._checkpoint_frames is not None and self._n_frames % self._checkpoint_frames == 0
+        if self._checkpoint is not None and is_due:
             _write_checkpoint(self._checkpoint, write)
         requests = self._producer.requests()
         for request in requests:
@@ -111,21 +120,62 @@ class EngineCommands:
             self._stop(stops, step, write)
         return self.is_stopped
 
-    def _stop(self, requests: list[Request], step: int, write: Write) -> None:
+    def is_frame_missing(self, step: int, first: int) -> bool:
+        """Return whether the frame of a step has not been published, although it is due.
+
+        Parameters
+        ----------
+        step : int
+            Current step.
+        first : int
+            First step of the run, whose frame is not due.
+        """
+        return step > first and step % self.interval == 0 and step != self._last_frame
+
+    def checkpoint_at_end(self, step: int, write: Write) -> None:
+        """Write a last checkpoint before SIGTERM or Ctrl-C ends the program.
+
+        Parameters
+        ----------
+        step : int
+            Current step, whose frame has been published if it was due.
+        write : callable
+            Function that makes the engine write its state to a file.
+
+        Warns
+        -----
+        MdreelWarning
+            If the checkpoint cannot be written; the program ends in any case.
+        """
+        if self._checkpoint is None or self.is_stopped:
+            return
         try:
             _write_checkpoint(self._checkpoint, write)
-        except Exception as error:  # noqa: BLE001 - a failed checkpoint must not end the simulation
-            for request in requests:
-                request.refuse(f"the checkpoint could not be written: {error}")
-            return
+        except Exception as error:  # noqa: BLE001 - a failed checkpoint must not hide the reason of the end
+            message = f"the checkpoint of step {step} could not be written: {error}"
+            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
+
+    def _stop(self, requests: list[Request], step: int, write: Write) -> None:
+        facts: dict[str, object] = {"step": step}
+        message = f"stopped at step {step} without a checkpoint, because the reporter has no checkpoint file"
+        if self._checkpoint is not None:
+            try:
+                _write_checkpoint(self._checkpoint, write)
+            except Exception as error:  # noqa: BLE001 - a failed checkpoint must not end the simulation
+                for request in requests:
+                    request.refuse(f"the checkpoint could not be written: {error}")
+                return
+            facts["checkpoint"] = str(self._checkpoint)
+            message = f"stopped at step {step} with the checkpoint {self._checkpoint}"
         self.is_stopped = True
         for request in requests:
-            message = f"stopped at step {step} with the checkpoint {self._checkpoint}"
-            request.answer(message, checkpoint=str(self._checkpoint), step=step)
+            request.answer(message, **facts)
         self._producer.end("stopped")
 
     def _handle(self, request: Request, step: int, write: Write) -> None:
-        if request.kind == "checkpoint":
+        if request.kind == "checkpoint" and self._checkpoint is None:
+            request.refuse(f"the reporter of {self._engine} has no checkpoint file: create it with checkpoint=")
+        elif request.kind == "checkpoint":
             path = self._checkpoint.with_name(f"{self._checkpoint.stem}-{step}{self._checkpoint.suffix}")
             try:
                 _write_checkpoint(path, write)

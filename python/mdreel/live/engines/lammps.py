@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.errors import MismatchError, StreamTimeoutError, UnsupportedError
 from mdreel.live.engines.engine_commands import EngineCommands, EngineReporter
 from mdreel.live.engines.imd.dialects import DIALECTS
 from mdreel.live.producers.producer import Producer
@@ -30,6 +30,8 @@ _KEYWORDS = {
 
 _COMPUTE = "mdreel_positions"
 _TRICKY = '"$*%#&'
+_LAST_FRAME_SECONDS = 5.0
+"""Time limit for publishing the last frame; batch systems kill a job about 30 s after SIGTERM."""
 
 
 class LAMMPSReporter(EngineReporter):
@@ -49,8 +51,9 @@ class LAMMPSReporter(EngineReporter):
         LAMMPS instance, with ``units real`` or ``units metal`` and atom IDs from 1 on without a gap.
     interval : int
         Steps between two frames.
-    checkpoint : path
-        Restart file, written at a stop and at intervals. Each restart file replaces the previous one atomically.
+    checkpoint : path, optional
+        Restart file, written at a stop, on SIGTERM and Ctrl-C, and at intervals. Each restart file replaces the
+        previous one atomically. Without a file, the simulation cannot continue after a stop.
     checkpoint_frames : int, optional
         Number of frames between two restart files; by default the only one is written at a stop.
     wrap : bool
@@ -82,13 +85,13 @@ class LAMMPSReporter(EngineReporter):
         producer: Producer,
         lmp: Any,
         interval: int,
-        checkpoint: str | PathLike[str],
+        checkpoint: str | PathLike[str] | None = None,
         *,
         checkpoint_frames: int | None = None,
         wrap: bool = False,
     ) -> None:
         self._commands = EngineCommands(producer, "LAMMPS", interval, checkpoint, checkpoint_frames)
-        _check(producer, lmp, Path(checkpoint).absolute())
+        _check(producer, lmp, None if checkpoint is None else Path(checkpoint).absolute())
         self._producer = producer
         self._lmp = lmp
         self._columns = "x y z" if wrap else "xu yu zu"
@@ -113,7 +116,13 @@ class LAMMPSReporter(EngineReporter):
             self._lmp.command(f"compute {_COMPUTE} all property/atom {self._columns}")
         self._is_set_up = False  # the caller may have changed anything in LAMMPS
         first = self._step
-        last = first + int(n_steps)
+        try:
+            return self._run(first, first + int(n_steps))
+        except (KeyboardInterrupt, SystemExit):
+            self._end(first)
+            raise
+
+    def _run(self, first: int, last: int) -> bool:
         while self._step < last and not self.is_stopped:
             until = min(last, (self._step // self.interval + 1) * self.interval)
             pre = "no" if self._is_set_up else "yes"
@@ -126,11 +135,23 @@ class LAMMPSReporter(EngineReporter):
                 self._commands.handle_requests(until, self._write)
         return not self.is_stopped
 
+    def _end(self, first: int) -> None:
+        """Publish the last frame and write a restart file before SIGTERM or Ctrl-C ends the program."""
+        # Python handles a signal when LAMMPS returns, before the frame of this step is published.
+        if self._commands.is_frame_missing(self._step, first):
+            try:
+                self._publish(_LAST_FRAME_SECONDS)
+            except StreamTimeoutError:
+                return  # a simulation that continued from this step would omit its frame
+            except MismatchError:
+                pass  # the signal came after the frame had been published
+        self._commands.checkpoint_at_end(self._step, self._write)
+
     @property
     def _step(self) -> int:
         return int(self._lmp.extract_global("ntimestep"))
 
-    def _publish(self) -> None:
+    def _publish(self, timeout: float | None = None) -> None:
         per_ps, energy = 1.0 / self._dialect.time, self._dialect.energy
         energies = {
             name: self._lmp.get_thermo(_KEYWORDS[name]) * (1.0 if name == _TEMPERATURE else energy)
@@ -144,6 +165,7 @@ class LAMMPSReporter(EngineReporter):
             self._gather("v") * per_ps if "velocities" in self._sections else None,
             self._gather("f") * energy if "forces" in self._sections else None,
             energies or None,
+            timeout=timeout,
         )
 
     def _gather(self, name: str) -> NDArray[np.float64]:
@@ -168,7 +190,7 @@ class LAMMPSReporter(EngineReporter):
             raise OSError(f"{path}: {error}") from error
 
 
-def _check(producer: Producer, lmp: Any, checkpoint: Path) -> None:
+def _check(producer: Producer, lmp: Any, checkpoint: Path | None) -> None:
     """Check that LAMMPS, the channel and the path of the checkpoint are compatible."""
     where = producer.path
     n_ranks, units = lmp.extract_setting("world_size"), lmp.extract_global("units")
@@ -188,7 +210,7 @@ def _check(producer: Producer, lmp: Any, checkpoint: Path) -> None:
     if unknown:
         message = f"LAMMPS has the energies {', '.join(_KEYWORDS)}, not {', '.join(unknown)}"
         raise MismatchError(f"{where}: {message}")
-    tricky = sorted(set(str(checkpoint)).intersection(_TRICKY))
+    tricky = sorted(set(str(checkpoint or "")).intersection(_TRICKY))
     if tricky:
         message = f"LAMMPS interprets {' '.join(tricky)} in a path; choose a path without"
         raise MismatchError(message, path=checkpoint)

@@ -34,7 +34,7 @@ class OpenMMReporter(EngineReporter):
     Append the reporter to ``simulation.reporters``. It checks for requests after each frame. ``stop`` writes a
     checkpoint, ends the channel as *stopped* and raises `StopRequested` in ``simulation.step``, which `run` catches.
     ``checkpoint`` writes a checkpoint with the step in its name. ``change-stride`` changes the number of steps between
-    two frames.
+    two frames. On SIGTERM and Ctrl-C, `run` writes a checkpoint before the program ends.
 
     Parameters
     ----------
@@ -43,8 +43,9 @@ class OpenMMReporter(EngineReporter):
         opened for them.
     interval : int
         Steps between two frames.
-    checkpoint : path
+    checkpoint : path, optional
         Checkpoint file, written at a stop and at intervals. Each checkpoint replaces the previous one atomically.
+        Without a file, the simulation cannot continue after a stop.
     checkpoint_frames : int, optional
         Number of frames between two checkpoints; by default the only checkpoint is written at a stop.
     wrap : bool, optional
@@ -73,7 +74,7 @@ class OpenMMReporter(EngineReporter):
         self,
         producer: Producer,
         interval: int,
-        checkpoint: str | PathLike[str],
+        checkpoint: str | PathLike[str] | None = None,
         *,
         checkpoint_frames: int | None = None,
         wrap: bool | None = None,
@@ -139,10 +140,17 @@ class OpenMMReporter(EngineReporter):
         bool
             Whether all steps were run; False if a request stopped the simulation.
         """
+        first = simulation.currentStep
         try:
             simulation.step(n_steps)
         except StopRequested:
             return False
+        except (KeyboardInterrupt, SystemExit):
+            step = simulation.currentStep
+            # A simulation that continued from this step would omit its frame, if it has not been published.
+            if not self._commands.is_frame_missing(step, first):
+                self._commands.checkpoint_at_end(step, partial(_write, simulation))
+            raise
         return True
 
 

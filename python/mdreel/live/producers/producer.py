@@ -17,6 +17,7 @@ from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.requests import Request, Requests
 from mdreel.live.channels.sections import Encoder, declared_sections, max_frame_bytes
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.termination import ExitOnSigterm
 
 RING_BYTES = 16 << 20
 """Default size of a ring; small, because shared memory is scarce in containers."""
@@ -53,8 +54,9 @@ class Producer:
     """Producer that publishes the frames of a simulation on a channel, for analyses on the same node.
 
     As a context manager, the producer opens and ends the channel. The end is *finished*, *failed* with the message of
-    an exception, or *stopped* on Ctrl-C. Consumers then stop waiting for frames. A producer that dies is reported as
-    lost.
+    an exception, or *stopped* on Ctrl-C and SIGTERM, which batch systems send at the time limit. Consumers then stop
+    waiting for frames. A producer that dies is reported as lost. In the main thread, SIGTERM raises `SystemExit` within
+    the ``with`` block, unless the program has a handler for it.
 
     Parameters
     ----------
@@ -180,6 +182,7 @@ class Producer:
         self._resume_step = resume_step
         self._core: ChannelProducer | None = None
         self._requests: Requests | None = None
+        self._sigterm = ExitOnSigterm()
 
     def open(self) -> Self:
         """Open the channel, if it is not open yet, so that consumers can join.
@@ -252,6 +255,8 @@ class Producer:
         forces: ArrayLike | None = None,
         energies: Mapping[str, float] | ArrayLike | None = None,
         types: ArrayLike | None = None,
+        *,
+        timeout: float | None = None,
     ) -> Published:
         """Publish a frame.
 
@@ -264,8 +269,9 @@ class Producer:
             Step of the simulation.
         time : float
             Time, ps.
-        box : array_like, shape (3, 3), float, optional
-            Row vectors of the cell, Å; None without a cell.
+        box : array_like, shape (3, 3) or (6,), float, optional
+            Row vectors of the cell, Å; or its three lengths, Å, and three angles, degrees, as in MDAnalysis's
+            ``dimensions``. None without a cell.
         velocities : array_like, shape (n_atoms, 3), float, optional
             Velocities, Å/ps.
         forces : array_like, shape (n_atoms, 3), float, optional
@@ -274,6 +280,8 @@ class Producer:
             Energies, kJ/mol, by name or in the order of the manifest.
         types : array_like, shape (n_atoms,), int, optional
             Type of each atom, for a channel with types; by default 0.
+        timeout : float, optional
+            Maximum time to wait for a free slot, s; by default that of the producer.
 
         Returns
         -------
@@ -289,7 +297,7 @@ class Producer:
         OSError
             If the frame cannot be staged, for example on a full disk. It was not published.
         """
-        cell = None if box is None else self._encoder.numbers("box", box, (3, 3), step).ravel().tolist()
+        cell = None if box is None else self._encoder.cell(box, step)
         sections = [self._encoder.positions(positions, step, time, cell, types)]
         for name, values in (("velocities", velocities), ("forces", forces)):
             if values is not None:
@@ -299,7 +307,8 @@ class Producer:
         self.open()
         if self._archiver is not None:
             self._archiver.check()
-        return Published(*self._require_open().publish(int(step), float(time), cell, sections, self._timeout))
+        wait = self._timeout if timeout is None else timeout
+        return Published(*self._require_open().publish(int(step), float(time), cell, sections, wait))
 
     def requests(self) -> list[Request]:
         """Return the new requests to the simulation; call the method between two frames.
@@ -372,15 +381,18 @@ class Producer:
         return _NEW_RUN
 
     def __enter__(self) -> Self:
-        return self.open()
+        self.open()
+        self._sigterm.install()
+        return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if error is None:
-            self.end()
-        elif isinstance(error, Exception):
-            self.end("failed", f"{type(error).__name__}: {error}")
-        else:  # Ctrl-C, or the end of the program
-            self.end("stopped")
+        try:
+            if isinstance(error, Exception):
+                self.end("failed", f"{type(error).__name__}: {error}")
+            else:  # Ctrl-C and SIGTERM raise other exceptions
+                self.end("finished" if error is None else "stopped")
+        finally:
+            self._sigterm.remove()
 
     def __repr__(self) -> str:
         return f"<Producer of {self.manifest.n_atoms:,} atoms on {self.path}>"
