@@ -94,7 +94,7 @@ impl Member {
         }
         let facts = agree(channel, &directory, &locks, membership, is_synced)?;
         if facts.mode != mode {
-            let message = format!("group {group}: expected {:?}, got {mode:?}", facts.mode);
+            let message = format!("group {group} {}, but this member wants {}", facts.mode.rule(), mode.wish());
             return Err(Error::mismatch(message).in_file(channel));
         }
         let state = file::read_state(&directory, group, member)?.map(|(state, _)| state);
@@ -208,7 +208,10 @@ impl Member {
     }
 
     fn not_had(&self, through: Identity) -> Error {
-        let message = format!("a commit through {through:?}, which member {} was not handed out", self.name);
+        let message = format!(
+            "frame {} of step {} cannot be committed: member {} was not handed it out",
+            through.sequence, through.step, self.name
+        );
         Error::mismatch(message).in_file(&self.path)
     }
 

@@ -55,8 +55,7 @@ fn data_type_named(name: &str) -> Result<DataType> {
 
 /// What a section is called.
 fn kind_name(kind: SectionKind) -> String {
-    let known = KINDS.iter().find(|(_, value)| *value == kind);
-    known.map_or_else(|| format!("{kind:?}"), |(name, _)| (*name).to_owned())
+    kind.to_string()
 }
 
 /// What its numbers are called.
@@ -83,7 +82,7 @@ impl Manifest {
         let Manifest { stream, topology_hash, n_atoms, units, time_step, stride, sections, energies } = self;
         let number = |(name, data_type): (String, String)| -> Result<(u16, u16, String)> {
             let kind = kind_named(&name)?;
-            let number = kind.number().ok_or_else(|| Error::unsupported(format!("{kind:?} has no number")))?;
+            let number = kind.number().ok_or_else(|| Error::unsupported(format!("{kind} has no number")))?;
             Ok((number, data_type_named(&data_type)?.number(), name))
         };
         let sections = sections.into_iter().map(number).collect::<Result<_>>()?;
