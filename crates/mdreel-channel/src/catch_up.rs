@@ -188,7 +188,8 @@ impl CatchUp {
                 Start::Earliest | Start::Step(_) | Start::Time(_) => 0,
             };
             let first = self.consumer.first_of_run(header.epoch).max(asked);
-            self.n_late = Some(header.sequence.saturating_sub(first.max(self.before.map_or(0, |looked| looked + 1))));
+            let there = header.sequence.min(self.consumer.first_there());
+            self.n_late = Some(there.saturating_sub(first.max(self.before.map_or(0, |looked| looked + 1))));
         }
         self.consumer.note(header);
     }

@@ -1,20 +1,20 @@
 //! A consumer of a channel: the analysis' side.
 
 mod borrowed;
+mod joining;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::atomic::Ordering;
-use super::directory::Directory;
 use super::end::End;
 use super::layout::{FrameView, Header};
 use super::lock::{Locks, PRODUCER};
 use super::manifest::Manifest;
 use super::missed::Missed;
 use super::protocol::{Cursor, N_PINS, Taken};
-use super::ring_file::{MOST_EPOCHS, N_CURSORS, RingFile};
+use super::ring_file::{MOST_EPOCHS, RingFile};
 pub use super::start::Start;
 use mdreel_core::error::{Error, Result};
 
@@ -46,6 +46,8 @@ pub struct Consumer {
     position: u64,
     /// How many frames the ring had got before that.
     ordinal: u64,
+    /// The number of the first frame that was there when this consumer came, or of the next one.
+    first_there: u64,
     /// The frame that is borrowed.
     borrowed: Option<Pinned>,
     /// Which pins keep frames that are held while later ones are taken.
@@ -68,70 +70,6 @@ pub(super) struct Pinned {
 }
 
 impl Consumer {
-    /// Joins the channel in a directory, which may have no producer any more.
-    pub fn join(path: &Path, start: Start) -> Result<Self> {
-        Self::enter(path, start, false)
-    }
-
-    /// As `join`, for one who takes only the newest frame, so that no producer waits for it.
-    pub fn join_latest(path: &Path) -> Result<Self> {
-        Self::enter(path, Start::Earliest, true)
-    }
-
-    fn enter(path: &Path, start: Start, takes_latest: bool) -> Result<Self> {
-        let directory = Directory::open(path)?;
-        let ring = RingFile::open(&directory, false)?;
-        ring.populate();
-        let manifest = Manifest::read(&directory)?;
-        let locks = Locks::open(&directory, "lock", false)?;
-        let mut free = None;
-        for cursor in 0..N_CURSORS {
-            if locks.take(PRODUCER + 1 + cursor as u64)? {
-                free = Some(cursor);
-                break;
-            }
-        }
-        let Some(cursor) = free else {
-            let message = format!("the channel already has {N_CURSORS} consumers, and no more fit");
-            return Err(Error::stream(message).in_file(path));
-        };
-        // What a dead consumer may have left.
-        ring.protocol().cursors[cursor].clear();
-        let mut consumer = Consumer {
-            path: path.to_owned(),
-            ring: Arc::new(ring),
-            locks,
-            manifest,
-            cursor,
-            takes_latest,
-            position: 0,
-            ordinal: 0,
-            borrowed: None,
-            held: [false; N_PINS],
-            is_away: false,
-            missed: Missed::default(),
-            start,
-            last: None,
-        };
-        consumer.begin(start == Start::Latest);
-        Ok(consumer)
-    }
-
-    /// Enters the ring at its first frame, or behind its last one.
-    fn begin(&mut self, is_behind: bool) {
-        let ring = self.ring.protocol();
-        let from = if is_behind { &ring.control.head } else { &ring.control.tail };
-        let position = ring.join(self.cursor, from.load(Ordering::Acquire), self.takes_latest);
-        // Before the look: where that finds nothing, this is the number of the frame that comes next.
-        let mut first = ring.control.n_frames.load(Ordering::Acquire);
-        let pin = self.free_pin();
-        if let Taken::Frame { ordinal, .. } = ring.take(self.cursor(), pin, position) {
-            first = ordinal;
-            ring.unpin(self.cursor(), pin);
-        }
-        (self.position, self.ordinal) = (position, first);
-    }
-
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -310,6 +248,11 @@ impl Consumer {
     pub(super) fn is_redone(&self, epoch: u64, step: i64) -> bool {
         let current = self.ring.head().epoch.load(Ordering::Acquire);
         self.resume_steps(epoch, current).any(|resume_step| resume_step <= step)
+    }
+
+    /// The number of the first frame that was in the ring when this consumer came, or of the next one.
+    pub(super) fn first_there(&self) -> u64 {
+        self.first_there
     }
 
     /// With which number the run of an epoch began.

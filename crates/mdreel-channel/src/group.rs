@@ -208,16 +208,20 @@ impl Member {
     }
 
     fn not_had(&self, through: Identity) -> Error {
-        let message = format!(
-            "frame {} of step {} cannot be committed: member {} was not handed it out",
-            through.sequence, through.step, self.name
-        );
+        let Identity { sequence, step, .. } = through;
+        let message =
+            format!("a commit through frame {sequence} (step {step}), which member {} was not handed out", self.name);
         Error::mismatch(message).in_file(&self.path)
     }
 
     /// What the members of the group have committed, in the order of their names: what a result that was shared is made of.
     pub(crate) fn states(&self) -> Result<Vec<(String, State)>> {
         states(&self.directory, &self.group)
+    }
+
+    /// Leaves the group for now, and keeps the frames that are held.
+    pub(super) fn step_aside(&mut self) -> Result<()> {
+        self.locks.give_back_all()
     }
 
     /// Leaves the group for now. What was handed out and not committed goes to others, if they share, or to this one when it comes

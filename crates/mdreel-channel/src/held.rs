@@ -5,6 +5,7 @@
 //! gone. Frames from staging are copies, of which no producer knows.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub struct Holder {
     taker: Mutex<Taker>,
     /// Pins of frames that nobody wants any more, for whoever has the consumer to give them back.
     returned: Mutex<Vec<usize>>,
+    /// Whether it has left the ring for good.
+    has_left: AtomicBool,
 }
 
 /// Who takes the frames.
@@ -91,7 +94,8 @@ impl Holder {
     fn of(path: &Path, taker: Taker) -> Arc<Self> {
         let (manifest, ring) = (taker.reader().manifest().clone(), taker.reader().ring());
         let (taker, returned) = (Mutex::new(taker), Mutex::default());
-        Arc::new(Holder { path: path.to_owned(), manifest, ring, taker, returned })
+        let has_left = AtomicBool::new(false);
+        Arc::new(Holder { path: path.to_owned(), manifest, ring, taker, returned, has_left })
     }
 
     /// What holds for all frames.
@@ -123,6 +127,8 @@ impl Holder {
     pub fn next(self: &Arc<Self>, at_most: Duration) -> Result<HeldNext> {
         let mut taker = lock(&self.taker);
         self.settle(&mut taker);
+        // Known once the lock is there: a thread that was about to ask must not bring the consumer back into the ring.
+        self.check_open()?;
         let found = taker.find(at_most);
         let next = found.map(|found| {
             let kept = taker.reader_mut().keep(&found);
@@ -141,12 +147,19 @@ impl Holder {
     pub fn leave(&self) {
         let mut taker = lock(&self.taker);
         self.settle(&mut taker);
+        self.has_left.store(true, Ordering::Relaxed);
         taker.reader_mut().leave();
+        if let Taker::Member(member) = &mut *taker {
+            // A lock that stays says that this member is still there, until its frames have gone.
+            let _ = member.step_aside();
+        }
     }
 
     /// Commits frames that were handed out to a member; see `Member::commit_through`. Without `through`, all of them.
     pub fn commit(&self, through: Option<Identity>, blob: &[u8]) -> Result<()> {
-        match (&mut *lock(&self.taker), through) {
+        let mut taker = lock(&self.taker);
+        self.check_open()?;
+        match (&mut *taker, through) {
             (Taker::Member(member), None) => member.commit(blob),
             (Taker::Member(member), through) => member.commit_through(through, blob),
             (Taker::Alone(_), _) => Err(self.no_member()),
@@ -167,6 +180,13 @@ impl Holder {
             Taker::Member(member) => member.states(),
             Taker::Alone(_) => Err(self.no_member()),
         }
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.has_left.load(Ordering::Relaxed) {
+            return Err(Error::mismatch("the consumer is closed; create another one to read on").in_file(&self.path));
+        }
+        Ok(())
     }
 
     fn no_member(&self) -> Error {

@@ -273,7 +273,9 @@ impl Ring<'_> {
             if tail <= wanted && self.has_frame(wanted) {
                 return Taken::Frame { position: wanted, ordinal: self.stamp(wanted).ordinal.load(Ordering::Relaxed) };
             }
-            wanted = tail.max(wanted + u64::from(tail <= wanted));
+            // No more than the slots of a ring can be behind the head.
+            let first = self.control.head.load(Ordering::Acquire).saturating_sub(self.n_slots);
+            wanted = tail.max(wanted + u64::from(tail <= wanted)).max(first);
             self.unpin(cursor, pin);
         }
         Taken::NotYet
@@ -281,17 +283,17 @@ impl Ring<'_> {
 
     /// A consumer: pins the newest frame, if it is that at `position` or a later one.
     pub(crate) fn take_newest(&self, cursor: &Cursor, pin: usize, position: u64) -> Taken {
-        loop {
+        for _ in 0..self.n_slots {
             let head = self.control.head.load(Ordering::Acquire);
             if head <= position {
-                return Taken::NotYet;
+                break;
             }
             // The last position always has a frame. It may be overwritten before it is pinned, and then there are newer ones.
-            match self.take(cursor, pin, head - 1) {
-                Taken::NotYet => {}
-                taken @ Taken::Frame { .. } => return taken,
+            if let taken @ Taken::Frame { .. } = self.take(cursor, pin, head - 1) {
+                return taken;
             }
         }
+        Taken::NotYet
     }
 
     /// A consumer: holds the frame of a pin no more.
@@ -368,8 +370,9 @@ impl Ring<'_> {
         let (tail, head) = (self.control.tail.load(Ordering::Acquire), self.control.head.load(Ordering::Acquire));
         let wanted = self.used().iter().enumerate().filter_map(|(number, cursor)| Some((number, cursor.wanted()?)));
         wanted.map(move |(number, wanted)| {
-            let n_gone = tail.saturating_sub(wanted);
-            let there = wanted.max(tail)..head;
+            let first = tail.max(head.saturating_sub(self.n_slots));
+            let n_gone = first.saturating_sub(wanted);
+            let there = wanted.max(first)..head;
             (number, n_gone + there.filter(|position| self.has_frame(*position)).count() as u64)
         })
     }

@@ -238,7 +238,7 @@ fn damaged_ring_is_refused() {
         std::fs::write(&path, damaged).unwrap();
         Consumer::join(&place.path, Start::Earliest).map(|_| ())
     };
-    for (at, values) in [(0, &[0, 1]), (8, &[0, 2]), (16, &[0, u64::MAX]), (16, &[1, 5]), (24, &[0, u64::MAX])] {
+    for (at, values) in [(0, &[0, 1]), (8, &[0, 1]), (16, &[0, u64::MAX]), (16, &[1, 5]), (24, &[0, u64::MAX])] {
         values.iter().for_each(|value| assert!(matches!(with(at, *value), Err(Error::Format { .. })), "{at} {value}"));
     }
     let mut damaged = bytes.clone();

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use mdreel_channel::consumer::Start;
 use mdreel_channel::end::End;
 use mdreel_channel::manifest::Manifest as CoreManifest;
+use mdreel_channel::ring_file::N_CURSORS;
 use mdreel_channel::section::{DataType, SectionKind};
 use mdreel_channel::status::Status;
 use mdreel_core::{Error, Result};
@@ -202,4 +203,10 @@ pub(crate) fn channel_status<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bo
     facts.set_item("end", status.end.as_ref().map(ended))?;
     facts.set_item("lags", status.lags)?;
     Ok(facts)
+}
+
+/// How many consumers a channel can have at a time.
+#[pyfunction]
+pub(crate) fn channel_most_consumers() -> usize {
+    N_CURSORS
 }

@@ -233,16 +233,6 @@ fn group_begins_where_it_was_told_whenever_its_members_come() {
 }
 
 #[test]
-fn steps_that_do_not_grow_cannot_be_shared() {
-    let place = place();
-    let mut producer = published(&place, 2);
-    publish(&mut producer, 1).unwrap();
-    let mut member = join(&place, "one", Mode::Share);
-    assert_eq!((take_step(&mut member), take_step(&mut member)), (Some(0), Some(1)));
-    assert!(matches!(member.next(LONG), Err(Error::Mismatch(_))));
-}
-
-#[test]
 fn group_without_staging_has_what_the_ring_has() {
     let place = place();
     let mut producer = open(&place.path, Policy::DropOldest, 0);
