@@ -35,7 +35,7 @@ def warn_of_late_start(place: Path | str, n_late: int, reader: str) -> None:
     n_late : int
         Number of these frames.
     reader : str
-        What the reader is called in the message.
+        Name of the reader in the message.
     """
     message = f"{place}: {n_late:,} frames had left the channel before the {reader} joined, so that it lacks them"
     advice = "start it before the simulation, which waits with await_consumers or --consumers, or use staging"
