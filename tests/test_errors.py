@@ -30,6 +30,7 @@ WARNINGS = {
     errors.BrokenMoleculeWarning,
     errors.DamagedFrameWarning,
     errors.JumpWarning,
+    errors.MissedFramesWarning,
     errors.RangeWarning,
     errors.UnansweredRequestWarning,
     errors.UnitWarning,

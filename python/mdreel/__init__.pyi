@@ -42,6 +42,7 @@ from .errors import FunctionError as FunctionError
 from .errors import JumpWarning as JumpWarning
 from .errors import MdreelError as MdreelError
 from .errors import MismatchError as MismatchError
+from .errors import MissedFramesWarning as MissedFramesWarning
 from .errors import RangeWarning as RangeWarning
 from .errors import SelectionError as SelectionError
 from .errors import StreamError as StreamError

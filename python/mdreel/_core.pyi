@@ -45,6 +45,7 @@ __all__ = [
     "changing_surface_area",
     "channel_frame_bytes",
     "channel_frame_identity",
+    "channel_most_consumers",
     "channel_source",
     "channel_status",
     "channel_xtc_frame_bytes",
@@ -140,6 +141,8 @@ class Source:
     def n_atoms(self) -> int: ...
     @property
     def is_growing(self) -> bool: ...
+    @property
+    def left_out(self) -> tuple[int, int] | None: ...
     @property
     def n_frames(self) -> int: ...
     @property

@@ -224,6 +224,26 @@ class RangeWarning(MdreelWarning):
     """
 
 
+class MissedFramesWarning(MdreelWarning):
+    """Warning that a reader of a running simulation could not have all frames of the run.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import mdreel
+    >>> with mdreel.live.Producer("run1", n_atoms=3, n_slots=4) as producer:
+    ...     for step in range(10):
+    ...         published = producer.publish(np.zeros((3, 3)), step, time=float(step))
+    >>> with warnings.catch_warnings(record=True) as caught, mdreel.live.Consumer("run1") as frames:
+    ...     warnings.simplefilter("always")
+    ...     print(frames.next().step, frames.missed_at_start)
+    6 6
+    >>> caught[0].category is mdreel.errors.MissedFramesWarning
+    True
+    """
+
+
 class AtomOrderWarning(MdreelWarning):
     """Warning that compared atoms may not correspond to the atoms of the reference.
 

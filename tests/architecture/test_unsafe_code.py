@@ -49,7 +49,7 @@ SOUND: dict[str, dict[str, str]] = {
         "values": "bounds and alignment are asserted, and only types that may hold any bytes are `Shared`",
     },
     "mdreel-channel/src/producer.rs": {
-        "count_on publish publish_late": "slots are claimed before they are written; there is one producer, by a lock"
+        "count_on put publish_late": "slots are claimed before they are written; there is one producer, by a lock"
     },
     "mdreel-channel/src/producer/relay.rs": {
         "last relay": "as of the producer: the claim is looked at again before each piece"

@@ -31,7 +31,7 @@ enum {
     MDREEL_ARGUMENT = 1,    /* a null pointer, or a number that names nothing */
     MDREEL_SYSTEM = 2,      /* the operating system has refused: a full disk, a missing directory, no permission */
     MDREEL_FORMAT = 3,      /* a file is not what it should be */
-    MDREEL_MISMATCH = 4,    /* the channel is there, and was opened with other settings */
+    MDREEL_MISMATCH = 4,    /* the channel was opened with other settings, or a step is not greater than the one before */
     MDREEL_UNSUPPORTED = 5, /* valid, but not supported */
     MDREEL_STREAM = 6,      /* the channel has a running producer, or belongs to the parent of this process */
     MDREEL_TIMEOUT = 7,     /* the ring stayed full for too long; the frame was not published, and may be tried again */
@@ -48,7 +48,7 @@ enum { MDREEL_FLOAT32 = 1, MDREEL_FLOAT64 = 2 };
 /* What happens when the ring is full. */
 enum {
     MDREEL_BLOCK = 0,      /* wait for the slowest consumer */
-    MDREEL_DROP_OLDEST = 1 /* overwrite the oldest frame, but wait for who is reading it */
+    MDREEL_DROP_OLDEST = 1 /* never wait: overwrite the oldest frame that no consumer is reading */
 };
 
 /* What a published frame survives. */
@@ -96,7 +96,7 @@ typedef struct mdreel_settings {
 /* A frame. Each array has 3 numbers for each atom (x, y, z), as settings.data_type says, and is read during the call only. What is NULL
  * is not in the frame. */
 typedef struct mdreel_frame {
-    int64_t step;
+    int64_t step;           /* greater than that of the frame before */
     double time;            /* ps */
     const double *box;      /* the 3 row vectors of the cell, 9 numbers; NULL without a cell */
     const void *positions;

@@ -109,7 +109,7 @@ impl CSettings {
         let wait = Duration::from_secs_f64(self.wait);
         let policy = match self.policy {
             0 => Policy::Block(wait),
-            1 => Policy::DropOldest(wait),
+            1 => Policy::DropOldest,
             other => return refuse(format!("policy: expected 0 or 1, got {other}")),
         };
         let level = match self.durability {

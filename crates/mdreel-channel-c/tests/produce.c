@@ -67,6 +67,7 @@ int main(int n, char **arguments) {
             n_failures++;
         }
     }
+    expect(MDREEL_MISMATCH, mdreel_producer_publish(producer, &frame, NULL), "the same step again");
     frame.velocities = positions;
     expect(MDREEL_ARGUMENT, mdreel_producer_publish(producer, &frame, NULL), "velocities, which were not announced");
     if (strstr(mdreel_last_error(), "velocities") == NULL) {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::consumer::{Borrowed, Consumer, Start};
+use super::consumer::{Borrowed, Consumer, Pinned, Start};
 use super::directory::Directory;
 use super::end::End;
 use super::layout::{FrameView, Header};
@@ -38,6 +38,13 @@ pub struct CatchUp {
     /// Whether frames were had before, by a member that has come again.
     is_resumed: bool,
     missed: u64,
+    /// The number of the last frame that was looked at.
+    looked: Option<u64>,
+    /// The number of the one before.
+    before: Option<u64>,
+    start: Start,
+    /// How many frames of the run had gone before the first one that was handed out.
+    n_late: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -63,8 +70,8 @@ pub(super) enum Found {
 /// A frame that is kept while later ones are taken.
 #[derive(Debug)]
 pub(super) enum Kept {
-    /// In the ring, at this position, until that is let go.
-    Held(u64),
+    /// In the ring, until its pin is let go.
+    Held(Pinned),
     /// In memory of its own.
     Copied(Box<[u8]>),
 }
@@ -112,16 +119,46 @@ impl CatchUp {
         if is_in_staging {
             consumer.leave_ring();
         }
-        let (path, seen, missed) = (path.to_owned(), 0, 0);
+        let mut all = Self::of(path, consumer, staged, start, wanted);
+        all.is_in_staging = is_in_staging;
+        Ok(all)
+    }
+
+    /// Joins the channel in a directory as one who takes only the newest frame of the ring, and never looks into staging.
+    pub(super) fn join_latest(path: &Path) -> Result<Self> {
+        Ok(Self::of(path, Consumer::join_latest(path)?, None, Start::Latest, 0))
+    }
+
+    fn of(path: &Path, consumer: Consumer, staged: Option<Staged>, start: Start, wanted: u64) -> Self {
+        let (path, seen, missed, is_in_staging) = (path.to_owned(), 0, 0, false);
         let (counts, is_resumed) = (false, false);
-        Ok(CatchUp { path, consumer, staged, is_in_staging, wanted, seen, counts, is_resumed, missed })
+        CatchUp {
+            path,
+            consumer,
+            staged,
+            is_in_staging,
+            wanted,
+            seen,
+            counts,
+            is_resumed,
+            missed,
+            looked: None,
+            before: None,
+            start,
+            n_late: None,
+        }
+    }
+
+    /// Leaves the ring for good.
+    pub(super) fn leave(&mut self) {
+        self.consumer.leave_ring();
     }
 
     /// Joins behind the frames that were had before: the next has this number, and steps up to `last`, with its epoch, were seen.
     pub(super) fn resume(path: &Path, wanted: u64, last: Option<(u64, i64)>) -> Result<Self> {
         let mut all = Self::join(path, Start::Sequence(wanted))?;
         all.consumer.set_last(last);
-        (all.counts, all.is_resumed) = (true, true);
+        (all.counts, all.is_resumed, all.n_late) = (true, true, Some(0));
         Ok(all)
     }
 
@@ -135,6 +172,26 @@ impl CatchUp {
         // The ring alone does not count what has gone before its consumer came, and numbers do not count what has gone before its
         // first frame.
         if self.staged.is_some() || self.is_resumed { self.missed } else { self.consumer.missed() }
+    }
+
+    /// How many frames of the run had gone before the first one that was handed out, of those that were asked for.
+    pub fn n_late(&self) -> u64 {
+        self.n_late.unwrap_or_default()
+    }
+
+    /// Takes note of the first frame that is handed out, and of those that went before it.
+    fn note(&mut self, header: &Header) {
+        if self.n_late.is_none() {
+            let asked = match self.start {
+                Start::Sequence(sequence) => sequence,
+                Start::Latest => header.sequence,
+                Start::Earliest | Start::Step(_) | Start::Time(_) => 0,
+            };
+            let first = self.consumer.first_of_run(header.epoch).max(asked);
+            let there = header.sequence.min(self.consumer.first_there());
+            self.n_late = Some(there.saturating_sub(first.max(self.before.map_or(0, |looked| looked + 1))));
+        }
+        self.consumer.note(header);
     }
 
     /// Whether the next frame is looked for in staging.
@@ -176,7 +233,7 @@ impl CatchUp {
         if self.consumer.is_skipped(&header) {
             return Ok(None);
         }
-        self.consumer.note(&header);
+        self.note(&header);
         Ok(Some(Found::Staged(header)))
     }
 
@@ -206,7 +263,7 @@ impl CatchUp {
             self.consumer.give_back();
             return Ok(None);
         }
-        self.consumer.note(&header);
+        self.note(&header);
         Ok(Some(Found::Ring(header)))
     }
 
@@ -227,6 +284,7 @@ impl CatchUp {
     }
 
     fn had(&mut self, header: &Header) {
+        self.before = self.looked.replace(header.sequence);
         self.wanted = header.sequence.saturating_add(1);
         self.counts = true;
     }
@@ -265,7 +323,7 @@ impl CatchUp {
             Found::Staged(_) => staged.map(|staged| staged.frames.frame()).unwrap_or_default().into(),
             Found::Again(_) => staged.map(|staged| staged.again.frame()).unwrap_or_default().into(),
             Found::Ring(_) => match self.consumer.hold() {
-                Some(position) => return Kept::Held(position),
+                Some(pinned) => return Kept::Held(pinned),
                 None => {
                     let copy = self.consumer.bytes().into();
                     self.consumer.give_back();
@@ -276,8 +334,8 @@ impl CatchUp {
     }
 
     /// Gives back a frame of the ring that was held.
-    pub(super) fn let_go(&mut self, position: u64) {
-        self.consumer.let_go(position);
+    pub(super) fn let_go(&mut self, pin: usize) {
+        self.consumer.let_go(pin);
     }
 
     /// How many frames of the ring are held.
@@ -310,10 +368,7 @@ impl CatchUp {
 /// The number of the next frame that comes into the ring.
 fn next_of(consumer: &mut Consumer) -> Result<u64> {
     let published = consumer.sequence();
-    let header = consumer.look()?;
-    if header.is_some() {
-        consumer.put_back();
-    }
+    let header = consumer.peek()?;
     Ok(header.map_or(published, |header| header.sequence))
 }
 

@@ -1,21 +1,20 @@
 //! A consumer of a channel: the analysis' side.
 
 mod borrowed;
+mod joining;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::atomic::Ordering;
-use super::directory::Directory;
 use super::end::End;
 use super::layout::{FrameView, Header};
 use super::lock::{Locks, PRODUCER};
 use super::manifest::Manifest;
 use super::missed::Missed;
-use super::protocol::{Cursor, Taken};
-use super::ring_file::{MOST_EPOCHS, N_CURSORS, RingFile};
+use super::protocol::{Cursor, N_PINS, Taken};
+use super::ring_file::{MOST_EPOCHS, RingFile};
 pub use super::start::Start;
 use mdreel_core::error::{Error, Result};
 
@@ -32,7 +31,7 @@ enum Found {
     End(End),
 }
 
-/// One who takes each frame of a channel.
+/// One who takes the frames of a channel.
 #[derive(Debug)]
 pub struct Consumer {
     path: PathBuf,
@@ -41,12 +40,18 @@ pub struct Consumer {
     locks: Locks,
     manifest: Manifest,
     cursor: usize,
-    /// The frame that is wanted next, or borrowed by itself.
+    /// Whether it takes only the newest frame.
+    takes_latest: bool,
+    /// The frame that is wanted next.
     position: u64,
-    /// Frames before it that are held: borrowed, while later ones are taken.
-    held: BTreeSet<u64>,
-    /// Where to go on behind a frame that was borrowed out of turn.
-    behind: Option<u64>,
+    /// How many frames the ring had got before that.
+    ordinal: u64,
+    /// The number of the first frame that was there when this consumer came, or of the next one.
+    first_there: u64,
+    /// The frame that is borrowed.
+    borrowed: Option<Pinned>,
+    /// Which pins keep frames that are held while later ones are taken.
+    held: [bool; N_PINS],
     /// Whether it has left the ring for now.
     is_away: bool,
     missed: Missed,
@@ -55,34 +60,16 @@ pub struct Consumer {
     last: Option<(u64, i64)>,
 }
 
-impl Consumer {
-    /// Joins the channel in a directory, which may have no producer any more.
-    pub fn join(path: &Path, start: Start) -> Result<Self> {
-        let directory = Directory::open(path)?;
-        let ring = RingFile::open(&directory, false)?;
-        ring.populate();
-        let manifest = Manifest::read(&directory)?;
-        let locks = Locks::open(&directory, "lock", false)?;
-        let mut free = None;
-        for cursor in 0..N_CURSORS {
-            if locks.take(PRODUCER + 1 + cursor as u64)? {
-                free = Some(cursor);
-                break;
-            }
-        }
-        let Some(cursor) = free else {
-            return Err(Error::stream(format!("the channel has {N_CURSORS} consumers")).in_file(path));
-        };
-        let position = {
-            let ring = ring.protocol();
-            let from = if start == Start::Latest { &ring.control.head } else { &ring.control.tail };
-            ring.join(&ring.cursors[cursor], from.load(Ordering::Acquire))
-        };
-        let (path, ring, held, behind) = (path.to_owned(), Arc::new(ring), BTreeSet::new(), None);
-        let (is_away, missed, last) = (false, Missed::default(), None);
-        Ok(Consumer { path, ring, locks, manifest, cursor, position, held, behind, is_away, missed, start, last })
-    }
+/// A frame that the producer leaves as it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pinned {
+    /// Its position.
+    pub position: u64,
+    /// The pin.
+    pub pin: usize,
+}
 
+impl Consumer {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -92,7 +79,7 @@ impl Consumer {
         &self.manifest
     }
 
-    /// Frames that were overwritten before this consumer took them.
+    /// Frames that were overwritten before this consumer took them, or that it has passed for a newer one.
     pub(crate) fn missed(&self) -> u64 {
         self.missed.n
     }
@@ -106,47 +93,40 @@ impl Consumer {
         &self.ring.protocol().cursors[self.cursor]
     }
 
-    /// Holds the frame that is borrowed until `let_go` is told its position: later ones can be taken meanwhile, as long as the ring
-    /// has slots for them. `None`, and nothing done, for one that was borrowed out of turn.
-    pub(super) fn hold(&mut self) -> Option<u64> {
-        let position = self.position;
-        if self.behind.is_some() || !self.held.insert(position) {
+    /// A pin that keeps nothing: `hold` leaves one.
+    fn free_pin(&self) -> usize {
+        self.held.iter().position(|is_held| !is_held).unwrap_or(N_PINS - 1)
+    }
+
+    /// Holds the frame that is borrowed until `let_go` is told its pin. `None`, and nothing done, where consumers would then hold so
+    /// many frames that too few slots are left for new ones.
+    pub(super) fn hold(&mut self) -> Option<Pinned> {
+        let pinned = self.borrowed?;
+        if self.n_held() + 2 > N_PINS || self.ring.protocol().is_scarce() {
             return None;
         }
-        self.position = position + 1;
-        Some(position)
+        self.borrowed = None;
+        self.held[pinned.pin] = true;
+        self.ring.protocol().tell_producer();
+        Some(pinned)
     }
 
     /// Gives back a frame that is held.
-    pub(super) fn let_go(&mut self, position: u64) {
-        let is_oldest = self.held.first() == Some(&position);
-        self.held.remove(&position);
-        if is_oldest {
-            self.put_back();
+    pub(super) fn let_go(&mut self, pin: usize) {
+        self.held[pin] = false;
+        if self.locks.is_ours() {
+            self.ring.protocol().unpin(self.cursor(), pin);
         }
     }
 
     /// How many frames are held.
     pub(super) fn n_held(&self) -> usize {
-        self.held.len()
+        self.held.iter().filter(|is_held| **is_held).count()
     }
 
     /// The ring, for who holds frames of it.
     pub(super) fn ring(&self) -> Arc<RingFile> {
         Arc::clone(&self.ring)
-    }
-
-    /// Refuses to wait for a frame for which there is no slot as long as the oldest one is held.
-    fn check_room(&self) -> Result<()> {
-        let n_slots = self.ring.geometry().n_slots;
-        match self.held.first() {
-            Some(oldest) if self.position - oldest >= n_slots => Err(Error::mismatch(format!(
-                "a frame is still in use that came {n_slots} frames ago, and the ring has no more slots: copy what is \
-                 to be kept"
-            ))
-            .in_file(&self.path)),
-            _ => Ok(()),
-        }
     }
 
     /// As `next`; the frame stays borrowed until `give_back`.
@@ -169,49 +149,56 @@ impl Consumer {
     /// Borrows the next frame in the ring, whether it is for this consumer or not; `None` if it is not there yet.
     pub(super) fn look(&mut self) -> Result<Option<Header>> {
         self.locks.check()?;
-        let Taken::Frame { position, missed } = self.take() else {
+        let (ring, pin) = (self.ring.protocol(), self.free_pin());
+        let taken = match self.takes_latest {
+            true => ring.take_newest(self.cursor(), pin, self.position),
+            false => ring.take(self.cursor(), pin, self.position),
+        };
+        let Taken::Frame { position, ordinal } = taken else {
             return Ok(None);
         };
-        self.position = position;
+        ring.want(self.cursor(), position + 1, self.takes_latest);
+        let n_overwritten = ordinal.saturating_sub(self.ordinal);
+        (self.position, self.ordinal) = (position + 1, ordinal + 1);
+        self.borrowed = Some(Pinned { position, pin });
         let header = self.header();
         match &header {
-            Ok(header) => self.missed.count(header, missed),
+            Ok(header) => self.missed.count(header, n_overwritten),
             Err(_) => self.give_back(),
         }
         header.map(Some)
     }
 
-    /// Borrows the next frame. Behind one that is held it is borrowed with that.
-    fn take(&self) -> Taken {
-        let ring = self.ring.protocol();
-        match self.held.is_empty() {
-            true => ring.take(self.cursor(), self.position),
-            false if ring.is_there(self.position) => Taken::Frame { position: self.position, missed: 0 },
-            false => Taken::NotYet,
-        }
+    /// The header of the next frame in the ring, which stays the next one; `None` if it is not there yet.
+    pub(super) fn peek(&mut self) -> Result<Option<Header>> {
+        self.locks.check()?;
+        let pin = self.free_pin();
+        let Taken::Frame { position, .. } = self.ring.protocol().take(self.cursor(), pin, self.position) else {
+            return Ok(None);
+        };
+        self.borrowed = Some(Pinned { position, pin });
+        let header = self.header();
+        self.give_back();
+        header.map(Some)
     }
 
     /// Borrows the frame with this sequence number out of turn; `None` if the ring does not have it any more.
     pub(super) fn look_back(&mut self, sequence: u64) -> Result<Option<Header>> {
         self.locks.check()?;
-        let behind = self.position;
-        self.position = self.ring.protocol().control.tail.load(Ordering::Acquire);
-        while let Taken::Frame { position, .. } = self.ring.protocol().take_back(self.cursor(), self.position) {
-            self.position = position;
+        let pin = self.free_pin();
+        let mut next = self.ring.protocol().control.tail.load(Ordering::Acquire);
+        while let Taken::Frame { position, .. } = self.ring.protocol().take(self.cursor(), pin, next) {
+            self.borrowed = Some(Pinned { position, pin });
             let header = self.header();
-            if header.as_ref().is_ok_and(|header| header.sequence < sequence) {
-                self.give_back();
-                continue;
-            }
-            self.behind = Some(behind);
             if header.as_ref().is_ok_and(|header| header.sequence == sequence) {
                 return header.map(Some);
             }
             self.give_back();
-            return header.map(|_| None);
+            if header?.sequence > sequence {
+                break;
+            }
+            next = position + 1;
         }
-        self.position = behind;
-        self.put_back();
         Ok(None)
     }
 
@@ -222,8 +209,8 @@ impl Consumer {
 
     /// The bytes of the frame that is borrowed.
     pub(super) fn bytes(&self) -> &[u8] {
-        // SAFETY: the position is borrowed, and is not given back as long as this is borrowed from the consumer.
-        unsafe { self.ring.frame(self.position) }
+        // SAFETY: the position is pinned, and is not given back as long as this is borrowed from the consumer.
+        self.borrowed.map_or(&[], |pinned| unsafe { self.ring.frame(pinned.position) })
     }
 
     /// Takes note of a frame that is handed out.
@@ -263,6 +250,19 @@ impl Consumer {
         self.resume_steps(epoch, current).any(|resume_step| resume_step <= step)
     }
 
+    /// The number of the first frame that was in the ring when this consumer came, or of the next one.
+    pub(super) fn first_there(&self) -> u64 {
+        self.first_there
+    }
+
+    /// With which number the run of an epoch began.
+    pub(super) fn first_of_run(&self, epoch: u64) -> u64 {
+        let head = self.ring.head();
+        let epochs = (0..=epoch.min(MOST_EPOCHS as u64 - 1) as usize).rev();
+        let is_first = |epoch: &usize| head.resume_steps[*epoch].load(Ordering::Relaxed).cast_signed() == i64::MIN;
+        epochs.into_iter().find(is_first).map_or(0, |epoch| head.first_sequences[epoch].load(Ordering::Acquire))
+    }
+
     /// With which steps the epochs begin that come after `epoch`, up to `last`.
     fn resume_steps(&self, epoch: u64, last: u64) -> impl Iterator<Item = i64> {
         let later = epoch.saturating_add(1)..=last.min(MOST_EPOCHS as u64 - 1);
@@ -270,29 +270,21 @@ impl Consumer {
         steps.map(|resume_step| resume_step.load(Ordering::Relaxed).cast_signed())
     }
 
-    /// Gives the frame back that is borrowed, and wants the next.
+    /// Gives the frame back that is borrowed.
     pub(super) fn give_back(&mut self) {
-        self.position = self.behind.take().unwrap_or(self.position + 1);
-        self.put_back();
-    }
-
-    /// Gives the frame back that is borrowed, and wants it still: puts the cursor to the first frame that is held, or to the next
-    /// that is wanted.
-    pub(super) fn put_back(&self) {
         // A forked child has a copy of this, but the cursor is its parent's.
-        if !self.locks.is_ours() {
-            return;
-        }
-        match self.held.first() {
-            Some(&oldest) => self.ring.protocol().hold(self.cursor(), oldest),
-            None => self.ring.protocol().give_back(self.cursor(), self.position),
+        if let Some(pinned) = self.borrowed.take()
+            && self.locks.is_ours()
+        {
+            self.ring.protocol().unpin(self.cursor(), pinned.pin);
         }
     }
 
-    /// Leaves the ring, which then need not wait for this consumer. Who holds frames of it stays.
+    /// Leaves the ring, which then need not wait for this consumer. What is held stays.
     pub(super) fn leave_ring(&mut self) {
-        if self.held.is_empty() && self.locks.is_ours() {
-            self.ring.protocol().free(self.cursor());
+        self.give_back();
+        if self.locks.is_ours() {
+            self.ring.protocol().leave(self.cursor());
             self.is_away = true;
         }
     }
@@ -300,12 +292,9 @@ impl Consumer {
     /// Enters the ring again, at the first frame that it has.
     pub(super) fn enter_ring(&mut self) -> Result<()> {
         self.locks.check()?;
-        if !std::mem::take(&mut self.is_away) {
-            return Ok(());
+        if std::mem::take(&mut self.is_away) {
+            self.begin(false);
         }
-        let ring = self.ring.protocol();
-        let first = ring.control.tail.load(Ordering::Acquire);
-        self.position = ring.join(self.cursor(), first);
         Ok(())
     }
 
@@ -315,9 +304,6 @@ impl Consumer {
         let (ring, head) = (self.ring.protocol(), self.ring.head());
         let is_elsewhere = || wanted.is_some_and(|wanted| self.sequence() > wanted);
         let is_there = || ring.is_there(self.position) || is_elsewhere();
-        if !is_elsewhere() {
-            self.check_room()?;
-        }
         let begin = Instant::now();
         while begin.elapsed() < SPIN.min(at_most) {
             if is_there() {
@@ -343,12 +329,12 @@ impl Consumer {
             let left = at_most.saturating_sub(begin.elapsed());
             if left.is_zero() {
                 let next = self.position;
-                let message = format!("nothing came within {at_most:?}, and the producer is running");
+                let message = format!("nothing came within {} s, and the producer is running", at_most.as_secs_f64());
                 return Err(Error::stream_timeout(message).at_frame(next).in_file(&self.path));
             }
-            let places = (self.position, self.held.first().copied());
             let is_over = || End::read(head).is_some() || is_elsewhere();
-            ring.await_arrival(self.cursor(), places, is_over, left.min(LOOK));
+            let wanted = (self.position, self.takes_latest);
+            ring.await_arrival(self.cursor(), wanted, is_over, left.min(LOOK));
             if is_there() {
                 return Ok(None);
             }
@@ -359,7 +345,8 @@ impl Consumer {
 impl Drop for Consumer {
     fn drop(&mut self) {
         // Before the lock goes, which happens when its file is closed.
-        self.held.clear();
-        self.leave_ring();
+        if self.locks.is_ours() {
+            self.ring.protocol().free(self.cursor());
+        }
     }
 }

@@ -94,7 +94,7 @@ impl Member {
         }
         let facts = agree(channel, &directory, &locks, membership, is_synced)?;
         if facts.mode != mode {
-            let message = format!("group {group}: expected {:?}, got {mode:?}", facts.mode);
+            let message = format!("group {group} {}, but this member wants {}", facts.mode.rule(), mode.wish());
             return Err(Error::mismatch(message).in_file(channel));
         }
         let state = file::read_state(&directory, group, member)?.map(|(state, _)| state);
@@ -208,13 +208,20 @@ impl Member {
     }
 
     fn not_had(&self, through: Identity) -> Error {
-        let message = format!("a commit through {through:?}, which member {} was not handed out", self.name);
+        let Identity { sequence, step, .. } = through;
+        let message =
+            format!("a commit through frame {sequence} (step {step}), which member {} was not handed out", self.name);
         Error::mismatch(message).in_file(&self.path)
     }
 
     /// What the members of the group have committed, in the order of their names: what a result that was shared is made of.
     pub(crate) fn states(&self) -> Result<Vec<(String, State)>> {
         states(&self.directory, &self.group)
+    }
+
+    /// Leaves the group for now, and keeps the frames that are held.
+    pub(super) fn step_aside(&mut self) -> Result<()> {
+        self.locks.give_back_all()
     }
 
     /// Leaves the group for now. What was handed out and not committed goes to others, if they share, or to this one when it comes

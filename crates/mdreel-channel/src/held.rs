@@ -1,10 +1,11 @@
 //! Frames that are held while later ones are taken: as long as somebody wants them, on whatever thread.
 //!
-//! The cursor of such a consumer stands at the oldest frame that is held, so that the producer can overwrite neither that nor any
-//! behind it. It is for languages that decide themselves when a value has gone. Frames from staging are copies, of which no
-//! producer knows.
+//! Each frame that is held has a pin of its own, and the producer skips its slot. Where consumers hold half of the slots, further
+//! frames are copies, so that there is always a slot for a new frame. It is for languages that decide themselves when a value has
+//! gone. Frames from staging are copies, of which no producer knows.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,8 +26,10 @@ pub struct Holder {
     manifest: Manifest,
     ring: Arc<RingFile>,
     taker: Mutex<Taker>,
-    /// Positions of frames that nobody wants any more, for whoever has the consumer to give them back.
-    returned: Mutex<Vec<u64>>,
+    /// Pins of frames that nobody wants any more, for whoever has the consumer to give them back.
+    returned: Mutex<Vec<usize>>,
+    /// Whether it has left the ring for good.
+    has_left: AtomicBool,
 }
 
 /// Who takes the frames.
@@ -78,6 +81,11 @@ impl Holder {
         Ok(Self::of(path, Taker::Alone(Box::new(CatchUp::join(path, start)?))))
     }
 
+    /// Joins the channel in a directory; see `Consumer::join_latest`.
+    pub fn join_latest(path: &Path) -> Result<Arc<Self>> {
+        Ok(Self::of(path, Taker::Alone(Box::new(CatchUp::join_latest(path)?))))
+    }
+
     /// Joins a group of the channel in a directory; see `Member::join`.
     pub fn join_group(path: &Path, membership: Membership<'_>) -> Result<Arc<Self>> {
         Ok(Self::of(path, Taker::Member(Box::new(Member::join(path, membership)?))))
@@ -86,7 +94,8 @@ impl Holder {
     fn of(path: &Path, taker: Taker) -> Arc<Self> {
         let (manifest, ring) = (taker.reader().manifest().clone(), taker.reader().ring());
         let (taker, returned) = (Mutex::new(taker), Mutex::default());
-        Arc::new(Holder { path: path.to_owned(), manifest, ring, taker, returned })
+        let has_left = AtomicBool::new(false);
+        Arc::new(Holder { path: path.to_owned(), manifest, ring, taker, returned, has_left })
     }
 
     /// What holds for all frames.
@@ -102,6 +111,11 @@ impl Holder {
         }
     }
 
+    /// Frames of the run that had gone before the first one was handed out.
+    pub fn n_late(&self) -> u64 {
+        lock(&self.taker).reader().n_late()
+    }
+
     /// Frames of the ring that are held.
     pub fn n_held(&self) -> usize {
         let mut taker = lock(&self.taker);
@@ -109,11 +123,12 @@ impl Holder {
         taker.reader().n_held()
     }
 
-    /// The next frame, or the end; see `Consumer::next`. `Mismatch` if a frame is held so far back that there is no slot for
-    /// another one.
+    /// The next frame, or the end; see `Consumer::next`.
     pub fn next(self: &Arc<Self>, at_most: Duration) -> Result<HeldNext> {
         let mut taker = lock(&self.taker);
         self.settle(&mut taker);
+        // Known once the lock is there: a thread that was about to ask must not bring the consumer back into the ring.
+        self.check_open()?;
         let found = taker.find(at_most);
         let next = found.map(|found| {
             let kept = taker.reader_mut().keep(&found);
@@ -128,9 +143,23 @@ impl Holder {
         next
     }
 
+    /// Leaves the ring, so that no producer waits for what was not taken. Frames that are held stay as they are.
+    pub fn leave(&self) {
+        let mut taker = lock(&self.taker);
+        self.settle(&mut taker);
+        self.has_left.store(true, Ordering::Relaxed);
+        taker.reader_mut().leave();
+        if let Taker::Member(member) = &mut *taker {
+            // A lock that stays says that this member is still there, until its frames have gone.
+            let _ = member.step_aside();
+        }
+    }
+
     /// Commits frames that were handed out to a member; see `Member::commit_through`. Without `through`, all of them.
     pub fn commit(&self, through: Option<Identity>, blob: &[u8]) -> Result<()> {
-        match (&mut *lock(&self.taker), through) {
+        let mut taker = lock(&self.taker);
+        self.check_open()?;
+        match (&mut *taker, through) {
             (Taker::Member(member), None) => member.commit(blob),
             (Taker::Member(member), through) => member.commit_through(through, blob),
             (Taker::Alone(_), _) => Err(self.no_member()),
@@ -153,6 +182,13 @@ impl Holder {
         }
     }
 
+    fn check_open(&self) -> Result<()> {
+        if self.has_left.load(Ordering::Relaxed) {
+            return Err(Error::mismatch("the consumer is closed; create another one to read on").in_file(&self.path));
+        }
+        Ok(())
+    }
+
     fn no_member(&self) -> Error {
         Error::mismatch("the consumer is in no group, so that it cannot commit").in_file(&self.path)
     }
@@ -160,7 +196,7 @@ impl Holder {
     /// Gives back what nobody wants any more.
     fn settle(&self, taker: &mut Taker) {
         let returned = std::mem::take(&mut *lock(&self.returned));
-        returned.into_iter().for_each(|position| taker.reader_mut().let_go(position));
+        returned.into_iter().for_each(|pin| taker.reader_mut().let_go(pin));
     }
 }
 
@@ -182,7 +218,7 @@ impl Held {
     pub fn bytes(&self) -> &[u8] {
         match &self.kept {
             // SAFETY: the position is held until this is dropped.
-            Kept::Held(position) => unsafe { self.holder.ring.frame(*position) },
+            Kept::Held(pinned) => unsafe { self.holder.ring.frame(pinned.position) },
             Kept::Copied(bytes) => bytes,
         }
     }
@@ -195,8 +231,8 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let Kept::Held(position) = self.kept else { return };
-        lock(&self.holder.returned).push(position);
+        let Kept::Held(pinned) = self.kept else { return };
+        lock(&self.holder.returned).push(pinned.pin);
         // Who waits for the next frame meanwhile gives it back when that has come, or has not.
         if let Ok(mut taker) = self.holder.taker.try_lock() {
             self.holder.settle(&mut taker);

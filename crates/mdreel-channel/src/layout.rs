@@ -141,7 +141,7 @@ pub fn encode(header: &Header, sections: &[Section<'_>], target: &mut [u8]) -> R
             return refuse(wrong);
         }
         let Some(number) = section.kind.number() else {
-            return refuse(format!("{:?}: custom sections end at 65279", section.kind));
+            return refuse(format!("{}: custom sections end at 65279", section.kind));
         };
         let (body, behind) = rest.split_at_mut(section.bytes.len().next_multiple_of(ALIGNMENT));
         let (body, padding) = body.split_at_mut(section.bytes.len());
@@ -201,7 +201,7 @@ impl Head {
             return Err(short(FIXED));
         }
         if &bytes[..8] != MAGIC {
-            return Err((0, format!("expected a frame ({MAGIC:?}), got {:?}", &bytes[..8])));
+            return Err((0, format!("expected a frame (MDREELFR), got {}", bytes[..8].escape_ascii())));
         }
         let (version, flags) = (quarter(8)?, quarter(10)?);
         if version != VERSION {
@@ -308,7 +308,7 @@ impl Entry {
         if sum == self.checksum {
             return Ok(());
         }
-        let message = format!("{:?}: checksum {sum:#018x}, expected {:#018x}", self.kind, self.checksum);
+        let message = format!("{}: checksum {sum:#018x}, expected {:#018x}", self.kind, self.checksum);
         Err(Error::format(path, Some(sequence), Some(self.bytes.start as u64), message))
     }
 }

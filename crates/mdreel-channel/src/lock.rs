@@ -67,6 +67,12 @@ impl Locks {
         outcome.map(|_| ()).map_err(|error| Error::io(&self.path, error))
     }
 
+    /// Gives all locks back.
+    pub(crate) fn give_back_all(&self) -> Result<()> {
+        let outcome = control(self.file.get()?, libc::F_OFD_SETLK, libc::F_UNLCK, 0, 0);
+        outcome.map(|_| ()).map_err(|error| Error::io(&self.path, error))
+    }
+
     /// Whether somebody else has the lock on a byte.
     pub(crate) fn is_taken(&self, byte: u64) -> Result<bool> {
         let seen = control(self.file.get()?, libc::F_OFD_GETLK, libc::F_WRLCK, byte, 1);
@@ -78,9 +84,7 @@ impl Drop for Locks {
     fn drop(&mut self) {
         // Before the file is closed, which would do the same: a process that is being started has a copy of the descriptor until it
         // has become another program.
-        if let Ok(file) = self.file.get() {
-            let _ = control(file, libc::F_OFD_SETLK, libc::F_UNLCK, 0, 0);
-        }
+        let _ = self.give_back_all();
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::directory::Directory;
 use super::record;
+use super::section::DataType;
 use mdreel_core::error::Result;
 
 const MAGIC: &[u8; 8] = b"MDREELMF";
@@ -36,15 +37,98 @@ impl Manifest {
         record::write(directory, NAME, MAGIC, self, false)
     }
 
+    /// What another manifest has that differs from this one, of the channel, in words; `None` if they are equal.
+    pub(crate) fn difference(&self, given: &Manifest) -> Option<String> {
+        let sections = |manifest: &Manifest| {
+            let said = manifest.sections.iter().map(|(_, data_type, name)| match DataType::from_number(*data_type) {
+                Some(data_type) => format!("{name} as {data_type}"),
+                None => name.clone(),
+            });
+            said.collect::<Vec<_>>().join(", ")
+        };
+        let units = |manifest: &Manifest| {
+            manifest.units.iter().map(|(name, unit)| format!("{name} in {unit}")).collect::<Vec<_>>().join(", ")
+        };
+        let hash = |manifest: &Manifest| {
+            manifest.topology_hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        let named = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let there_and_given = |what: &str, there: String, given: String| {
+            (there != given).then(|| format!("the channel has {what}{there}, you gave {given}"))
+        };
+        let atoms = |n_atoms: u64| format!("{} atoms", grouped(n_atoms));
+        [
+            there_and_given("", atoms(self.n_atoms), atoms(given.n_atoms)),
+            there_and_given("the sections ", sections(self), sections(given)),
+            there_and_given("the energies ", named(&self.energies), named(&given.energies)),
+            there_and_given("a time step of ", format!("{} ps", self.time_step), format!("{} ps", given.time_step)),
+            there_and_given("a stride of ", format!("{} steps", self.stride), format!("{} steps", given.stride)),
+            there_and_given("a topology with the hash ", hash(self), hash(given)),
+            there_and_given("the units ", units(self), units(given)),
+            there_and_given("the stream ", self.stream.to_string(), given.stream.to_string()),
+            (self != given).then(|| "the channel has other properties than you gave".to_owned()),
+        ]
+        .into_iter()
+        .flatten()
+        .next()
+    }
+
     /// Reads it.
     pub(crate) fn read(directory: &Directory) -> Result<Self> {
         record::read(directory, NAME, MAGIC)
     }
 }
 
+/// A number with a comma between its thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn difference_of_two_manifests_is_said_in_words() {
+        let manifest = Manifest {
+            stream: 3,
+            topology_hash: [9; 32],
+            n_atoms: 1_000,
+            units: vec![("length".into(), "angstrom".into())],
+            time_step: 0.002,
+            stride: 100,
+            sections: vec![(1, 1, "positions".into())],
+            energies: Vec::new(),
+        };
+        let said = |change: fn(&mut Manifest)| {
+            let mut given = manifest.clone();
+            change(&mut given);
+            manifest.difference(&given)
+        };
+        assert_eq!(said(|_| ()), None);
+        let expected: [(fn(&mut Manifest), &str); 8] = [
+            (|given| given.n_atoms = 500, "the channel has 1,000 atoms, you gave 500 atoms"),
+            (
+                |given| given.sections.push((2, 2, "velocities".into())),
+                "the channel has the sections positions as float32, you gave positions as float32, velocities as float64",
+            ),
+            (|given| given.energies.push("potential".into()), "the channel has the energies none, you gave potential"),
+            (|given| given.time_step = 0.004, "the channel has a time step of 0.002 ps, you gave 0.004 ps"),
+            (|given| given.stride = 10, "the channel has a stride of 100 steps, you gave 10 steps"),
+            (
+                |given| given.topology_hash = [1; 32],
+                "the channel has a topology with the hash 09090909, you gave 01010101",
+            ),
+            (|given| given.units.clear(), "the channel has the units length in angstrom, you gave "),
+            (|given| given.stream = 4, "the channel has the stream 3, you gave 4"),
+        ];
+        for (change, message) in expected {
+            assert_eq!(said(change).as_deref(), Some(message));
+        }
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
 
     #[test]
     fn manifest_comes_back_and_is_refused_when_it_is_damaged() {

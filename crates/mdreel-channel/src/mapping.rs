@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::NonNull;
 
-use super::protocol::{Cursor, Room};
+use super::protocol::{Cursor, Room, Stamp};
 use mdreel_core::error::{Error, Result};
 
 /// Types of which a stretch of shared memory may be seen as values.
@@ -20,6 +20,8 @@ pub(super) unsafe trait Shared {}
 unsafe impl Shared for Cursor {}
 // SAFETY: atomic integers only.
 unsafe impl Shared for Room {}
+// SAFETY: atomic integers only.
+unsafe impl Shared for Stamp {}
 
 /// A file in memory, for as long as this lives.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! The producer of a channel: the simulation's side.
 
 mod arrival;
+mod claiming;
 mod relay;
 
 use std::path::{Path, PathBuf};
@@ -12,15 +13,14 @@ use super::end::End;
 use super::layout::{Arriving, FrameView, Header, Section, encode, frame_len};
 use super::lock::{Locks, PRODUCER};
 use super::manifest::Manifest;
-use super::protocol::{FREE, Full};
-use super::ring_file::{Geometry, MOST_EPOCHS, N_CURSORS, RingFile};
+use super::ring_file::{Geometry, MOST_EPOCHS, RingFile};
 use super::staging::place::StagingPlace;
 use super::staging::{Durability, Staging};
 use arrival::Arrival;
 use mdreel_core::error::{Error, Result};
 
-/// The longest sleep of a producer before it looks again whether the consumers live.
-const LOOK: Duration = Duration::from_millis(100);
+/// The first step of a producer that begins a new run: frames of before do not count.
+const NEW_RUN: i64 = i64::MIN;
 
 /// Takes the bytes of a frame for which the ring has no room.
 pub(crate) type Spill = Box<dyn FnMut(&[u8]) -> Result<()> + Send>;
@@ -29,8 +29,9 @@ pub(crate) type Spill = Box<dyn FnMut(&[u8]) -> Result<()> + Send>;
 pub enum Policy {
     /// Wait for the slowest consumer, for at most as long; then the frame is refused with `StreamTimeout`.
     Block(Duration),
-    /// Overwrite the oldest frame, which is counted. One that is borrowed is waited for, for at most as long.
-    DropOldest(Duration),
+    /// Overwrite the oldest frame that no consumer holds, which is counted, and never wait. Where consumers hold all slots, the new
+    /// frame is dropped.
+    DropOldest,
     /// Hand the frame to a function.
     Spill(Spill),
 }
@@ -69,6 +70,8 @@ pub struct Published {
     pub level: Durability,
     /// Whether the ring was full, so that the frame went to the function of `Policy::Spill`, and not into the ring.
     pub is_spilled: bool,
+    /// Whether consumers held all slots, so that the frame was dropped, or is in staging alone.
+    pub is_dropped: bool,
 }
 
 /// A frame that was staged and not published.
@@ -86,6 +89,10 @@ pub struct Producer {
     scratch: Vec<u8>,
     /// Of a relay: the frame that is coming.
     arrival: Option<Arrival>,
+    /// The last step that was published in this epoch.
+    last_step: Option<i64>,
+    /// When it was last looked for dead consumers for which frames were dropped.
+    freed: Option<Instant>,
 }
 
 impl Producer {
@@ -112,14 +119,28 @@ impl Producer {
         }
         let ring = RingFile::open(&directory, true)?;
         ring.populate();
+        ring.protocol().recover();
         let kept = Manifest::read(&directory)?;
         if kept != manifest || ring.geometry() != geometry {
-            let there = format!("expected {kept:?} in {:?}", ring.geometry());
-            return Err(Error::mismatch(format!("{there}, got {manifest:?} in {geometry:?}")).in_file(path));
+            let differs = kept.difference(&manifest).unwrap_or_else(|| ring.geometry().difference(geometry));
+            let advice = "use the same settings, or remove the channel or choose another name";
+            return Err(Error::mismatch(format!("{differs}: {advice}")).in_file(path));
         }
         StagingPlace::note(&directory, staging.as_ref().map(Staging::place))?;
         let (path, scratch) = (path.to_owned(), Vec::new());
-        Ok(Producer { path, ring, locks, policy, staging, manifest, epoch: 0, scratch, arrival: None })
+        Ok(Producer {
+            path,
+            ring,
+            locks,
+            policy,
+            staging,
+            manifest,
+            epoch: 0,
+            scratch,
+            arrival: None,
+            last_step: None,
+            freed: None,
+        })
     }
 
     /// Begins an epoch behind all that the ring and the staging have seen.
@@ -127,13 +148,28 @@ impl Producer {
         let n_before = self.ring.head().n_epochs.load(Ordering::Relaxed);
         let (next, unseen) = self.count_on(n_before > 0)?;
         let mut steps = self.resume_steps()?;
+        if n_before == 0 && !steps.is_empty() && next > 0 && resume_step == NEW_RUN {
+            return Err(self.staging_without_channel(next));
+        }
         steps.push(resume_step);
         self.set_epochs(&steps)?;
+        if let Some(first) = self.ring.head().first_sequences.get(self.epoch as usize) {
+            first.store(next, Ordering::Release);
+        }
         if let Some((_, frame)) = unseen.filter(|(header, _)| header.step < resume_step) {
             self.publish_late(&frame)?;
         }
         self.begin_at(next);
         Ok(())
+    }
+
+    fn staging_without_channel(&self, n_frames: u64) -> Error {
+        let place = self.staging.as_ref().map(|staging| staging.place().0.display().to_string()).unwrap_or_default();
+        let found =
+            format!("the staging {place} has {n_frames} frames of a channel that is gone, and a new run hides them");
+        let advice = "to continue that run, set the first step to publish (resume_step); for a new run, give another \
+                      staging, or move this one away";
+        Error::mismatch(format!("{found}: {advice}")).in_file(&self.path)
     }
 
     /// The first step of each epoch so far.
@@ -222,7 +258,7 @@ impl Producer {
         self.epoch
     }
 
-    /// Frames that were overwritten before every consumer had seen them.
+    /// Frames that were overwritten before every consumer had seen them, or that came when consumers held all slots.
     pub fn dropped(&self) -> u64 {
         self.ring.head().control.dropped.load(Ordering::Relaxed)
     }
@@ -235,6 +271,18 @@ impl Producer {
     /// Publishes a frame: one copy into its slot, one store. Returns when it has reached its level of durability.
     pub fn publish(&mut self, moment: &Moment, sections: &[Section<'_>]) -> Result<Published> {
         self.locks.check()?;
+        if let Some(last) = self.last_step
+            && moment.step <= last
+        {
+            let message = format!("step {} came after step {last}: the steps of a run must increase", moment.step);
+            return Err(Error::mismatch(message).in_file(&self.path));
+        }
+        let published = self.put(moment, sections)?;
+        self.last_step = Some(moment.step);
+        Ok(published)
+    }
+
+    fn put(&mut self, moment: &Moment, sections: &[Section<'_>]) -> Result<Published> {
         let sequence = self.ring.head().sequence.load(Ordering::Relaxed);
         let header = Header {
             stream: self.manifest.stream,
@@ -246,7 +294,7 @@ impl Producer {
             cell: moment.cell,
         };
         let Some(position) = self.claim(sequence)? else {
-            return self.spill(&header, sections);
+            return self.leave_out(&header, sections);
         };
         let mut level = Durability::Ring;
         // SAFETY: the position was claimed just now.
@@ -257,78 +305,36 @@ impl Producer {
         self.ring.protocol().publish(position);
         // Behind the head: a consumer that finds this number passed, and nothing in the ring, knows that the frame is not there.
         self.ring.head().sequence.store(sequence + 1, Ordering::Release);
-        Ok(Published { sequence, level, is_spilled: false })
+        Ok(Published { sequence, level, is_spilled: false, is_dropped: false })
     }
 
-    fn spill(&mut self, header: &Header, sections: &[Section<'_>]) -> Result<Published> {
+    /// Publishes a frame for which the ring has no room.
+    fn leave_out(&mut self, header: &Header, sections: &[Section<'_>]) -> Result<Published> {
         let sequence = header.sequence;
         let length = frame_len(sections.iter().map(|section| section.bytes.len())).unwrap_or(0);
         self.scratch.resize(length, 0);
         let length = encode(header, sections, &mut self.scratch)?;
         let bytes = &self.scratch[..length];
         // What is staged has been published: the function, which may refuse the frame, comes first.
-        if let Policy::Spill(spill) = &mut self.policy {
-            spill(bytes)?;
-        }
+        let is_spilled = match &mut self.policy {
+            Policy::Spill(spill) => spill(bytes).map(|()| true)?,
+            _ => false,
+        };
+        let is_dropped = !is_spilled;
         let level = self.staging.as_mut().map_or(Ok(Durability::Ring), |staging| staging.append(sequence, bytes))?;
+        if is_dropped {
+            self.ring.head().control.dropped.fetch_add(1, Ordering::Relaxed);
+        }
         self.ring.head().sequence.store(sequence + 1, Ordering::Release);
         // Who waits, and reads staging, finds the frame there.
         self.ring.protocol().ring_arrival();
-        Ok(Published { sequence, level, is_spilled: true })
+        Ok(Published { sequence, level, is_spilled, is_dropped })
     }
 
-    /// The position whose slot may be written; `None` if the frame is to be spilled.
-    fn claim(&self, sequence: u64) -> Result<Option<u64>> {
-        let (may_drop, wait) = match &self.policy {
-            Policy::Block(wait) => (false, *wait),
-            Policy::DropOldest(wait) => (true, *wait),
-            Policy::Spill(_) => (false, Duration::ZERO),
-        };
-        let ring = self.ring.protocol();
-        let Err(full) = ring.claim(may_drop) else {
-            return Ok(Some(ring.control.head.load(Ordering::Relaxed)));
-        };
-        self.free_the_dead()?;
-        let until = Instant::now() + wait;
-        let mut why = full;
-        loop {
-            match ring.claim(may_drop) {
-                Ok(position) => return Ok(Some(position)),
-                Err(full) => why = if why == Full::Borrowed { why } else { full },
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            ring.await_room(|| ring.claim(may_drop).is_err(), left.min(LOOK));
-            self.free_the_dead()?;
-        }
-        if matches!(self.policy, Policy::Spill(_)) {
-            return Ok(None);
-        }
-        let what = if why == Full::Borrowed { "has borrowed" } else { "has not taken" };
-        let n_slots = self.ring.geometry().n_slots;
-        let message = format!("a consumer {what} the frame {n_slots} before it within {wait:?}");
-        Err(Error::stream_timeout(format!("no room for frame {sequence}: {message}")).in_file(&self.path))
-    }
-
-    /// Frees the cursors of consumers that have died. Their locks are taken meanwhile, so that no new consumer gets one of them.
-    fn free_the_dead(&self) -> Result<()> {
-        let ring = self.ring.protocol();
-        for (cursor, byte) in ring.cursors.iter().zip(PRODUCER + 1..) {
-            if cursor.word.load(Ordering::Acquire) != FREE && self.locks.take(byte)? {
-                ring.free(cursor);
-                self.locks.give_back(byte)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// How many consumers live.
+    /// How many consumers live that take every frame.
     pub fn n_consumers(&self) -> Result<usize> {
         self.free_the_dead()?;
-        let ring = self.ring.protocol();
-        Ok((0..N_CURSORS).filter(|i| ring.cursors[*i].word.load(Ordering::Acquire) != FREE).count())
+        Ok(self.ring.protocol().lags().count())
     }
 
     /// Writes the end record and wakes the consumers. What staging holds is written to the disk.

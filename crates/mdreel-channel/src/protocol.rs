@@ -2,17 +2,25 @@
 //!
 //! Frames are counted from 0 through all epochs: the frame at *position* p lies in slot p modulo the number of slots. The
 //! producer writes `head`, the position behind the last frame that is there, and `tail`, the position of the first that may still
-//! be borrowed. Each consumer writes its cursor: the position that it wants next, whether it has borrowed it, and whether it
-//! sleeps. A slot is written only when no cursor holds its frame, and borrowed only if `tail` has not passed it: both
+//! be pinned. Each consumer writes its cursor: the position that it wants next, whether it sleeps, and its pins, the positions of
+//! the frames that it holds. A slot is written only when no pin is on it, and pinned only if `tail` has not passed its frame: both
 //! sides write, fence, and look at what the other wrote, so that at least one of them sees the other.
+//!
+//! The producer skips a slot that is pinned, and puts the frame into the next one. The position of the slot that was skipped has no
+//! frame: its stamp still names the frame that is held there, so that consumers pass it.
 
 use std::time::Duration;
 
 use super::atomic::{Alarm, AtomicU32, AtomicU64, Ordering, fence};
 
-/// A cursor that belongs to nobody.
+/// A cursor that wants nothing.
 pub(crate) const FREE: u64 = u64::MAX;
-const BORROWED: u64 = 1;
+/// How many frames one consumer can hold at a time.
+pub(crate) const N_PINS: usize = 7;
+/// No position.
+const NOWHERE: u64 = u64::MAX;
+/// The consumer takes only the newest frame, so that nobody waits for it.
+const LATEST: u64 = 1;
 const SLEEPS: u64 = 2;
 const SHIFT: u32 = 2;
 
@@ -22,10 +30,12 @@ const SHIFT: u32 = 2;
 pub(crate) struct Control {
     /// The position behind the last frame that is there.
     pub head: AtomicU64,
-    /// The position of the first frame that may be borrowed.
+    /// The position of the first frame that may be pinned.
     pub tail: AtomicU64,
-    /// Frames that were overwritten before every consumer had seen them.
+    /// Frames that were overwritten before every consumer had seen them, or for which all slots were pinned.
     pub dropped: AtomicU64,
+    /// Frames that the ring has got.
+    pub n_frames: AtomicU64,
     /// Rings when there is a frame, or the end.
     pub arrival: Alarm,
     /// Whether the producer sleeps.
@@ -36,13 +46,55 @@ pub(crate) struct Control {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Cursor {
-    /// Position, whether it is borrowed, whether the consumer sleeps; or `FREE`.
+    /// The position that is wanted next, whether the consumer takes only the newest frame, and whether it sleeps; or `FREE`.
     pub word: AtomicU64,
+    /// Positions of the frames that it holds; or `NOWHERE`.
+    pins: [AtomicU64; N_PINS],
 }
 
 impl Default for Cursor {
     fn default() -> Self {
-        Cursor { word: AtomicU64::new(FREE) }
+        Cursor { word: AtomicU64::new(FREE), pins: std::array::from_fn(|_| AtomicU64::new(NOWHERE)) }
+    }
+}
+
+impl Cursor {
+    /// Makes it one that wants and holds nothing.
+    pub(crate) fn clear(&self) {
+        self.pins.iter().for_each(|pin| pin.store(NOWHERE, Ordering::Release));
+        self.word.store(FREE, Ordering::Release);
+    }
+
+    /// Whether it wants or holds nothing.
+    pub(crate) fn is_clear(&self) -> bool {
+        let is_nowhere = |pin: &AtomicU64| pin.load(Ordering::Acquire) == NOWHERE;
+        self.word.load(Ordering::Acquire) == FREE && self.pins.iter().all(is_nowhere)
+    }
+
+    /// The position that is wanted next by a consumer for which the producer may have to wait.
+    fn wanted(&self) -> Option<u64> {
+        let word = self.word.load(Ordering::Acquire);
+        (word != FREE && word & LATEST == 0).then_some(word >> SHIFT)
+    }
+
+    fn pinned(&self) -> impl Iterator<Item = u64> {
+        self.pins.iter().map(|pin| pin.load(Ordering::Acquire)).filter(|position| *position != NOWHERE)
+    }
+}
+
+/// What the producer writes about each slot.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Stamp {
+    /// The position of the frame in it.
+    position: AtomicU64,
+    /// How many frames the ring had got before it.
+    ordinal: AtomicU64,
+}
+
+impl Default for Stamp {
+    fn default() -> Self {
+        Stamp { position: AtomicU64::new(NOWHERE), ordinal: AtomicU64::new(0) }
     }
 }
 
@@ -52,6 +104,8 @@ impl Default for Cursor {
 pub(crate) struct Room {
     /// Rings when a slot was given back while the producer slept.
     pub given_back: Alarm,
+    /// So many cursors have been used: nobody looks at those behind.
+    n_used: AtomicU64,
 }
 
 /// A ring as its parties see it.
@@ -63,6 +117,8 @@ pub(crate) struct Ring<'a> {
     pub room: &'a Room,
     /// Written by one consumer each.
     pub cursors: &'a [Cursor],
+    /// Written by the producer, one for each slot.
+    pub stamps: &'a [Stamp],
     /// How many slots there are.
     pub n_slots: u64,
 }
@@ -72,60 +128,100 @@ pub(crate) struct Ring<'a> {
 pub(crate) enum Full {
     /// A consumer has not yet taken the frame in it.
     Wanted,
-    /// A consumer has borrowed it.
-    Borrowed,
+    /// Consumers hold the frames of all slots.
+    Held,
 }
 
 /// What a consumer found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// The frame at this position is borrowed; `missed` frames before it were overwritten.
+    /// The frame at this position is pinned.
     Frame {
         /// Its position.
         position: u64,
-        /// How many were overwritten between the one wanted and this.
-        missed: u64,
+        /// How many frames the ring had got before it.
+        ordinal: u64,
     },
     /// It is not there yet.
     NotYet,
 }
 
 impl Ring<'_> {
-    /// The producer: makes the slot of the next frame free to be written. `may_drop` takes it from consumers that have not
-    /// seen it, but never from one that has borrowed it.
+    /// The cursors that have been used.
+    pub(crate) fn used(&self) -> &[Cursor] {
+        let n_used = self.room.n_used.load(Ordering::Acquire);
+        &self.cursors[..self.cursors.len().min(n_used as usize)]
+    }
+
+    fn stamp(&self, position: u64) -> &Stamp {
+        &self.stamps[(position % self.n_slots) as usize]
+    }
+
+    fn has_frame(&self, position: u64) -> bool {
+        self.stamp(position).position.load(Ordering::Relaxed) == position
+    }
+
+    fn is_pinned(&self, slot: u64) -> bool {
+        self.used().iter().any(|cursor| cursor.pinned().any(|position| position % self.n_slots == slot))
+    }
+
+    /// The producer: puts right what one before it has left that died while it published.
+    pub(crate) fn recover(&self) {
+        let head = self.control.head.load(Ordering::Relaxed);
+        for stamp in self.stamps {
+            if stamp.position.load(Ordering::Relaxed) >= head {
+                stamp.position.store(NOWHERE, Ordering::Relaxed);
+            }
+        }
+        let n_frames = head.checked_sub(1).map_or(0, |last| self.stamp(last).ordinal.load(Ordering::Relaxed) + 1);
+        self.control.n_frames.store(n_frames, Ordering::Relaxed);
+    }
+
+    /// The producer: makes a slot free to be written, and returns the position of the frame that comes there. Slots that are pinned
+    /// are skipped. `may_drop` takes frames from consumers that have not seen them, but never one that is pinned.
     pub(crate) fn claim(&self, may_drop: bool) -> Result<u64, Full> {
         let control = self.control;
         let head = control.head.load(Ordering::Relaxed);
-        let Some(limit) = (head + 1).checked_sub(self.n_slots).filter(|limit| *limit > 0) else {
-            return Ok(head);
-        };
-        let (mut is_wanted, mut is_lost) = (false, false);
-        for cursor in self.cursors {
-            let word = cursor.word.load(Ordering::Acquire);
-            let is_behind = word != FREE && word >> SHIFT < limit;
-            is_wanted |= is_behind;
-            is_lost |= is_behind && word & BORROWED == 0;
-        }
-        if is_wanted && !may_drop {
-            return Err(Full::Wanted);
-        }
-        let passed = control.tail.load(Ordering::Relaxed);
-        if passed < limit {
-            control.tail.store(limit, Ordering::Relaxed);
-            if is_lost {
-                control.dropped.fetch_add(limit - passed, Ordering::Relaxed);
+        for position in head..head + self.n_slots {
+            let Some(limit) = (position + 1).checked_sub(self.n_slots).filter(|limit| *limit > 0) else {
+                return Ok(position);
+            };
+            let slot = position % self.n_slots;
+            let (mut first_wanted, mut is_pinned) = (NOWHERE, false);
+            for cursor in self.used() {
+                first_wanted = first_wanted.min(cursor.wanted().unwrap_or(NOWHERE));
+                is_pinned |= cursor.pinned().any(|position| position % self.n_slots == slot);
+            }
+            if first_wanted < limit && !may_drop {
+                return Err(Full::Wanted);
+            }
+            if is_pinned {
+                continue;
+            }
+            let passed = control.tail.load(Ordering::Relaxed);
+            if passed < limit {
+                control.tail.store(limit, Ordering::Relaxed);
+                let lost = passed.max(first_wanted)..limit;
+                if !lost.is_empty() {
+                    let n_lost = lost.filter(|position| self.has_frame(*position)).count();
+                    control.dropped.fetch_add(n_lost as u64, Ordering::Relaxed);
+                }
+            }
+            fence(Ordering::SeqCst);
+            if !self.is_pinned(slot) {
+                return Ok(position);
             }
         }
-        fence(Ordering::SeqCst);
-        let is_borrowed = self.cursors.iter().any(|cursor| {
-            let word = cursor.word.load(Ordering::Acquire);
-            word != FREE && word & BORROWED != 0 && word >> SHIFT < limit
-        });
-        if is_borrowed { Err(Full::Borrowed) } else { Ok(head) }
+        Err(Full::Held)
     }
 
     /// The producer: the frame of the slot that was claimed is written.
     pub(crate) fn publish(&self, position: u64) {
+        let n_frames = self.control.n_frames.load(Ordering::Relaxed);
+        let stamp = self.stamp(position);
+        stamp.ordinal.store(n_frames, Ordering::Relaxed);
+        stamp.position.store(position, Ordering::Relaxed);
+        self.control.n_frames.store(n_frames + 1, Ordering::Relaxed);
         self.control.head.store(position + 1, Ordering::Release);
         self.ring_arrival();
     }
@@ -133,7 +229,7 @@ impl Ring<'_> {
     /// The producer: wakes the consumers, who find a frame or the end.
     pub(crate) fn ring_arrival(&self) {
         self.control.arrival.ring(|| {
-            self.cursors.iter().any(|cursor| {
+            self.used().iter().any(|cursor| {
                 let word = cursor.word.load(Ordering::Relaxed);
                 word != FREE && word & SLEEPS != 0
             })
@@ -151,11 +247,13 @@ impl Ring<'_> {
         self.control.sleeps.store(0, Ordering::Relaxed);
     }
 
-    /// A consumer that has come: puts its cursor to `position`, or to the first frame that is there.
-    pub(crate) fn join(&self, cursor: &Cursor, position: u64) -> u64 {
+    /// A consumer that has come, and has the cursor of this number: wants the frame at `position`, or the first that is there.
+    pub(crate) fn join(&self, number: usize, position: u64, takes_latest: bool) -> u64 {
+        let cursor = &self.cursors[number];
+        self.room.n_used.fetch_max(number as u64 + 1, Ordering::AcqRel);
         let mut position = position;
         loop {
-            cursor.word.store(position << SHIFT, Ordering::Release);
+            cursor.word.store(word(position, takes_latest), Ordering::Release);
             fence(Ordering::SeqCst);
             let tail = self.control.tail.load(Ordering::Relaxed);
             if tail <= position {
@@ -165,66 +263,79 @@ impl Ring<'_> {
         }
     }
 
-    /// A consumer: borrows the frame at `position`, or the first behind it that was not overwritten.
-    pub(crate) fn take(&self, cursor: &Cursor, position: u64) -> Taken {
+    /// A consumer: pins the frame at `position`, or the first behind it that was not overwritten. It still wants that position.
+    pub(crate) fn take(&self, cursor: &Cursor, pin: usize, position: u64) -> Taken {
         let mut wanted = position;
-        loop {
-            if self.control.head.load(Ordering::Acquire) <= wanted {
-                return Taken::NotYet;
-            }
-            cursor.word.store(wanted << SHIFT | BORROWED, Ordering::Release);
+        while self.is_there(wanted) {
+            cursor.pins[pin].store(wanted, Ordering::Release);
             fence(Ordering::SeqCst);
             let tail = self.control.tail.load(Ordering::Relaxed);
-            if tail <= wanted {
-                return Taken::Frame { position: wanted, missed: wanted - position };
+            if tail <= wanted && self.has_frame(wanted) {
+                return Taken::Frame { position: wanted, ordinal: self.stamp(wanted).ordinal.load(Ordering::Relaxed) };
             }
-            wanted = tail;
-            self.give_back(cursor, wanted);
-        }
-    }
-
-    /// As `take`, for a consumer that may have borrowed frames behind `position`: there is no moment in which they are given back.
-    pub(crate) fn take_back(&self, cursor: &Cursor, position: u64) -> Taken {
-        let mut wanted = position;
-        while self.control.head.load(Ordering::Acquire) > wanted {
-            cursor.word.store(wanted << SHIFT | BORROWED, Ordering::Release);
-            fence(Ordering::SeqCst);
-            let tail = self.control.tail.load(Ordering::Relaxed);
-            if tail <= wanted {
-                return Taken::Frame { position: wanted, missed: wanted - position };
-            }
-            wanted = tail;
+            // No more than the slots of a ring can be behind the head.
+            let first = self.control.head.load(Ordering::Acquire).saturating_sub(self.n_slots);
+            wanted = tail.max(wanted + u64::from(tail <= wanted)).max(first);
+            self.unpin(cursor, pin);
         }
         Taken::NotYet
     }
 
-    /// A consumer: has no frame borrowed any more, and wants that at `next`.
-    pub(crate) fn give_back(&self, cursor: &Cursor, next: u64) {
-        self.leave(cursor, next << SHIFT);
+    /// A consumer: pins the newest frame, if it is that at `position` or a later one.
+    pub(crate) fn take_newest(&self, cursor: &Cursor, pin: usize, position: u64) -> Taken {
+        for _ in 0..self.n_slots {
+            let head = self.control.head.load(Ordering::Acquire);
+            if head <= position {
+                break;
+            }
+            // The last position always has a frame. It may be overwritten before it is pinned, and then there are newer ones.
+            if let taken @ Taken::Frame { .. } = self.take(cursor, pin, head - 1) {
+                return taken;
+            }
+        }
+        Taken::NotYet
     }
 
-    /// A consumer that has borrowed a frame before the one at `oldest`: goes on with that as the first that it has borrowed.
-    ///
-    /// The frames behind a borrowed one are as safe as that: the producer claims slots in order, and refuses at the first.
-    pub(crate) fn hold(&self, cursor: &Cursor, oldest: u64) {
-        self.leave(cursor, oldest << SHIFT | BORROWED);
+    /// A consumer: holds the frame of a pin no more.
+    pub(crate) fn unpin(&self, cursor: &Cursor, pin: usize) {
+        cursor.pins[pin].store(NOWHERE, Ordering::Release);
+        self.tell_producer();
     }
 
-    /// Whether the frame at `position` is there. To a consumer that has borrowed one before it, it is then borrowed as well.
+    /// A consumer that has pinned what it wants: wants the frame at `position` from now on. Only what follows, an `unpin` or
+    /// `tell_producer`, wakes a producer that waits for this.
+    pub(crate) fn want(&self, cursor: &Cursor, position: u64, takes_latest: bool) {
+        cursor.word.store(word(position, takes_latest), Ordering::Release);
+    }
+
+    /// Whether there are frames at `position` or behind it.
     pub(crate) fn is_there(&self, position: u64) -> bool {
         self.control.head.load(Ordering::Acquire) > position
     }
 
+    /// Whether consumers hold more than half of the slots, and more than one.
+    pub(crate) fn is_scarce(&self) -> bool {
+        let most = (self.n_slots / 2).max(1) as usize;
+        let pinned = || self.used().iter().flat_map(Cursor::pinned);
+        if pinned().count() <= most {
+            return false;
+        }
+        let mut slots: Vec<u64> = pinned().map(|position| position % self.n_slots).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        slots.len() > most
+    }
+
     /// A consumer: sleeps until something arrives, unless the frame at `position` is there or `is_ended` finds the end. It keeps
-    /// what it has borrowed, of which the first frame is that at `held`.
+    /// what it holds.
     pub(crate) fn await_arrival(
         &self,
         cursor: &Cursor,
-        (position, held): (u64, Option<u64>),
+        (position, takes_latest): (u64, bool),
         is_ended: impl FnOnce() -> bool,
         at_most: Duration,
     ) {
-        let word = held.map_or(position << SHIFT, |oldest| oldest << SHIFT | BORROWED);
+        let word = word(position, takes_latest);
         let count = self.control.arrival.count();
         cursor.word.store(word | SLEEPS, Ordering::Release);
         fence(Ordering::SeqCst);
@@ -234,29 +345,44 @@ impl Ring<'_> {
         cursor.word.store(word, Ordering::Release);
     }
 
-    /// A cursor whose consumer has gone, or was found dead.
-    pub(crate) fn free(&self, cursor: &Cursor) {
-        self.leave(cursor, FREE);
+    /// A consumer: wants nothing for now. What it holds stays pinned.
+    pub(crate) fn leave(&self, cursor: &Cursor) {
+        cursor.word.store(FREE, Ordering::Release);
+        self.tell_producer();
     }
 
-    /// Writes a cursor that asks for less than before, which the producer may be waiting for.
-    fn leave(&self, cursor: &Cursor, word: u64) {
-        cursor.word.store(word, Ordering::Release);
+    /// A cursor whose consumer has gone, or was found dead.
+    pub(crate) fn free(&self, cursor: &Cursor) {
+        cursor.clear();
+        self.tell_producer();
+    }
+
+    /// Wakes a producer that waits for something that was given back just now.
+    pub(crate) fn tell_producer(&self) {
         fence(Ordering::SeqCst);
         if self.control.sleeps.load(Ordering::Relaxed) != 0 {
             self.room.given_back.ring(|| true);
         }
     }
 
-    /// How far the consumer of each cursor that is taken is behind, in frames.
+    /// How far the consumer of each cursor is behind, in frames, for those that take every frame.
     pub(crate) fn lags(&self) -> impl Iterator<Item = (usize, u64)> {
-        let head = self.control.head.load(Ordering::Acquire);
-        let words = self.cursors.iter().map(|cursor| cursor.word.load(Ordering::Acquire)).enumerate();
-        words.filter(|(_, word)| *word != FREE).map(move |(cursor, word)| (cursor, head.saturating_sub(word >> SHIFT)))
+        let (tail, head) = (self.control.tail.load(Ordering::Acquire), self.control.head.load(Ordering::Acquire));
+        let wanted = self.used().iter().enumerate().filter_map(|(number, cursor)| Some((number, cursor.wanted()?)));
+        wanted.map(move |(number, wanted)| {
+            let first = tail.max(head.saturating_sub(self.n_slots));
+            let n_gone = first.saturating_sub(wanted);
+            let there = wanted.max(first)..head;
+            (number, n_gone + there.filter(|position| self.has_frame(*position)).count() as u64)
+        })
     }
 
     /// How far the slowest consumer is behind; `None` without consumers.
     pub(crate) fn lag(&self) -> Option<u64> {
         self.lags().map(|(_, lag)| lag).max()
     }
+}
+
+fn word(position: u64, takes_latest: bool) -> u64 {
+    position << SHIFT | if takes_latest { LATEST } else { 0 }
 }

@@ -5,13 +5,14 @@ use std::ops::Range;
 
 use super::atomic::{AtomicU64, Ordering};
 use super::directory::Directory;
+use super::manifest::grouped;
 use super::mapping::{Mapping, Shared};
-use super::protocol::{Control, Cursor, FREE, Ring, Room};
+use super::protocol::{Control, Cursor, Ring, Room, Stamp};
 use mdreel_core::error::{Error, Result};
 
 /// `MDREELRG` in bytes.
 const MAGIC: u64 = u64::from_le_bytes(*b"MDREELRG");
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const PAGE: usize = 4096;
 /// Before the frame in a slot stands its length.
 const PREFIX: usize = 64;
@@ -20,7 +21,7 @@ const MOST_SLOTS: u64 = 1 << 20;
 /// More bytes than this are not a ring.
 const MOST_BYTES: u64 = 1 << 44;
 /// How many consumers there may be at a time.
-pub(crate) const N_CURSORS: usize = 64;
+pub const N_CURSORS: usize = 1024;
 /// How often a producer may restart.
 pub(crate) const MOST_EPOCHS: usize = 64;
 const REASON_WORDS: usize = 32;
@@ -53,6 +54,8 @@ pub(super) struct RingHead {
     pub reason: [AtomicU64; REASON_WORDS],
     /// From which step on each epoch goes.
     pub resume_steps: [AtomicU64; MOST_EPOCHS],
+    /// With which number of a frame each epoch began.
+    pub first_sequences: [AtomicU64; MOST_EPOCHS],
 }
 
 /// The size of a ring.
@@ -65,8 +68,22 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// What another size has that differs from this one, of the channel, in words.
+    pub(super) fn difference(self, given: Geometry) -> String {
+        if self.n_slots != given.n_slots {
+            return format!("the channel has {} slots, you gave {}", self.n_slots, given.n_slots);
+        }
+        let (there, given) = (grouped(self.slot_len), grouped(given.slot_len));
+        format!("the channel has slots of {there} bytes, you gave {given}")
+    }
+
     fn stride(self) -> u64 {
         (PREFIX as u64 + self.slot_len).next_multiple_of(PAGE as u64)
+    }
+
+    /// Bytes before the slots: the head, and a stamp for each slot.
+    fn before_slots(self) -> u64 {
+        PAGE as u64 + (self.n_slots * size_of::<Stamp>() as u64).next_multiple_of(PAGE as u64)
     }
 
     fn length(self, directory: &Directory) -> Result<usize> {
@@ -74,7 +91,7 @@ impl Geometry {
         let is_possible = (2..=MOST_SLOTS).contains(&n_slots) && (1..=MOST_BYTES).contains(&slot_len);
         let length = is_possible.then(|| n_slots.checked_mul(self.stride())).flatten();
         let length = length.filter(|length| *length <= MOST_BYTES);
-        let length = length.and_then(|length| usize::try_from(length).ok()?.checked_add(PAGE));
+        let length = length.and_then(|length| usize::try_from(length + self.before_slots()).ok());
         length.ok_or_else(|| {
             let path = directory.join("ring");
             let expected = format!("expected 2 to {MOST_SLOTS} slots of at most {MOST_BYTES} bytes together");
@@ -105,7 +122,7 @@ impl RingFile {
         directory.place_file("cursors", CURSORS_LEN as u64, |path, file| {
             let cursors = Mapping::new(path, file, CURSORS_LEN, true)?;
             for cursor in cursors.values::<Cursor>(size_of::<Room>(), N_CURSORS) {
-                cursor.word.store(FREE, Ordering::Relaxed);
+                cursor.clear();
             }
             Ok(())
         })?;
@@ -166,23 +183,25 @@ impl RingFile {
             control: &self.head().control,
             room: &self.cursors.values(0, 1)[0],
             cursors: self.cursors.values(size_of::<Room>(), N_CURSORS),
+            stamps: self.ring.values(PAGE, self.geometry.n_slots as usize),
             n_slots: self.geometry.n_slots,
         }
     }
 
     fn slot(&self, position: u64) -> Range<usize> {
-        let start = PAGE + ((position % self.geometry.n_slots) * self.geometry.stride()) as usize;
-        start..start + PREFIX + self.geometry.slot_len as usize
+        let geometry = self.geometry;
+        let start = (geometry.before_slots() + (position % geometry.n_slots) * geometry.stride()) as usize;
+        start..start + PREFIX + geometry.slot_len as usize
     }
 
     /// The frame at a position.
     ///
     /// # Safety
     ///
-    /// The position is borrowed, and stays so as long as the bytes.
+    /// The position is pinned, and stays so as long as the bytes.
     pub(super) unsafe fn frame(&self, position: u64) -> &[u8] {
         let slot = self.slot(position);
-        // SAFETY: the caller has borrowed the slot.
+        // SAFETY: the caller has pinned the slot.
         let bytes = unsafe { self.ring.bytes(slot) };
         let (prefix, frame) = bytes.split_at(PREFIX);
         let length = prefix.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));

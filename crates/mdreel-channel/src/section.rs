@@ -1,5 +1,7 @@
 //! Sections: what a frame holds of its atoms, and as which numbers.
 
+use std::fmt;
+
 /// What a section holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SectionKind {
@@ -48,6 +50,18 @@ impl SectionKind {
     }
 }
 
+impl fmt::Display for SectionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SectionKind::Positions => f.write_str("positions"),
+            SectionKind::Velocities => f.write_str("velocities"),
+            SectionKind::Forces => f.write_str("forces"),
+            SectionKind::Energies => f.write_str("energies"),
+            SectionKind::Custom(which) => write!(f, "custom section {which}"),
+        }
+    }
+}
+
 /// As which numbers a section is stored; all of them little endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DataType {
@@ -59,6 +73,17 @@ pub enum DataType {
     Xtc,
     /// The layout of the 2024 paper: of each atom an int32 type and three 64-bit floating point coordinates, 28 bytes.
     TypeAndFloat64,
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DataType::Float32 => "float32",
+            DataType::Float64 => "float64",
+            DataType::Xtc => "xtc",
+            DataType::TypeAndFloat64 => "type and float64",
+        })
+    }
 }
 
 impl DataType {
@@ -84,20 +109,20 @@ impl DataType {
 pub(super) fn fault(kind: SectionKind, data_type: DataType, n_atoms: u64, length: u64) -> Option<String> {
     let size = match (kind, data_type) {
         (SectionKind::Positions, DataType::Xtc) => return None,
-        (_, DataType::Xtc) => return Some(format!("{kind:?} cannot be compressed as XTC")),
+        (_, DataType::Xtc) => return Some(format!("{kind} cannot be compressed as XTC")),
         (SectionKind::Positions, DataType::TypeAndFloat64) => 28,
-        (_, DataType::TypeAndFloat64) => return Some(format!("{kind:?} cannot have the type of each atom")),
+        (_, DataType::TypeAndFloat64) => return Some(format!("{kind} cannot have the type of each atom")),
         (kind, data_type) => {
             let size = if data_type == DataType::Float32 { 4 } else { 8 };
             if !kind.is_of_each_atom() {
-                let wrong = || format!("{kind:?}: expected a multiple of {size} bytes, got {length}");
+                let wrong = || format!("{kind}: expected a multiple of {size} bytes, got {length}");
                 return (!length.is_multiple_of(size)).then(wrong);
             }
             3 * size
         }
     };
     let expected = n_atoms.checked_mul(size);
-    let wrong = || format!("{kind:?} of {n_atoms} atoms: expected {size} bytes an atom, got {length} bytes");
+    let wrong = || format!("{kind} of {n_atoms} atoms: expected {size} bytes an atom, got {length} bytes");
     (expected != Some(length)).then(wrong)
 }
 

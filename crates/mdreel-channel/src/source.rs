@@ -9,12 +9,13 @@ mod kept;
 mod reader;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::catch_up::{CatchUp, Next};
 use crate::consumer::Start;
 use crate::end::End;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, grouped};
 use crate::restart::Restart;
 use kept::{Frame, Kept};
 use mdreel_core::error::{Error, Result};
@@ -36,6 +37,15 @@ pub struct Settings {
     pub memory: usize,
     /// Whether frames that were overwritten before they were taken are borne.
     pub bears_missed: bool,
+    /// Whether frames of the run that had gone before the source joined are borne.
+    pub bears_late: bool,
+}
+
+/// Frames that a source could not have.
+#[derive(Debug, Default)]
+struct Counts {
+    n_missed: AtomicU64,
+    n_late: AtomicU64,
 }
 
 /// A channel that is read.
@@ -44,6 +54,7 @@ pub struct ChannelSource {
     manifest: Manifest,
     n_atoms: usize,
     lookout: Lookout<Kept, Taker>,
+    counts: Counts,
 }
 
 /// The consumer, and its patience.
@@ -68,7 +79,7 @@ impl ChannelSource {
         let restart = Restart::within(settings.restart);
         let taker = Taker { consumer, settings, restart, waited: Duration::ZERO };
         let lookout = Lookout::new(Kept::new(settings.memory), taker);
-        Ok(ChannelSource { path: path.to_owned(), manifest, n_atoms, lookout })
+        Ok(ChannelSource { path: path.to_owned(), manifest, n_atoms, lookout, counts: Counts::default() })
     }
 
     /// The channel's directory.
@@ -79,6 +90,16 @@ impl ChannelSource {
     /// What holds for all frames.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// Frames that were overwritten before they were taken.
+    pub fn n_missed(&self) -> u64 {
+        self.counts.n_missed.load(Ordering::Relaxed)
+    }
+
+    /// Frames of the run that had gone before the source joined.
+    pub fn n_late(&self) -> u64 {
+        self.counts.n_late.load(Ordering::Relaxed)
     }
 
     fn change(&self, change: impl FnOnce(&mut Kept)) {
@@ -157,7 +178,14 @@ impl Taker {
     }
 
     fn check_missed(&self, channel: &ChannelSource) -> Result<()> {
-        let missed = self.consumer.missed();
+        let (missed, n_late) = (self.consumer.missed(), self.consumer.n_late());
+        channel.counts.n_missed.store(missed, Ordering::Relaxed);
+        channel.counts.n_late.store(n_late, Ordering::Relaxed);
+        if n_late > 0 && !self.settings.bears_late {
+            let found = format!("{} frames had left the channel before this reader joined", grouped(n_late));
+            let advice = "let readers join before the first frame (await_consumers), or give the producer a staging";
+            return Err(Error::stream(format!("{found}: {advice}")).at_frame(0).in_file(&channel.path));
+        }
         if missed == 0 || self.settings.bears_missed {
             return Ok(());
         }

@@ -31,7 +31,7 @@ pub struct Status {
     pub has_producer: bool,
     /// How it ended, if it has.
     pub end: Option<End>,
-    /// How far each consumer is behind, in frames.
+    /// How far each consumer that takes every frame is behind, in frames.
     pub lags: Vec<u64>,
     /// Bytes that the ring takes.
     pub n_bytes: usize,
@@ -62,7 +62,7 @@ impl Status {
             epoch,
             resume_steps: words.map(|word| word.load(Ordering::Relaxed).cast_signed()).collect(),
             sequence: head.sequence.load(Ordering::Relaxed),
-            n_published: head.control.head.load(Ordering::Acquire),
+            n_published: head.control.n_frames.load(Ordering::Acquire),
             n_dropped: head.control.dropped.load(Ordering::Relaxed),
             has_producer,
             end: End::read(head),

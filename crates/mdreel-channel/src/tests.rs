@@ -3,6 +3,8 @@
 mod catch_up;
 mod garbage;
 mod groups;
+mod held;
+mod refusals;
 mod restart;
 
 use std::path::{Path, PathBuf};
@@ -11,9 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::consumer::{Consumer, Next, Start};
+use super::directory::Directory;
 use super::end::End;
-use super::held::{Held, HeldNext, Holder};
 use super::layout::Section;
+use super::lock::{Locks, PRODUCER};
 use super::manifest::Manifest;
 use super::producer::{Moment, Policy, Producer, Settings};
 use super::ring_file::{Geometry, N_CURSORS};
@@ -139,25 +142,6 @@ fn full_ring_refuses_a_frame_and_takes_it_when_there_is_room() {
 }
 
 #[test]
-fn oldest_frames_are_dropped_and_counted_but_never_a_borrowed_one() {
-    let place = place();
-    let mut producer = open(&place.path, Policy::DropOldest(SHORT), 0);
-    let mut consumer = Consumer::join(&place.path, Start::Earliest).unwrap();
-    (0..10).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
-    assert_eq!(producer.dropped(), 6);
-    let Next::Frame(frame) = consumer.next(LONG).unwrap() else { panic!("no frame") };
-    assert_eq!(frame.header().step, 6);
-    let before = frame.to_vec();
-    assert!(matches!(publish(&mut producer, 10), Err(Error::StreamTimeout(_))));
-    assert_eq!(before, frame.to_vec());
-    drop(frame);
-    assert_eq!(consumer.missed(), 6);
-    publish(&mut producer, 10).unwrap();
-    producer.end(&End::Finished).unwrap();
-    assert_eq!(steps(&mut consumer), [7, 8, 9, 10]);
-}
-
-#[test]
 fn full_ring_spills_whole_frames() {
     let place = place();
     let spilled = Arc::new(Mutex::new(Vec::new()));
@@ -230,11 +214,15 @@ fn cursors_are_given_out_once_and_come_back() {
     let place = place();
     let producer = open(&place.path, Policy::Block(LONG), 0);
     let join = || Consumer::join(&place.path, Start::Earliest);
-    let mut all: Vec<_> = (0..N_CURSORS).map(|_| join().unwrap()).collect();
-    assert!(matches!(join(), Err(Error::Stream(_))));
-    assert_eq!(producer.n_consumers().unwrap(), N_CURSORS);
+    let mut all: Vec<_> = (0..200).map(|_| join().unwrap()).collect();
+    assert_eq!(producer.n_consumers().unwrap(), 200);
+    // Others have the rest, for which this process has too few descriptors.
+    let others = Locks::open(&Directory::open(&place.path).unwrap(), "lock", false).unwrap();
+    (200..N_CURSORS as u64).for_each(|cursor| assert!(others.take(PRODUCER + 1 + cursor).unwrap()));
+    let error = join().unwrap_err();
+    assert!(error.to_string().contains("already has 1024 consumers"), "{error}");
     all.pop();
-    assert_eq!(producer.n_consumers().unwrap(), N_CURSORS - 1);
+    assert_eq!(producer.n_consumers().unwrap(), 199);
     join().unwrap();
 }
 
@@ -250,7 +238,7 @@ fn damaged_ring_is_refused() {
         std::fs::write(&path, damaged).unwrap();
         Consumer::join(&place.path, Start::Earliest).map(|_| ())
     };
-    for (at, values) in [(0, &[0, 1]), (8, &[0, 2]), (16, &[0, u64::MAX]), (16, &[1, 5]), (24, &[0, u64::MAX])] {
+    for (at, values) in [(0, &[0, 1]), (8, &[0, 1]), (16, &[0, u64::MAX]), (16, &[1, 5]), (24, &[0, u64::MAX])] {
         values.iter().for_each(|value| assert!(matches!(with(at, *value), Err(Error::Format { .. })), "{at} {value}"));
     }
     let mut damaged = bytes.clone();
@@ -281,87 +269,11 @@ fn staged_steps(place: &Place) -> Vec<i64> {
     seen
 }
 
-fn hold(holder: &Arc<Holder>) -> Held {
-    let HeldNext::Frame(frame) = holder.next(LONG).unwrap() else { panic!("no frame") };
-    frame
-}
-
-#[test]
-fn frames_that_are_held_stay_while_later_ones_are_taken() {
-    let place = place();
-    let mut producer = open(&place.path, Policy::Block(SHORT), 0);
-    let holder = Holder::join(&place.path, Start::Earliest).unwrap();
-    (0..4).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
-    let mut frames: Vec<_> = (0..4).map(|_| hold(&holder)).collect();
-    assert_eq!(frames.iter().map(|frame| frame.header().step).collect::<Vec<_>>(), [0, 1, 2, 3]);
-    // There is no slot for a fourth one, which is no reason to wait.
-    assert!(matches!(holder.next(LONG), Err(Error::Mismatch(_))));
-    assert!(matches!(publish(&mut producer, 4), Err(Error::StreamTimeout(_))));
-    drop(frames.remove(1));
-    assert!(matches!(publish(&mut producer, 4), Err(Error::StreamTimeout(_))));
-    drop(frames.remove(0));
-    publish(&mut producer, 4).unwrap();
-    publish(&mut producer, 5).unwrap();
-    assert!(matches!(publish(&mut producer, 6), Err(Error::StreamTimeout(_))));
-    frames.push(hold(&holder));
-    for frame in &frames {
-        let step = frame.header().step;
-        assert!(frame.view().unwrap().sections().all(|section| section.bytes == [step as u8; 12 * N_ATOMS]));
-    }
-    frames.clear();
-    assert_eq!((holder.n_held(), hold(&holder).header().step, holder.missed()), (0, 5, 0));
-    (6..10).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
-}
-
-#[test]
-fn frame_that_is_held_is_not_dropped_and_outlives_its_consumer() {
-    let place = place();
-    let mut producer = open(&place.path, Policy::DropOldest(SHORT), 0);
-    let holder = Holder::join(&place.path, Start::Earliest).unwrap();
-    (0..4).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
-    let frame = hold(&holder);
-    drop(holder);
-    assert!(matches!(publish(&mut producer, 4), Err(Error::StreamTimeout(_))));
-    assert_eq!(producer.n_consumers().unwrap(), 1);
-    drop(frame);
-    assert_eq!(producer.n_consumers().unwrap(), 0);
-    publish(&mut producer, 4).unwrap();
-}
-
-#[test]
-fn frames_may_be_let_go_on_other_threads_while_one_waits() {
-    let place = place();
-    let mut producer = open(&place.path, Policy::Block(LONG), 0);
-    let holder = Holder::join(&place.path, Start::Earliest).unwrap();
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let dropper =
-        thread::spawn(move || receiver.into_iter().map(|frame: Held| frame.header().step).collect::<Vec<_>>());
-    let taker = thread::spawn(move || {
-        let mut steps = 0;
-        loop {
-            match holder.next(LONG) {
-                Ok(HeldNext::Frame(frame)) => {
-                    steps += 1;
-                    sender.send(frame).unwrap();
-                }
-                Ok(HeldNext::End(_)) => return steps,
-                // All slots are held by frames that are on their way to the other thread.
-                Err(Error::Mismatch(_)) => thread::yield_now(),
-                Err(error) => panic!("{error}"),
-            }
-        }
-    });
-    (0..2000).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
-    producer.end(&End::Finished).unwrap();
-    assert_eq!(taker.join().unwrap(), 2000);
-    assert_eq!(dropper.join().unwrap(), (0..2000).collect::<Vec<_>>());
-}
-
 #[test]
 fn status_says_who_is_there_and_how_far() {
     let place = place();
     assert!(matches!(Status::of(&place.path), Err(Error::Io { .. })));
-    let mut producer = open(&place.path, Policy::DropOldest(SHORT), 0);
+    let mut producer = open(&place.path, Policy::DropOldest, 0);
     let mut consumer = Consumer::join(&place.path, Start::Earliest).unwrap();
     let _other = Consumer::join(&place.path, Start::Earliest).unwrap();
     (0..4).for_each(|i| assert!(publish(&mut producer, i).is_ok()));

@@ -16,8 +16,8 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-use atomic::Ordering;
-use protocol::{Control, Cursor, Full, Ring, Room, Taken};
+use atomic::{AtomicU64, Ordering};
+use protocol::{Control, Cursor, Full, Ring, Room, Stamp, Taken};
 
 const N_SLOTS: usize = 2;
 const LONG: Duration = Duration::from_secs(1);
@@ -35,6 +35,9 @@ struct Shared {
     control: Control,
     room: Room,
     cursors: Vec<Cursor>,
+    stamps: Vec<Stamp>,
+    /// One more than the frames that the ring has got, once the producer has ended.
+    ended: AtomicU64,
     slots: [UnsafeCell<u64>; N_SLOTS],
 }
 
@@ -49,93 +52,125 @@ impl Shared {
             control: Control::default(),
             room: Room::default(),
             cursors: (0..n_consumers).map(|_| Cursor::default()).collect(),
+            stamps: (0..N_SLOTS).map(|_| Stamp::default()).collect(),
+            ended: AtomicU64::new(0),
             slots: [UnsafeCell::new(0), UnsafeCell::new(0)],
         };
-        for cursor in &shared.cursors {
-            shared.ring().join(cursor, 0);
+        for cursor in 0..n_consumers {
+            shared.ring().join(cursor, 0, false);
         }
         Arc::new(shared)
     }
 
     fn ring(&self) -> Ring<'_> {
-        Ring { control: &self.control, room: &self.room, cursors: &self.cursors, n_slots: N_SLOTS as u64 }
+        let Shared { control, room, cursors, stamps, .. } = self;
+        Ring { control, room, cursors, stamps, n_slots: N_SLOTS as u64 }
     }
 
-    fn produce(&self, n_frames: u64, may_drop: bool) {
+    /// Reads the slot of a position, which is pinned.
+    fn read(&self, position: u64) -> u64 {
+        // SAFETY: the slot is pinned; loom checks it.
+        self.slots[position as usize % N_SLOTS].with(|slot| unsafe { *slot })
+    }
+
+    /// Publishes frames; returns how many of them were dropped because all slots were held.
+    fn produce(&self, n_frames: u64, may_drop: bool) -> u64 {
         let ring = self.ring();
+        let mut n_dropped = 0;
         for frame in 0..n_frames {
-            let position = loop {
+            let claimed = loop {
                 match ring.claim(may_drop) {
-                    Ok(position) => break position,
-                    Err(Full::Wanted | Full::Borrowed) => {
-                        ring.await_room(|| ring.claim(may_drop).is_err(), LONG);
+                    Ok(position) => break Some(position),
+                    // A producer that may drop frames waits for nobody.
+                    Err(full) if may_drop => {
+                        assert_eq!(full, Full::Held);
+                        break None;
                     }
+                    Err(_) => ring.await_room(|| ring.claim(may_drop).is_err(), LONG),
                 }
             };
-            assert_eq!(position, frame);
+            let Some(position) = claimed else {
+                n_dropped += 1;
+                continue;
+            };
             // SAFETY: the slot is claimed; loom checks it.
             self.slots[position as usize % N_SLOTS].with_mut(|slot| unsafe { *slot = frame + 100 });
             ring.publish(position);
         }
+        self.ended.store(1 + n_frames - n_dropped, Ordering::Release);
+        ring.ring_arrival();
+        n_dropped
     }
 
-    fn consume(&self, consumer: usize, n_frames: u64) -> (u64, u64) {
-        self.consume_from(consumer, 0, n_frames)
+    /// Waits for frames; says how many the ring has got in all once no more will come.
+    fn wait(&self, cursor: &Cursor, next: u64) -> Option<u64> {
+        let ring = self.ring();
+        let ended = self.ended.load(Ordering::Acquire);
+        if ended > 0 && !ring.is_there(next) {
+            return Some(ended - 1);
+        }
+        ring.await_arrival(cursor, (next, false), || self.ended.load(Ordering::Acquire) > 0, LONG);
+        None
     }
 
-    fn consume_from(&self, consumer: usize, first: u64, n_frames: u64) -> (u64, u64) {
+    /// Takes frames until the producer has ended; returns how many were seen, and how many were lost.
+    fn consume(&self, consumer: usize) -> (u64, u64) {
+        self.consume_from(consumer, (0, 0))
+    }
+
+    fn consume_from(&self, consumer: usize, (first, ordinal): (u64, u64)) -> (u64, u64) {
         let (ring, cursor) = (self.ring(), &self.cursors[consumer]);
-        let (mut next, mut seen, mut lost) = (first, 0, 0);
-        while next < n_frames {
-            match ring.take(cursor, next) {
-                Taken::Frame { position, missed } => {
-                    // SAFETY: the slot is borrowed; loom checks it.
-                    let frame = self.slots[position as usize % N_SLOTS].with(|slot| unsafe { *slot });
-                    assert_eq!(frame, position + 100);
-                    next = position + 1;
-                    ring.give_back(cursor, next);
+        let (mut next, mut expected, mut seen, mut lost) = (first, ordinal, 0, 0);
+        loop {
+            match ring.take(cursor, 0, next) {
+                Taken::Frame { position, ordinal } => {
+                    ring.want(cursor, position + 1, false);
+                    let frame = self.read(position);
+                    assert!(frame >= ordinal + 100, "frames come in order");
+                    ring.unpin(cursor, 0);
+                    lost += ordinal - expected;
+                    (next, expected) = (position + 1, ordinal + 1);
                     seen += 1;
-                    lost += missed;
                 }
-                Taken::NotYet => ring.await_arrival(cursor, (next, None), || false, LONG),
+                Taken::NotYet => {
+                    if let Some(n_frames) = self.wait(cursor, next) {
+                        return (seen, lost + n_frames - expected);
+                    }
+                }
             }
         }
-        (seen, lost)
     }
 }
 
 impl Shared {
     /// As `consume`, by one who holds each frame until the next one is read.
-    fn consume_holding(&self, n_frames: u64) -> (u64, u64) {
+    fn consume_holding(&self) -> (u64, u64) {
         let (ring, cursor) = (self.ring(), &self.cursors[0]);
-        let (mut next, mut held, mut seen, mut lost) = (0, None, 0, 0);
-        let read = |position: u64| {
-            // SAFETY: the slot is borrowed, or behind one that is; loom checks it.
-            let frame = self.slots[position as usize % N_SLOTS].with(|slot| unsafe { *slot });
-            assert_eq!(frame, position + 100);
-        };
-        while next < n_frames {
-            let taken = match held {
-                None => ring.take(cursor, next),
-                Some(_) if ring.is_there(next) => Taken::Frame { position: next, missed: 0 },
-                Some(_) => Taken::NotYet,
-            };
-            match taken {
-                Taken::Frame { position, missed } => {
-                    read(position);
-                    if let Some(oldest) = held.replace(position) {
-                        read(oldest);
-                        ring.hold(cursor, position);
+        let (mut next, mut expected, mut seen, mut lost) = (0, 0, 0, 0);
+        let mut held: Option<(usize, u64, u64)> = None;
+        loop {
+            let pin = usize::from(held.is_some_and(|(pin, ..)| pin == 0));
+            match ring.take(cursor, pin, next) {
+                Taken::Frame { position, ordinal } => {
+                    ring.want(cursor, position + 1, false);
+                    let frame = self.read(position);
+                    if let Some((pin, position, frame)) = held.replace((pin, position, frame)) {
+                        assert_eq!(self.read(position), frame, "what is held does not change");
+                        ring.unpin(cursor, pin);
+                    } else {
+                        ring.tell_producer();
                     }
-                    next = position + 1;
+                    lost += ordinal - expected;
+                    (next, expected) = (position + 1, ordinal + 1);
                     seen += 1;
-                    lost += missed;
                 }
-                Taken::NotYet => ring.await_arrival(cursor, (next, held), || false, LONG),
+                Taken::NotYet => {
+                    if let Some(n_frames) = self.wait(cursor, next) {
+                        return (seen, lost + n_frames - expected);
+                    }
+                }
             }
         }
-        ring.give_back(cursor, next);
-        (seen, lost)
     }
 }
 
@@ -144,12 +179,12 @@ fn check_holding(n_frames: u64, may_drop: bool) {
         let shared = Shared::new(1);
         let consumer = {
             let shared = Arc::clone(&shared);
-            thread::spawn(move || shared.consume_holding(n_frames))
+            thread::spawn(move || shared.consume_holding())
         };
-        shared.produce(n_frames, may_drop);
+        let n_dropped = shared.produce(n_frames, may_drop);
         let (seen, lost) = consumer.join().unwrap();
-        assert_eq!(seen + lost, n_frames);
-        assert!(may_drop || lost == 0);
+        assert_eq!(seen + lost + n_dropped, n_frames);
+        assert!(may_drop || lost + n_dropped == 0);
     });
 }
 
@@ -169,14 +204,14 @@ fn check(n_consumers: usize, n_frames: u64, may_drop: bool) {
         let consumers: Vec<_> = (0..n_consumers)
             .map(|consumer| {
                 let shared = Arc::clone(&shared);
-                thread::spawn(move || shared.consume(consumer, n_frames))
+                thread::spawn(move || shared.consume(consumer))
             })
             .collect();
-        shared.produce(n_frames, may_drop);
+        let n_dropped = shared.produce(n_frames, may_drop);
         for consumer in consumers {
             let (seen, lost) = consumer.join().unwrap();
-            assert_eq!(seen + lost, n_frames);
-            assert!(may_drop || lost == 0);
+            assert_eq!(seen + lost + n_dropped, n_frames);
+            assert!(may_drop || lost + n_dropped == 0);
         }
     });
 }
@@ -211,15 +246,21 @@ fn check_entering(may_drop: bool) {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 let ring = shared.ring();
-                let first = ring.join(&shared.cursors[0], ring.control.tail.load(Ordering::Acquire));
-                let (seen, lost) = shared.consume_from(0, first, n_frames);
+                let cursor = &shared.cursors[0];
+                let first = ring.join(0, ring.control.tail.load(Ordering::Acquire), false);
+                let mut before = ring.control.n_frames.load(Ordering::Acquire);
+                if let Taken::Frame { ordinal, .. } = ring.take(cursor, 0, first) {
+                    before = ordinal;
+                    ring.unpin(cursor, 0);
+                }
+                let (seen, lost) = shared.consume_from(0, (first, before));
                 // One that has no cursor any more is not waited for.
                 ring.free(&shared.cursors[0]);
-                first + seen + lost
+                before + seen + lost
             })
         };
-        shared.produce(n_frames, may_drop);
-        assert_eq!(consumer.join().unwrap(), n_frames);
+        let n_dropped = shared.produce(n_frames, may_drop);
+        assert_eq!(consumer.join().unwrap() + n_dropped, n_frames);
     });
 }
 

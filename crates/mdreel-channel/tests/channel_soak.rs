@@ -63,7 +63,7 @@ fn simulate(place: &Path, from: i64) {
     let file = OpenOptions::new().write(true).open(place.join("acknowledged")).unwrap();
     let policy = || match random(if is_staged(place) { 4 } else { 1 }) {
         0 | 1 => Policy::Block(HUNG),
-        2 => Policy::DropOldest(HUNG),
+        2 => Policy::DropOldest,
         _ => Policy::Spill(Box::new(|_| Ok(()))),
     };
     let acknowledge = |step: i64| file.write_all_at(&step.to_le_bytes(), 0).unwrap();

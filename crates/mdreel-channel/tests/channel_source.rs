@@ -27,8 +27,14 @@ use reading::{Bits, KeepAll, Kept, Seen, bits, read_frames};
 
 const N_ATOMS: usize = 5;
 const LONG: Duration = Duration::from_secs(60);
-const SETTINGS: Settings =
-    Settings { start: Start::Earliest, timeout: Some(LONG), restart: Duration::ZERO, memory: 0, bears_missed: false };
+const SETTINGS: Settings = Settings {
+    start: Start::Earliest,
+    timeout: Some(LONG),
+    restart: Duration::ZERO,
+    memory: 0,
+    bears_missed: false,
+    bears_late: true,
+};
 
 struct Place {
     _directory: tempfile::TempDir,
@@ -195,7 +201,7 @@ fn run_goes_on_with_a_producer_that_was_started_again() {
 #[test]
 fn late_and_overwritten_frames_are_errors() {
     let place = place();
-    let mut producer = open(&place.path, Policy::DropOldest(LONG), 0);
+    let mut producer = open(&place.path, Policy::DropOldest, 0);
     let short = Settings { timeout: Some(Duration::from_millis(20)), ..SETTINGS };
     let late = run_all(&ChannelSource::join(&place.path, short).unwrap(), FrameSet::endless(0, 1), 1).unwrap_err();
     assert!(

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use mdreel_channel::consumer::Start;
 use mdreel_channel::end::End;
 use mdreel_channel::manifest::Manifest as CoreManifest;
+use mdreel_channel::ring_file::N_CURSORS;
 use mdreel_channel::section::{DataType, SectionKind};
 use mdreel_channel::status::Status;
 use mdreel_core::{Error, Result};
@@ -55,8 +56,7 @@ fn data_type_named(name: &str) -> Result<DataType> {
 
 /// What a section is called.
 fn kind_name(kind: SectionKind) -> String {
-    let known = KINDS.iter().find(|(_, value)| *value == kind);
-    known.map_or_else(|| format!("{kind:?}"), |(name, _)| (*name).to_owned())
+    kind.to_string()
 }
 
 /// What its numbers are called.
@@ -83,7 +83,7 @@ impl Manifest {
         let Manifest { stream, topology_hash, n_atoms, units, time_step, stride, sections, energies } = self;
         let number = |(name, data_type): (String, String)| -> Result<(u16, u16, String)> {
             let kind = kind_named(&name)?;
-            let number = kind.number().ok_or_else(|| Error::unsupported(format!("{kind:?} has no number")))?;
+            let number = kind.number().ok_or_else(|| Error::unsupported(format!("{kind} has no number")))?;
             Ok((number, data_type_named(&data_type)?.number(), name))
         };
         let sections = sections.into_iter().map(number).collect::<Result<_>>()?;
@@ -203,4 +203,10 @@ pub(crate) fn channel_status<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bo
     facts.set_item("end", status.end.as_ref().map(ended))?;
     facts.set_item("lags", status.lags)?;
     Ok(facts)
+}
+
+/// How many consumers a channel can have at a time.
+#[pyfunction]
+pub(crate) fn channel_most_consumers() -> usize {
+    N_CURSORS
 }

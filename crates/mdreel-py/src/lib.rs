@@ -57,9 +57,6 @@ mod _core {
     use crate::chain::chain_sources;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::channel::channel_status;
-    #[cfg(target_os = "linux")]
-    #[pymodule_export]
     use crate::channel::compressed::{channel_xtc_frame_bytes, channel_xtc_positions};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
@@ -76,6 +73,9 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::channel::source::channel_source;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::channel::{channel_most_consumers, channel_status};
     #[pymodule_export]
     use crate::check::check;
     #[pymodule_export]

@@ -30,7 +30,11 @@ pub struct Source {
     transformations: Chain,
     /// The facts about each file, where Python found them.
     facts: Option<Py<PyAny>>,
+    left_out: Option<LeftOut>,
 }
+
+/// Returns how many frames of a stream had gone before its reader came, and how many were overwritten before it took them.
+type LeftOut = Arc<dyn Fn() -> (u64, u64) + Send + Sync>;
 
 impl Source {
     pub fn shared(&self) -> Arc<dyn core::Source> {
@@ -46,15 +50,22 @@ impl Source {
         Source { facts: Some(facts.unbind()), ..Source::new(opened, Some(origin)) }
     }
 
+    /// One that counts the frames that it could not have.
+    pub fn leaving_out(self, left_out: LeftOut) -> Self {
+        Source { left_out: Some(left_out), ..self }
+    }
+
     /// The same files, read in another way.
     fn with(&self, py: Python<'_>, on_error: OnError, source: Arc<dyn core::Source>, transformations: Chain) -> Self {
         let (origin, facts) = (self.origin.clone(), self.facts.as_ref().map(|facts| facts.clone_ref(py)));
-        Source { opened: self.opened.clone(), on_error, source, origin, transformations, facts }
+        let left_out = self.left_out.clone();
+        Source { opened: self.opened.clone(), on_error, source, origin, transformations, facts, left_out }
     }
 
     fn new(opened: Opened, origin: Option<Origin>) -> Self {
         let (source, origin) = (opened.source(), origin.map(Arc::new));
-        Source { opened, on_error: OnError::Raise, source, origin, transformations: Chain::default(), facts: None }
+        let transformations = Chain::default();
+        Source { opened, on_error: OnError::Raise, source, origin, transformations, facts: None, left_out: None }
     }
 }
 
@@ -141,6 +152,13 @@ impl Source {
     #[getter]
     fn is_growing(&self) -> bool {
         self.shared().growth().is_some()
+    }
+
+    /// Frames of a stream that it could not have so far: those that had gone before it was opened, and those that were overwritten
+    /// before it took them; None for other trajectories.
+    #[getter]
+    fn left_out(&self) -> Option<(u64, u64)> {
+        self.left_out.as_ref().map(|left_out| left_out())
     }
 
     /// Number of frames; locates them if nobody has. Of a source that grows, the frames found so far.

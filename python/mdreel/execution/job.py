@@ -46,6 +46,8 @@ class Outcome:
         Handling of damaged frames.
     call : str
         Call in Python that ran the analyses.
+    n_missed : int
+        Frames of a running simulation that the run could not have.
     """
 
     rows: NDArray[np.float64]
@@ -59,6 +61,7 @@ class Outcome:
     own: tuple[Any, ...] = ()
     on_error: str = "raise"
     call: str = ""
+    n_missed: int = 0
 
     @classmethod
     def of(cls, results: tuple[Any, Any, Any]) -> Self:

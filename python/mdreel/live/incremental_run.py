@@ -17,6 +17,7 @@ from mdreel.errors import FrameIndexError, UnsupportedError
 from mdreel.execution.blocks import select_frames
 from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.job import Job, Outcome
+from mdreel.execution.missed_frames import missed_frames, warn_of_missed_frames
 from mdreel.execution.pipeline import with_opening
 from mdreel.execution.source_name import source_name
 from mdreel.execution.tally import Tally
@@ -172,6 +173,7 @@ class IncrementalRun:
         outcome = self._job.finish(so_far)
         assert outcome is not None  # its frames have numbers
         outcome = replace(outcome, spans=self._with_waits(outcome.spans), on_error=self._job.source.on_error)
+        outcome = replace(outcome, n_missed=missed_frames(self._job.source))
         outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
         for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
             analysis.accept(outcome, tally)
@@ -193,10 +195,11 @@ class IncrementalRun:
         return np.concatenate([spans, added.ravel()])
 
     def _warn_of_all(self) -> None:
-        """Check the results of all frames for periodic boundary problems, once."""
+        """Check the results of all frames for periodic boundary problems and missed frames, once."""
         if self._outcome is not None:
             self._check.after(self._outcome, self._job.kernel)
             self._check.warn()
+            warn_of_missed_frames(self._job.source)
         self._outcome = None
 
     def end(self) -> None:

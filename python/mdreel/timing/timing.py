@@ -34,6 +34,8 @@ class Timing:
         Process of each worker, and of `COORDINATOR`.
     tasks : ndarray, shape (n_tasks,), TASK, optional
         Tasks that an external scheduler has recorded.
+    missed : int
+        Number of frames of a running simulation that the run could not have.
 
     Attributes
     ----------
@@ -44,6 +46,8 @@ class Timing:
     tasks : ndarray, shape (n_tasks,), TASK
         With Dask, the scheduler's record of each task, with the fields first and end (blocks), worker, start_ns and
         stop_ns. A task and the spans of its blocks have the same worker.
+    missed : int
+        Number of frames of a running simulation that had left the channel before the run took them.
 
     Examples
     --------
@@ -62,10 +66,12 @@ class Timing:
         spans: NDArray[np.void],
         crew: Mapping[int, Member] | None = None,
         tasks: NDArray[np.void] | None = None,
+        missed: int = 0,
     ) -> None:
         self.spans = spans
         self.crew = dict(crew or {})
         self.tasks = np.empty(0, TASK) if tasks is None else tasks
+        self.missed = missed
 
     @classmethod
     def in_a_row(cls, timings: Iterable[Timing]) -> Timing:
@@ -98,7 +104,7 @@ class Timing:
         for table in (spans, tasks):
             for edge in ("start_ns", "stop_ns"):
                 table[edge] += taken_ns
-        return Timing(np.concatenate([before, spans]), self.crew, tasks)
+        return Timing(np.concatenate([before, spans]), self.crew, tasks, self.missed)
 
     def without_topology(self) -> Timing:
         """Return the timing from the start of the run, without the loading of the topology before it."""
@@ -110,7 +116,7 @@ class Timing:
         for table in (spans, tasks):
             for edge in ("start_ns", "stop_ns"):
                 table[edge] -= before_ns
-        return Timing(spans, self.crew, tasks)
+        return Timing(spans, self.crew, tasks, self.missed)
 
     @cached_property
     def wall_seconds(self) -> float:
@@ -261,7 +267,8 @@ class Timing:
         A run of less than 2 s has a summary of one line, because so short a run does not show what limits a long one.
         `bottleneck`, `shares` and `observables` exist for every run.
         """
-        frames, workers = f"{self.n_frames:,} frames", workers_text(len(self.workers), self.crew)
+        missed = f" ({self.missed:,} missed)" if self.missed else ""
+        frames, workers = f"{self.n_frames:,} frames{missed}", workers_text(len(self.workers), self.crew)
         rate = f"{digits(self.frames_per_second)} frames/s, {digits(self.bytes_per_second * 1e-9)} GB/s of file"
         topology = f"; topology {digits(self.topology_seconds)} s before" if self.topology_seconds else ""
         memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""

@@ -34,6 +34,24 @@ pub enum Mode {
     Share,
 }
 
+impl Mode {
+    /// What a group of this mode does, for messages.
+    pub(super) fn rule(self) -> &'static str {
+        match self {
+            Mode::Broadcast => "gives each member every frame",
+            Mode::Share => "shares its frames among its members",
+        }
+    }
+
+    /// What a member of this mode asks for, for messages.
+    pub(super) fn wish(self) -> &'static str {
+        match self {
+            Mode::Broadcast => "every frame",
+            Mode::Share => "a share of the frames",
+        }
+    }
+}
+
 /// What a group is; said by who comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Facts {

@@ -47,7 +47,8 @@ impl Member {
             }
             if left.is_zero() {
                 let n = self.share.passed.len();
-                let message = format!("nothing to do within {at_most:?}; other members work on {n} frames");
+                let message =
+                    format!("nothing to do within {} s; other members work on {n} frames", at_most.as_secs_f64());
                 let place = format!("{}, member {} of group {}", self.path.display(), self.name, self.group);
                 return Err(Error::stream_timeout(format!("{place}: {message}")));
             }

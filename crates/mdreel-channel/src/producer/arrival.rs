@@ -7,4 +7,6 @@ use crate::layout::Arriving;
 pub(super) struct Arrival {
     pub(super) frame: Arriving,
     pub(super) position: u64,
+    /// The head of the ring when it was claimed: the claim holds until that has changed.
+    pub(super) n_before: u64,
 }

@@ -19,10 +19,12 @@ const ANY: i64 = i64::MIN;
 
 impl Producer {
     /// Opens the channel in a directory as the relay of another one: in the epoch that it is in, and behind the frames that it has.
-    /// A relay spills nothing.
+    /// A relay neither spills nor drops frames.
     pub fn open_relay(path: &Path, settings: Settings) -> Result<Self> {
-        if matches!(settings.policy, Policy::Spill(_)) {
-            return Err(Error::mismatch("a relay spills nothing").in_file(path));
+        if !matches!(settings.policy, Policy::Block(_)) {
+            return Err(
+                Error::mismatch("a relay waits for its consumers: it neither spills nor drops frames").in_file(path)
+            );
         }
         let mut producer = Self::enter(path, settings)?;
         let n_before = producer.ring.head().n_epochs.load(Ordering::Relaxed);
@@ -50,7 +52,11 @@ impl Producer {
         let mut steps = self.resume_steps()?;
         steps.resize(epoch as usize, NEVER);
         steps.push(resume_step);
-        self.set_epochs(&steps)
+        self.set_epochs(&steps)?;
+        if let Some(first) = self.ring.head().first_sequences.get(epoch as usize) {
+            first.store(self.next_sequence(), Ordering::Release);
+        }
+        Ok(())
     }
 
     /// The first step of the present epoch.
@@ -82,7 +88,8 @@ impl Producer {
             let message = format!("expected frame {next} or a later one");
             return Err(Error::format(&self.path, Some(sequence), None, message));
         }
-        self.arrival = self.claim(sequence)?.map(|position| Arrival { frame, position });
+        let n_before = self.ring.head().control.head.load(Ordering::Relaxed);
+        self.arrival = self.claim(sequence)?.map(|position| Arrival { frame, position, n_before });
         Ok(())
     }
 
@@ -90,11 +97,11 @@ impl Producer {
     /// checksums say. After an error it is to be begun again.
     pub fn relay(&mut self, piece: &[u8]) -> Result<Option<Published>> {
         self.locks.check()?;
-        let is_claimed = |arrival: &Arrival| arrival.position == self.ring.head().control.head.load(Ordering::Relaxed);
+        let is_claimed = |arrival: &Arrival| arrival.n_before == self.ring.head().control.head.load(Ordering::Relaxed);
         let Some(mut arrival) = self.arrival.take().filter(is_claimed) else {
             return Err(Error::mismatch("a piece of a frame came, but no frame was begun").in_file(&self.path));
         };
-        let Arrival { frame, position } = &mut arrival;
+        let Arrival { frame, position, .. } = &mut arrival;
         let copy = |slot: &mut [u8]| frame.copy(&self.path, piece, slot).map(|()| frame.n_there());
         // SAFETY: the position was claimed when the frame was begun, and nothing was published since.
         let bytes = unsafe { self.ring.write(*position, copy) }?;
@@ -107,7 +114,7 @@ impl Producer {
         self.ring.protocol().publish(*position);
         // Behind the head: see `publish`.
         self.ring.head().sequence.store(sequence + 1, Ordering::Release);
-        Ok(Some(Published { sequence, level, is_spilled: false }))
+        Ok(Some(Published { sequence, level, is_spilled: false, is_dropped: false }))
     }
 
     /// The frame that begins with these bytes, if it is one of this channel and epoch; its checksums are compared when it is copied.
@@ -128,7 +135,7 @@ impl Producer {
             let numbers = (kind.number(), data_type.number());
             let is_known = |(kind, data_type, _): &(u16, u16, String)| (Some(*kind), *data_type) == numbers;
             if !self.manifest.sections.iter().any(is_known) {
-                return wrong(format!("the manifest has no {kind:?} as {data_type:?}"));
+                return wrong(format!("the manifest has no {kind} as {data_type}"));
             }
         }
         Ok(frame)

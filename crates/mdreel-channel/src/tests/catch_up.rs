@@ -56,7 +56,7 @@ fn consumer_that_comes_before_the_first_frame_is_counted_at_once() {
 #[test]
 fn consumer_gets_each_frame_once_while_the_ring_drops_them() {
     let place = place();
-    let mut producer = open_staged(&place, Policy::DropOldest(LONG), 0, Retention { segment: 100_000, ..ALL });
+    let mut producer = open_staged(&place, Policy::DropOldest, 0, Retention { segment: 100_000, ..ALL });
     let readers: Vec<_> = [Start::Earliest, Start::Latest]
         .into_iter()
         .map(|start| {
@@ -104,7 +104,7 @@ fn waiting_consumer_gets_frames_for_which_the_ring_had_no_room() {
 fn frames_that_are_nowhere_any_more_are_counted() {
     let place = place();
     let few = Retention { count: Some(6), ..ALL };
-    let mut producer = open_staged(&place, Policy::DropOldest(LONG), 0, few);
+    let mut producer = open_staged(&place, Policy::DropOldest, 0, few);
     let mut reader = CatchUp::join(&place.path, Start::Latest).unwrap();
     (0..2).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
     assert_eq!((step(&mut reader), step(&mut reader)), (Some(0), Some(1)));
@@ -121,7 +121,7 @@ fn frames_that_are_nowhere_any_more_are_counted() {
 #[test]
 fn channel_without_staging_is_read_from_the_ring() {
     let place = place();
-    let mut producer = open(&place.path, Policy::DropOldest(SHORT), 0);
+    let mut producer = open(&place.path, Policy::DropOldest, 0);
     let mut reader = CatchUp::join(&place.path, Start::Earliest).unwrap();
     (0..10).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
     producer.end(&End::Stopped).unwrap();

@@ -29,7 +29,7 @@ fn take_step(member: &mut Member) -> Option<i64> {
 const NOTICED: Duration = Duration::from_millis(40);
 
 fn published(place: &Place, n: i64) -> Producer {
-    let mut producer = open_staged(place, Policy::DropOldest(LONG), 0, ALL);
+    let mut producer = open_staged(place, Policy::DropOldest, 0, ALL);
     (0..n).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
     producer
 }
@@ -76,7 +76,7 @@ fn steps_that_a_restart_repeats_are_not_repeated_to_who_has_committed_them() {
     (0..4).for_each(|i| assert_eq!(take_step(&mut one), Some(i)));
     one.commit(b"").unwrap();
     drop(one);
-    let mut producer = open_staged(&place, Policy::DropOldest(LONG), 2, ALL);
+    let mut producer = open_staged(&place, Policy::DropOldest, 2, ALL);
     (2..8).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
     producer.end(&End::Finished).unwrap();
     for (mode, member) in [(Mode::Broadcast, "one"), (Mode::Broadcast, "new")] {
@@ -180,7 +180,7 @@ fn steps_of_a_restarted_simulation_are_shared_once() {
     (0..3).for_each(|i| assert_eq!(take_step(&mut one), Some(i)));
     (3..5).for_each(|i| assert_eq!(take_step(&mut other), Some(i)));
     other.commit(b"").unwrap();
-    let mut producer = open_staged(&place, Policy::DropOldest(LONG), 1, ALL);
+    let mut producer = open_staged(&place, Policy::DropOldest, 1, ALL);
     (1..8).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
     producer.end(&End::Finished).unwrap();
     drop(one);
@@ -233,19 +233,9 @@ fn group_begins_where_it_was_told_whenever_its_members_come() {
 }
 
 #[test]
-fn steps_that_do_not_grow_cannot_be_shared() {
-    let place = place();
-    let mut producer = published(&place, 2);
-    publish(&mut producer, 1).unwrap();
-    let mut member = join(&place, "one", Mode::Share);
-    assert_eq!((take_step(&mut member), take_step(&mut member)), (Some(0), Some(1)));
-    assert!(matches!(member.next(LONG), Err(Error::Mismatch(_))));
-}
-
-#[test]
 fn group_without_staging_has_what_the_ring_has() {
     let place = place();
-    let mut producer = open(&place.path, Policy::DropOldest(SHORT), 0);
+    let mut producer = open(&place.path, Policy::DropOldest, 0);
     let (mut one, mut other) = (join(&place, "one", Mode::Share), join(&place, "other", Mode::Share));
     (0..3).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
     assert_eq!((take_step(&mut one), take_step(&mut other)), (Some(0), Some(1)));
@@ -268,7 +258,7 @@ fn group_without_staging_has_what_the_ring_has() {
 fn member_that_comes_again_counts_what_the_ring_has_overwritten() {
     for mode in [Mode::Broadcast, Mode::Share] {
         let place = place();
-        let mut producer = open(&place.path, Policy::DropOldest(SHORT), 0);
+        let mut producer = open(&place.path, Policy::DropOldest, 0);
         let mut one = join(&place, "one", mode);
         (0..3).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
         assert_eq!((take_step(&mut one), take_step(&mut one)), (Some(0), Some(1)));
@@ -288,7 +278,7 @@ fn member_that_comes_again_counts_what_the_ring_has_overwritten() {
 fn slowest_group_keeps_what_it_has_not_committed() {
     let place = place();
     let few = Retention { count: Some(1), ..ALL };
-    let mut producer = open_staged(&place, Policy::DropOldest(LONG), 0, few);
+    let mut producer = open_staged(&place, Policy::DropOldest, 0, few);
     let (mut one, other) = (join(&place, "one", Mode::Broadcast), join(&place, "other", Mode::Broadcast));
     (0..30).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
     assert_eq!(staged_steps(&place), (0..30).collect::<Vec<_>>());

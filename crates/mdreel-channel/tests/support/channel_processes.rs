@@ -57,7 +57,7 @@ pub(crate) fn insist<T>(mut open: impl FnMut() -> Result<T>) -> T {
 
 pub(crate) fn try_open(place: &Path, resume_step: i64, may_drop: bool) -> Result<Producer> {
     let retention = Retention { count: None, bytes: None, age: None, segment: 1 << 20 };
-    let policy = if may_drop { Policy::DropOldest(LONG) } else { Policy::Block(LONG) };
+    let policy = if may_drop { Policy::DropOldest } else { Policy::Block(LONG) };
     let staging = Some(Staging::open(&place.join("staging"), Durability::File, retention)?);
     Producer::open(&place.join("channel"), settings(N_ATOMS, resume_step, policy, staging))
 }

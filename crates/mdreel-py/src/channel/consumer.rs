@@ -16,7 +16,7 @@ use super::frame::ChannelFrame;
 use super::{Begin, Ended, Until, duration, ended, said};
 use crate::error::to_python;
 
-/// One who takes each frame of a channel; see `mdreel.live.channels.consumer.Consumer`.
+/// One who takes the frames of a channel; see `mdreel.live.channels.consumer.Consumer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelConsumer {
     path: PathBuf,
@@ -36,7 +36,7 @@ impl ChannelConsumer {
     }
 
     fn holder(&self, py: Python<'_>) -> PyResult<Arc<Holder>> {
-        let closed = || Error::mismatch("the consumer is closed").in_file(&self.path);
+        let closed = || Error::mismatch("the consumer is closed; create another one to read on").in_file(&self.path);
         self.state().holder.clone().ok_or_else(|| to_python(py, closed()))
     }
 }
@@ -44,16 +44,18 @@ impl ChannelConsumer {
 #[pymethods]
 impl ChannelConsumer {
     #[new]
-    #[pyo3(signature = (path, start, restart, group=None))]
+    #[pyo3(signature = (path, start, restart, group=None, takes_latest=false))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         start: Begin<'_>,
         restart: f64,
         group: Option<(String, String, bool)>,
+        takes_latest: bool,
     ) -> PyResult<Self> {
         let (start, restart) = (start.start(py)?, Restart::within(duration(py, "restart", restart)?));
         let join = || match &group {
+            None if takes_latest => Holder::join_latest(&path),
             None => Holder::join(&path, start),
             Some((group, member, shares)) => {
                 let mode = if *shares { Mode::Share } else { Mode::Broadcast };
@@ -70,6 +72,8 @@ impl ChannelConsumer {
         let (holder, until) = (self.holder(py)?, Until::new(py, timeout)?);
         loop {
             let next = py.detach(|| holder.next(until.slice()));
+            // Another thread may have closed it meanwhile.
+            self.holder(py)?;
             let error = match next {
                 Ok(HeldNext::Frame(frame)) => {
                     self.state().restart.forget();
@@ -114,6 +118,13 @@ impl ChannelConsumer {
         Ok(py.detach(|| holder.missed()))
     }
 
+    /// Frames of the run that had gone before the first one was handed out.
+    #[getter]
+    fn n_late(&self, py: Python<'_>) -> PyResult<u64> {
+        let holder = self.holder(py)?;
+        Ok(py.detach(|| holder.n_late()))
+    }
+
     /// Frames over which there are arrays.
     #[getter]
     fn n_held(&self, py: Python<'_>) -> PyResult<usize> {
@@ -151,9 +162,10 @@ impl ChannelConsumer {
     }
 
     /// Leave the channel. Frames over which there are arrays stay as long as these.
-    fn close(&self) {
+    fn close(&self, py: Python<'_>) {
         let holder = self.state().holder.take();
-        drop(holder);
+        // Who waits for a frame has the consumer for a moment.
+        py.detach(|| holder.inspect(|holder| holder.leave()));
     }
 }
 

@@ -33,7 +33,9 @@ pub(crate) struct Place {
 impl Place {
     pub(super) fn open(self) -> Result<Staging> {
         let level = super::named("level", &LEVELS, &self.level)?;
-        let wrong = |_| Error::mismatch(format!("expected a time in seconds, 0 or more, got {:?}", self.seconds));
+        let wrong = |_| {
+            Error::mismatch(format!("expected a time in seconds, 0 or more, got {}", self.seconds.unwrap_or_default()))
+        };
         let age = self.seconds.map(Duration::try_from_secs_f64).transpose().map_err(wrong)?;
         let retention = Retention { count: self.n_frames, bytes: self.n_bytes, age, segment: self.segment_bytes };
         Staging::open(&self.path, level, retention)
@@ -41,8 +43,12 @@ impl Place {
 }
 
 type PolicyOf = fn(Duration) -> Policy;
-const POLICIES: [(&str, PolicyOf); 3] =
-    [("block", Policy::Block), ("drop-oldest", Policy::DropOldest), ("spill", spill)];
+const POLICIES: [(&str, PolicyOf); 3] = [("block", Policy::Block), ("drop-oldest", drop_oldest), ("spill", spill)];
+
+/// Nobody is waited for.
+fn drop_oldest(_: Duration) -> Policy {
+    Policy::DropOldest
+}
 
 /// A frame for which the ring has no room is in staging alone, which gets every frame.
 fn spill(_: Duration) -> Policy {
@@ -110,6 +116,9 @@ impl ChannelProducer {
         loop {
             match self.0.call(py, |producer| producer.publish(&moment, &sections)) {
                 Ok(published) => {
+                    if published.is_dropped && published.level == Durability::Ring {
+                        return Ok((published.sequence, "dropped"));
+                    }
                     let level = LEVELS.iter().find(|(_, level)| *level == published.level);
                     return Ok((published.sequence, level.map_or("unknown", |(name, _)| *name)));
                 }

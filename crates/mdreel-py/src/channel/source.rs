@@ -17,7 +17,8 @@ const ONCE: &str = "the frames of a channel come once, to one process: use the t
 
 /// Read a channel as a trajectory that grows; see `mdreel.live.channels.channel.Channel.source`.
 #[pyfunction]
-#[pyo3(signature = (path, start, timeout, restart, memory, bears_missed))]
+#[pyo3(signature = (path, start, timeout, restart, memory, bears_missed, bears_late=true))]
+#[expect(clippy::too_many_arguments, reason = "named by the caller")]
 pub(crate) fn channel_source(
     py: Python<'_>,
     path: PathBuf,
@@ -26,14 +27,18 @@ pub(crate) fn channel_source(
     restart: f64,
     memory: usize,
     bears_missed: bool,
+    bears_late: bool,
 ) -> PyResult<Source> {
     let timeout = timeout.map(|timeout| duration(py, "timeout", timeout)).transpose()?;
     let (start, restart) = (start.start(py)?, duration(py, "restart", restart)?);
-    let settings = Settings { start, timeout, restart, memory, bears_missed };
+    let settings = Settings { start, timeout, restart, memory, bears_missed, bears_late };
     let joined = py.detach(|| ChannelSource::join(&path, settings));
-    let source = joined.map_err(|error| to_python(py, error))?;
+    let source = Arc::new(joined.map_err(|error| to_python(py, error))?);
     let facts = PyDict::new(py);
     facts.set_item("format", "channel")?;
     facts.set_item("path", source.path())?;
-    Ok(Source::described(Opened::Other(Arc::new(source), "channel".into()), Origin::Nowhere(ONCE), facts.into_any()))
+    let counted = Arc::clone(&source);
+    let opened = Opened::Other(source, "channel".into());
+    let described = Source::described(opened, Origin::Nowhere(ONCE), facts.into_any());
+    Ok(described.leaving_out(Arc::new(move || (counted.n_late(), counted.n_missed()))))
 }

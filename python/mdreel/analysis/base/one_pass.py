@@ -27,6 +27,7 @@ from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.resolve_executor import find_executor
 from mdreel.execution.job import Job
 from mdreel.execution.memory import parse_memory
+from mdreel.execution.missed_frames import missed_frames, warn_of_missed_frames
 from mdreel.execution.pipeline import run as run_job
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments, shown
@@ -122,6 +123,7 @@ def run(
     # Filled only in the computing process, which is the one that notifies observers and warns.
     observers: list[Observer] = []
     checks: list[BoundaryCheck] = []
+    sources: list[Source] = []
 
     def compute() -> tuple[Outcome, Pass]:
         for analysis in writing:
@@ -151,7 +153,8 @@ def run(
         observers.extend([] if observer is None else [observer])
         check.after(outcome, job.kernel)
         checks.append(check)
-        return outcome, job.kernel
+        sources.append(opened)
+        return replace(outcome, n_missed=missed_frames(opened)), job.kernel
 
     with naming_cell_remedy(analyses):
         outcome, kernel = executor.share(compute)
@@ -161,6 +164,8 @@ def run(
     for observer in observers:
         observer.finish(len(outcome.rows), leader.timing)
     warn_of_damage(outcome.damage, on_error)
+    for opened in sources:
+        warn_of_missed_frames(opened)
     for check in checks:
         check.warn()
     if writing:

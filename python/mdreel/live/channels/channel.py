@@ -16,6 +16,7 @@ from mdreel.live.channels.status import Status
 from mdreel.live.notices.notice_board import NoticeBoard
 
 _MISSED = ("raise", "skip")
+_LATE = ("warn", "raise")
 _MOST_TRIES = 100
 
 
@@ -27,6 +28,7 @@ def channel(
     wait: float = 0.0,
     restart: float = 0.0,
     on_missed: str = "raise",
+    on_late: str = "warn",
     memory: str | int = "256M",
 ) -> "Channel":
     """Return a reference to a channel, without opening it.
@@ -48,6 +50,9 @@ def channel(
         Maximum time to wait for a lost producer to restart, s. Reading then continues without a repeated step.
     on_missed : {"raise", "skip"}
         Whether an analysis fails or continues if the producer has overwritten frames that it has not read yet.
+    on_late : {"warn", "raise"}
+        Whether an analysis warns with `MissedFramesWarning` or fails if frames of the run had left the channel before
+        the analysis joined. Use ``"raise"`` if you need a complete result.
     memory : str or int
         Approximate limit for frames that an analysis has taken from the ring and still needs, in bytes or as
         ``"256M"``; at least 96 MiB and 32 frames. At the limit, the analysis takes no more frames from the ring.
@@ -68,7 +73,14 @@ def channel(
     >>> mdreel.RMSD(ca).run(source=mdreel.live.channel("run1", wait=60))  # doctest: +SKIP
     """
     return Channel(
-        channel, start=start, timeout=timeout, wait=wait, restart=restart, on_missed=on_missed, memory=memory
+        channel,
+        start=start,
+        timeout=timeout,
+        wait=wait,
+        restart=restart,
+        on_missed=on_missed,
+        on_late=on_late,
+        memory=memory,
     )
 
 
@@ -77,7 +89,7 @@ class Channel:
 
     Parameters
     ----------
-    channel, start, timeout, wait, restart, on_missed, memory
+    channel, start, timeout, wait, restart, on_missed, on_late, memory
         See `mdreel.live.channel`, which creates these objects.
 
     Attributes
@@ -106,10 +118,14 @@ class Channel:
         wait: float = 0.0,
         restart: float = 0.0,
         on_missed: str = "raise",
+        on_late: str = "warn",
         memory: str | int = "256M",
     ) -> None:
         if on_missed not in _MISSED:
             raise MismatchError(f"on_missed must be one of {', '.join(_MISSED)}, not {on_missed!r}")
+        if on_late not in _LATE:
+            raise MismatchError(f"on_late must be one of {', '.join(_LATE)}, not {on_late!r}")
+        self._bears_late = on_late == "warn"
         self.path: Path = channel_path(channel)
         self._start = start
         self._begin = parse_start(start)
@@ -138,7 +154,7 @@ class Channel:
         FileNotFoundError, PermissionError, FormatError
             See `Status.read`.
         StreamError
-            If the channel already has 64 consumers.
+            If the channel already has 1,024 consumers.
 
         Notes
         -----
@@ -149,7 +165,7 @@ class Channel:
 
         def join() -> Source:
             return channel_source(
-                self.path, self._begin, self._timeout, self._restart, self._memory, self._bears_missed
+                self.path, self._begin, self._timeout, self._restart, self._memory, self._bears_missed, self._bears_late
             )
 
         return wait_until_available(join, self._wait)

@@ -1,17 +1,22 @@
 """Consumers, which take the frames of a channel one by one."""
 
-import warnings
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Self, TypeAlias
-from weakref import WeakSet
 
-from mdreel._core import ChannelConsumer
-from mdreel.errors import MdreelWarning, MismatchError
+from mdreel._core import ChannelConsumer, channel_most_consumers
+from mdreel.errors import MismatchError
+from mdreel.execution.missed_frames import warn_of_late_start
 from mdreel.live.channels.directory import channel_path, wait_until_available
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.manifest import Manifest
+
+MOST_CONSUMERS: int = channel_most_consumers()
+"""Maximum number of consumers of a channel at a time."""
+
+_POLICIES = ("every", "latest")
+_POLICY_STARTS = ("earliest", "latest")
 
 Start: TypeAlias = str | tuple[str, int | float]
 """Start of a consumer: ``earliest``, ``latest``, or ``sequence``, ``step`` or ``time`` (ps) with a number."""
@@ -33,6 +38,9 @@ class Consumer:
         Name of this member in the group.
     share : bool
         Whether each frame goes to one member of the group instead of to all members.
+    policy : {"every", "latest"}
+        Frames that the consumer takes. ``"every"`` takes each frame in order. ``"latest"`` takes the newest frame and
+        skips older ones: no producer waits for such a consumer, whatever its `full` is. Use it for viewers.
 
     Attributes
     ----------
@@ -46,9 +54,9 @@ class Consumer:
 
     Notes
     -----
-    Frames are views of the ring, not copies. The producer does not overwrite a slot while arrays refer to it, so frames
-    in use reduce the free slots. If frames in use occupy all slots, `next` raises `MismatchError`. Use `Frame.copy` for
-    frames that you keep.
+    Frames are views of the ring, and a view never changes. While arrays refer to a slot, the producer skips it, so that
+    it neither waits for these arrays nor overwrites them. If consumers hold half of the slots, or this consumer holds
+    six, further frames are copies. You may keep frames, but `Frame.copy` leaves the ring more slots.
 
     Taking an available frame takes about a microsecond and no system call. Frames that have left the ring are copied
     from staging, if the channel has one.
@@ -81,8 +89,16 @@ class Consumer:
         group: str | None = None,
         member: str = "0",
         share: bool = False,
+        policy: str = "every",
     ) -> None:
         self.path: Path = channel_path(channel)
+        if policy not in _POLICIES:
+            raise MismatchError(f"policy must be one of {', '.join(_POLICIES)}, not {policy!r}", path=self.path)
+        self._takes_latest = policy == "latest"
+        if self._takes_latest and (group is not None or start not in _POLICY_STARTS):
+            found = "a group" if group is not None else f"start={start!r}"
+            message = f'policy="latest" takes the newest frame, and cannot be combined with {found}'
+            raise MismatchError(message, path=self.path)
         self._begin = parse_start(start)
         self._timeout = timeout
         self._wait = wait
@@ -91,7 +107,8 @@ class Consumer:
             raise MismatchError("share=True requires a group, whose members share the frames; set group=")
         self._group = None if group is None else (group, member, share)
         self._core: ChannelConsumer | None = None
-        self._handed_out: WeakSet[Frame] = WeakSet()
+        self._is_closed = False
+        self._has_begun = False
 
     def open(self) -> Self:
         """Join the channel, if the consumer has not joined yet.
@@ -106,10 +123,11 @@ class Consumer:
         FileNotFoundError, PermissionError, FormatError
             See `Status.read`.
         StreamError
-            If the channel already has 64 consumers, or the group already has a member of this name.
+            If the channel already has 1,024 consumers, or the group already has a member of this name.
         MismatchError
-            If this member and the group differ in `share`.
+            If this member and the group differ in `share`, or the consumer is closed.
         """
+        self._refuse_closed()
         if self._core is None:
             self._core = wait_until_available(self._join, self._wait)
         return self
@@ -136,16 +154,23 @@ class Consumer:
         StreamTimeoutError
             If no frame was published in time. You may call the method again.
         MismatchError
-            If frames in use occupy all slots of the ring.
+            If the consumer is closed, also if another thread closes it while this one waits.
+
+        Warns
+        -----
+        MissedFramesWarning
+            At the first frame, if earlier frames of the run had left the channel before the consumer joined.
         """
         self.open()
         core = self._require_open()
         found = core.next(self._timeout if timeout is None else timeout)
         if found is None:
             return None
-        frame = Frame.from_core(found)
-        self._handed_out.add(frame)
-        return frame
+        if not self._has_begun:
+            self._has_begun = True
+            if n_late := core.n_late:
+                warn_of_late_start(self.path, n_late, "consumer")
+        return Frame.from_core(found)
 
     def commit(self, state: bytes = b"", through: Frame | None = None) -> None:
         """Commit the frames taken by this member of a group, together with the state of its result.
@@ -181,22 +206,14 @@ class Consumer:
         return dict(self._require_open().members())
 
     def close(self) -> None:
-        """Leave the channel. Frames in use remain valid as copies.
+        """Leave the channel. A second call has no effect.
 
-        Warns
-        -----
-        MdreelWarning
-            If arrays of such frames are still referenced elsewhere while the simulation is running. The simulation
-            waits for these arrays when its ring is full.
+        All other methods and properties of a closed consumer raise `MismatchError`, and so does `next` in a thread that
+        waits for a frame. Frames in use remain valid. Their slots are free again when no array refers to them.
         """
-        n_held = self._leave()
-        if n_held:
-            warnings.warn(
-                f"{self.path}: arrays over {n_held} frames are still in use after their consumer was closed; the "
-                "simulation waits for them when its ring is full, so copy arrays that you keep",
-                MdreelWarning,
-                stacklevel=2,
-            )
+        core, self._core, self._is_closed = self._core, None, True
+        if core is not None:
+            core.close()
 
     @property
     def manifest(self) -> Manifest:
@@ -206,8 +223,16 @@ class Consumer:
 
     @property
     def missed(self) -> int:
-        """Number of frames that were overwritten before the consumer took them and that staging does not contain."""
+        """Number of frames that were overwritten before the consumer took them and that staging does not contain.
+
+        With ``policy="latest"``, this number includes the frames that the consumer skipped for newer ones.
+        """
         return self._require_open().missed
+
+    @property
+    def missed_at_start(self) -> int:
+        """Number of frames of the run that had left the channel before the consumer joined; 0 at first."""
+        return self._require_open().n_late
 
     @property
     def end(self) -> str | None:
@@ -216,21 +241,14 @@ class Consumer:
         return None if end is None else end[0]
 
     def _join(self) -> ChannelConsumer:
-        return ChannelConsumer(self.path, self._begin, self._restart, self._group)
+        return ChannelConsumer(self.path, self._begin, self._restart, self._group, self._takes_latest)
 
-    def _leave(self) -> int:
-        """Leave the channel; return the number of frames whose arrays can still block the simulation."""
-        core, self._core = self._core, None
-        if core is None:
-            return 0
-        for frame in list(self._handed_out):
-            frame.keep()
-        self._handed_out.clear()
-        n_held = core.n_held if core.end is None else 0
-        core.close()
-        return n_held
+    def _refuse_closed(self) -> None:
+        if self._is_closed:
+            raise MismatchError("the consumer is closed; create another one to read on", path=self.path)
 
     def _require_open(self) -> ChannelConsumer:
+        self._refuse_closed()
         if self._core is None:
             raise MismatchError("the consumer has not joined the channel; use `with` or call open()", path=self.path)
         return self._core
@@ -248,10 +266,7 @@ class Consumer:
         return self.open()
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if error is None:
-            self.close()
-        else:
-            self._leave()  # the traceback of the error still refers to the arrays
+        self.close()
 
     def __repr__(self) -> str:
         return f"<Consumer of {self.path}>"

@@ -12,8 +12,9 @@ from mdreel.live.channels.sections import section_arrays
 class Frame:
     """Frame of a simulation, whose arrays are views of the ring.
 
-    The producer does not overwrite the slot while the frame, or any array derived from its arrays, exists. Use `copy`
-    for frames that you keep for longer. Positions that were compressed as XTC are decompressed into a separate array.
+    The arrays never change: the producer skips the slot while the frame, or any array derived from its arrays, exists.
+    Use `copy` for frames that you keep for longer, so that the ring has all its slots. Positions that were compressed
+    as XTC are decompressed into a separate array.
 
     Attributes
     ----------
@@ -102,10 +103,6 @@ class Frame:
         """Return a copy of the frame, which you may keep and modify."""
         arrays = {name: array.copy() for name, array in self._arrays.items()}
         return Frame(self.sequence, self.epoch, self.step, self.time, self.box, arrays)
-
-    def keep(self) -> None:
-        """Replace the arrays of this frame with copies. Arrays that were referenced before remain views of the ring."""
-        self._arrays = {name: array.copy() for name, array in self._arrays.items()}
 
     def __repr__(self) -> str:
         return f"<frame {self.sequence}: step {self.step}, {self.time:g} ps, {', '.join(self._arrays) or 'no arrays'}>"

@@ -1,6 +1,7 @@
 """Producers, which publish frames on a channel."""
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from time import monotonic, sleep
@@ -8,7 +9,7 @@ from typing import NamedTuple, Self
 
 from numpy.typing import ArrayLike
 
-from mdreel._core import ChannelProducer, channel_status
+from mdreel._core import ChannelProducer, channel_most_consumers, channel_status
 from mdreel.errors import MismatchError, StreamTimeoutError
 from mdreel.live.archives.archiver_process import ArchiverProcess
 from mdreel.live.archives.options import Archive
@@ -17,6 +18,7 @@ from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.requests import Request, Requests
 from mdreel.live.channels.sections import Encoder, declared_sections, max_frame_bytes
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.step import parse_step
 from mdreel.live.producers.termination import ExitOnSigterm
 
 RING_BYTES = 16 << 20
@@ -34,8 +36,9 @@ class Published(NamedTuple):
     ----------
     sequence : int
         Number of the frame in the stream.
-    level : {"ring", "file", "fsync"}
-        Failures that the frame survives: the end of any process, of all processes, or of the machine.
+    level : {"ring", "file", "fsync", "dropped"}
+        Failures that the frame survives: the end of any process, of all processes, or of the machine. With
+        ``full="drop-oldest"``, a frame is ``dropped`` if consumers hold all slots of the ring and there is no staging.
 
     Examples
     --------
@@ -77,11 +80,11 @@ class Producer:
     n_slots : int, optional
         Number of slots of the ring; by default 4 to 64, so that the ring takes about 16 MiB.
     full : {"block", "drop-oldest", "spill"}
-        Backpressure when the ring is full. ``"block"`` waits for the slowest consumer. ``"drop-oldest"`` overwrites the
-        oldest frame, which is counted and reported to consumers. ``"spill"`` writes the frame only to `staging`, where
-        consumers find it.
+        Backpressure when the ring is full. ``"block"`` waits for the slowest consumer. ``"drop-oldest"`` never
+        waits. It overwrites the oldest frame that no consumer holds, which is counted and reported to consumers.
+        ``"spill"`` writes the frame only to `staging`, where consumers find it.
     timeout : float, optional
-        Maximum time to wait for a free slot, s; by default unlimited. The producer always waits for frames in use.
+        Maximum time to wait for a free slot, s; by default unlimited.
     staging : Staging, optional
         Files to which frames are written before they are published. Without staging, frames survive the end of any
         process, but not of the machine.
@@ -181,6 +184,7 @@ class Producer:
         self._archiver = None if archive is None else ArchiverProcess(self.path, archive)
         self._resume_step = resume_step
         self._core: ChannelProducer | None = None
+        self._process = os.getpid()
         self._requests: Requests | None = None
         self._sigterm = ExitOnSigterm()
 
@@ -229,7 +233,7 @@ class Producer:
         Parameters
         ----------
         n_consumers : int
-            Number of consumers.
+            Number of consumers, at most 1,024. Consumers of the policy "latest" do not count.
         timeout : float, optional
             Maximum time to wait, s; by default unlimited.
 
@@ -237,7 +241,13 @@ class Producer:
         ------
         StreamTimeoutError
             If too few consumers joined in time.
+        MismatchError
+            If a channel cannot have so many consumers.
         """
+        most = channel_most_consumers()
+        if n_consumers > most:
+            message = f"a channel has at most {most:,} consumers, so that it cannot wait for {n_consumers:,}"
+            raise MismatchError(message, path=self.path)
         until = None if timeout is None else monotonic() + timeout
         while (n_there := self.open().n_consumers) < n_consumers:
             if until is not None and monotonic() >= until:
@@ -266,7 +276,7 @@ class Producer:
             Positions, Å. On a channel of "type and float64" also an array of shape (n_atoms,) with the fields ``type``
             (int32) and ``position`` (3 float64), which is copied directly.
         step : int
-            Step of the simulation.
+            Step of the simulation; an integer greater than the step of the frame before.
         time : float
             Time, ps.
         box : array_like, shape (3, 3) or (6,), float, optional
@@ -291,12 +301,14 @@ class Producer:
         Raises
         ------
         MismatchError
-            If an array has a wrong shape or type, or the channel was opened without it.
+            If an array has a wrong shape or type, or the channel was opened without it; or if the step is not an
+            integer greater than the step before.
         StreamTimeoutError
             If no slot became free in time. The frame has no sequence number; you may publish it again.
         OSError
             If the frame cannot be staged, for example on a full disk. It was not published.
         """
+        step = parse_step(self.path, step)
         cell = None if box is None else self._encoder.cell(box, step)
         sections = [self._encoder.positions(positions, step, time, cell, types)]
         for name, values in (("velocities", velocities), ("forces", forces)):
@@ -308,7 +320,7 @@ class Producer:
         if self._archiver is not None:
             self._archiver.check()
         wait = self._timeout if timeout is None else timeout
-        return Published(*self._require_open().publish(int(step), float(time), cell, sections, wait))
+        return Published(*self._require_open().publish(step, float(time), cell, sections, wait))
 
     def requests(self) -> list[Request]:
         """Return the new requests to the simulation; call the method between two frames.
@@ -387,6 +399,8 @@ class Producer:
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         try:
+            if error is not None and os.getpid() != self._process:
+                return  # a forked child, which cannot end the channel of its parent, and ends with its own error
             if isinstance(error, Exception):
                 self.end("failed", f"{type(error).__name__}: {error}")
             else:  # Ctrl-C and SIGTERM raise other exceptions

@@ -1,0 +1,83 @@
+//! How a consumer enters the ring of a channel.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Consumer, Start};
+use crate::atomic::Ordering;
+use crate::directory::Directory;
+use crate::lock::{Locks, PRODUCER};
+use crate::manifest::Manifest;
+use crate::missed::Missed;
+use crate::protocol::{N_PINS, Taken};
+use crate::ring_file::{N_CURSORS, RingFile};
+use mdreel_core::error::{Error, Result};
+
+impl Consumer {
+    /// Joins the channel in a directory, which may have no producer any more.
+    pub fn join(path: &Path, start: Start) -> Result<Self> {
+        Self::enter(path, start, false)
+    }
+
+    /// As `join`, for one who takes only the newest frame, so that no producer waits for it.
+    pub fn join_latest(path: &Path) -> Result<Self> {
+        Self::enter(path, Start::Earliest, true)
+    }
+
+    fn enter(path: &Path, start: Start, takes_latest: bool) -> Result<Self> {
+        let directory = Directory::open(path)?;
+        let ring = RingFile::open(&directory, false)?;
+        ring.populate();
+        let manifest = Manifest::read(&directory)?;
+        let locks = Locks::open(&directory, "lock", false)?;
+        let mut free = None;
+        for cursor in 0..N_CURSORS {
+            if locks.take(PRODUCER + 1 + cursor as u64)? {
+                free = Some(cursor);
+                break;
+            }
+        }
+        let Some(cursor) = free else {
+            let message = format!("the channel already has {N_CURSORS} consumers, and no more fit");
+            return Err(Error::stream(message).in_file(path));
+        };
+        // What a dead consumer may have left.
+        ring.protocol().cursors[cursor].clear();
+        let mut consumer = Consumer {
+            path: path.to_owned(),
+            ring: Arc::new(ring),
+            locks,
+            manifest,
+            cursor,
+            takes_latest,
+            position: 0,
+            ordinal: 0,
+            first_there: 0,
+            borrowed: None,
+            held: [false; N_PINS],
+            is_away: false,
+            missed: Missed::default(),
+            start,
+            last: None,
+        };
+        let published = consumer.sequence();
+        consumer.begin(start == Start::Latest);
+        consumer.first_there = consumer.peek()?.map_or(published, |header| header.sequence);
+        Ok(consumer)
+    }
+
+    /// Enters the ring at its first frame, or behind its last one.
+    pub(super) fn begin(&mut self, is_behind: bool) {
+        let ring = self.ring.protocol();
+        let from = if is_behind { &ring.control.head } else { &ring.control.tail };
+        let position = ring.join(self.cursor, from.load(Ordering::Acquire), self.takes_latest);
+        // Before the look: where that finds nothing, this is the number of the frame that comes next.
+        let mut first = ring.control.n_frames.load(Ordering::Acquire);
+        let pin = self.free_pin();
+        if let Taken::Frame { ordinal, .. } = ring.take(self.cursor(), pin, position) {
+            first = ordinal;
+            ring.unpin(self.cursor(), pin);
+        }
+        (self.position, self.ordinal) = (position, first);
+    }
+}

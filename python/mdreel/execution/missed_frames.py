@@ -1,0 +1,42 @@
+"""Frames of a stream that a reader could not have."""
+
+import warnings
+from pathlib import Path
+
+from mdreel._core import Source
+from mdreel.errors import MissedFramesWarning
+from mdreel.execution.source_name import source_name
+from mdreel.foundation.stack_level import caller_level
+
+
+def missed_frames(source: Source) -> int:
+    """Return how many frames of a stream a source could not have so far; 0 for other trajectories."""
+    return sum(source.left_out or (0, 0))
+
+
+def warn_of_missed_frames(source: Source) -> None:
+    """Warn of the frames of a stream that a run over a source could not have, if there are some."""
+    n_late, n_overwritten = source.left_out or (0, 0)
+    place = source_name(source)
+    if n_late:
+        warn_of_late_start(place, n_late, "analysis")
+    if n_overwritten:
+        message = f"{place}: the producer overwrote {n_overwritten:,} frames before the analysis took them"
+        warnings.warn(f"{message}; the results lack these frames", MissedFramesWarning, stacklevel=caller_level())
+
+
+def warn_of_late_start(place: Path | str, n_late: int, reader: str) -> None:
+    """Warn that frames of the run had left a channel before a reader, such as an analysis, joined it.
+
+    Parameters
+    ----------
+    place : path
+        Directory of the channel.
+    n_late : int
+        Number of these frames.
+    reader : str
+        Name of the reader in the message.
+    """
+    message = f"{place}: {n_late:,} frames had left the channel before the {reader} joined, so that it lacks them"
+    advice = "start it before the simulation, which waits with await_consumers or --consumers, or use staging"
+    warnings.warn(f"{message}; {advice}", MissedFramesWarning, stacklevel=caller_level())
