@@ -75,7 +75,9 @@ def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zeno
         "connect/endpoints": [endpoint],
         "connect/timeout_ms": int(1000 * _CONNECT_SECONDS),
         "connect/exit_on_failure": True,
-        "connect/retry": {"period_init_ms": 200, "period_max_ms": 1000, "period_increase_factor": 2},
+        "connect/retry": {"period_init_ms": 200, "period_max_ms": 400, "period_increase_factor": 2},
+        # An attempt during a cut ends soon, so that the next one finds a link that is up only for a moment.
+        "transport/unicast/open_timeout": _HANDSHAKE_MILLISECONDS,
     }
     until = monotonic() + wait
     while True:
@@ -93,6 +95,15 @@ def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zeno
         yield opened
     finally:
         _close(opened)
+
+
+@contextmanager
+def ignoring_transport_errors() -> Iterator[None]:
+    """Ignore errors of Zenoh, for messages that are sent again after an interruption."""
+    import zenoh
+
+    with suppress(zenoh.ZError):
+        yield
 
 
 def _open_session(where: str, settings: dict[str, Any], security: Security, token: str | None) -> "zenoh.Session":
@@ -131,7 +142,5 @@ def _open_session(where: str, settings: dict[str, Any], security: Security, toke
 
 
 def _close(opened: "zenoh.Session") -> None:
-    import zenoh
-
-    with suppress(zenoh.ZError):  # closing an interrupted session fails
+    with ignoring_transport_errors():  # closing an interrupted session fails
         opened.close()  # type: ignore[no-untyped-call]

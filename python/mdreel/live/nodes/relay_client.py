@@ -13,10 +13,12 @@ from mdreel.errors import FormatError, StreamError, StreamTimeoutError
 from mdreel.foundation.printable import printable
 from mdreel.live.channels.rejections import RejectionReporter
 from mdreel.live.nodes.inbox import ChunkOrder, Inbox
-from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
+from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS, ignoring_transport_errors
 from mdreel.live.nodes.local_channel import LocalChannel
 from mdreel.live.nodes.messages import (
+    ABSENT,
     KEY,
+    REFUSED,
     ChannelDescription,
     Chunk,
     Credit,
@@ -148,14 +150,17 @@ class RelayClient:
         """Send a query to the server; an empty query only asks for the description of the channel."""
         assert self._zenoh is not None
         key = f"{KEY}/{self.channel}/join"
-        for reply in self._zenoh.get(key, payload=question, timeout=_ANSWER_SECONDS):
-            if reply.ok is not None:
-                return ChannelDescription.decode(reply.ok.payload.to_bytes())
-            said = b"" if reply.err is None else reply.err.payload.to_bytes()[:1024]
-            text = printable(said.decode("utf-8", "replace"))
-            if text.startswith("absent"):
-                raise FileNotFoundError(2, "no such channel on that node", f"{self.channel}")
-            raise StreamError(f"{self.channel}: {text}")
+        with ignoring_transport_errors():
+            for reply in self._zenoh.get(key, payload=question, timeout=_ANSWER_SECONDS):
+                if reply.ok is not None:
+                    return ChannelDescription.decode(reply.ok.payload.to_bytes())
+                said = b"" if reply.err is None else reply.err.payload.to_bytes()[:1024]
+                text = printable(said.decode("utf-8", "replace"))
+                if text.startswith(ABSENT):
+                    raise FileNotFoundError(2, "no such channel on that node", f"{self.channel}")
+                if text.startswith(REFUSED):
+                    raise StreamError(f"{self.channel}: {text}")
+                # Zenoh itself answers with an error when its own timeout has passed or the connection has broken.
         raise StreamTimeoutError(f"{self.channel}: no server answers for this channel")
 
     def run(self) -> str | None:
@@ -294,4 +299,5 @@ class RelayClient:
 
     def _send(self, message: Message) -> None:
         assert self._zenoh is not None
-        self._zenoh.put(f"{KEY}/{self.channel}/from/{self._local.relay}", encode(self._session, message))
+        with ignoring_transport_errors():  # the message is sent again
+            self._zenoh.put(f"{KEY}/{self.channel}/from/{self._local.relay}", encode(self._session, message))
