@@ -1,7 +1,7 @@
 """A link between two processes that a test cuts: a forwarder of TCP connections at a loopback address.
 
-A *closed* link refuses connections and resets those that it has, as a host that restarts its network does. A *silent* link
-accepts and forwards nothing, as a cable that was pulled out.
+A *closed* link refuses connections and resets those that it has, as a host that restarts its network does. A *silent*
+link accepts and forwards nothing, as a cable that was pulled out.
 """
 
 import socket

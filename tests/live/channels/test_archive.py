@@ -168,7 +168,7 @@ def test_frames_that_were_overwritten_are_an_error_unless_that_is_borne(output: 
         for frame in range(1, N_FRAMES):
             publish(producer, frame)
     for _ in range(2):
-        with pytest.raises(StreamError, match="15 frames were overwritten before they were archived"):
+        with pytest.raises(StreamError, match="15 frames between steps 0 and 160 were overwritten"):
             mdreel.live.archive("run", output / "run.h5md")
     archived = mdreel.live.archive("run", output / "run.h5md", on_missed="skip")
     assert (archived.n_frames, archived.n_missed) == (5, 15)

@@ -43,10 +43,13 @@ class Progress:
             assert self._changed.wait_for(lambda: len(self.seen) >= n, LONG), f"{len(self.seen)} frames instead of {n}"
 
 
-def relay_through_cuts(endpoint: str, n_frames: int, cut: Callable[[CutLink, Progress], None]) -> None:
-    """Relay frames through a link, and compare what arrives with what was published."""
+def relay_through_cuts(
+    endpoint: str, n_frames: int, cut: Callable[[CutLink, Progress], None], pause: float = 0.0
+) -> None:
+    """Relay frames through a link, with a pause, s, after each, and compare what arrives with what was published."""
     producer = Producer("run", N_ATOMS, n_slots=8).open()
     told: list[str] = []
+    pausing = threading.Event()
     server = Server("run", endpoint, without_authentication=True, patience=LONG)
     with (
         server,
@@ -61,6 +64,7 @@ def relay_through_cuts(endpoint: str, n_frames: int, cut: Callable[[CutLink, Pro
         def simulate() -> None:
             for frame in range(n_frames):
                 producer.publish(far.positions("run", frame, N_ATOMS), 10 * frame, 0.5 * frame, far.BOX)
+                pausing.wait(pause)
             producer.end()
 
         simulation = threading.Thread(target=simulate, daemon=True)
@@ -137,10 +141,10 @@ def test_relay_survives_random_cuts(endpoint: str, seed: int) -> None:
     def cut(link: CutLink, progress: Progress) -> None:
         pause = threading.Event()
         for _ in range(12):
-            progress.wait_for(len(progress.seen) + int(random.integers(0, 20)))
+            progress.wait_for(min(2000, len(progress.seen) + int(random.integers(0, 20))))
             pause.wait(random.uniform(0.0, 1.5))
             (link.close, link.silence)[int(random.integers(2))]()
             pause.wait(random.uniform(0.0, 6.0))
             link.open()
 
-    relay_through_cuts(endpoint, 2000, cut)
+    relay_through_cuts(endpoint, 2000, cut, pause=0.01)
