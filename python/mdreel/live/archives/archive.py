@@ -157,7 +157,7 @@ def archive_with(
     check_settings(path, options.precision)
     check_target(path, force=True)  # whether it may exist depends on what was committed
     until = monotonic() + wait
-    wait_until_available(lambda: Status.read(place), wait)
+    wait_until_available(lambda: Status.read(place), place, wait)
     with PartFile(path, max(0.0, until - monotonic())) as part, Consumer(place, restart=restart, group=group) as frames:
         archiver = Archiver(part, frames, options)
         if not archiver.is_done:

@@ -86,8 +86,9 @@ def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zeno
             opened = _open_session(endpoint, settings, shown, shown.read_token())
         except OSError as error:
             if monotonic() >= until:
-                message = "no server answers, or it refuses the token or certificate; check the address and the token"
-                raise StreamTimeoutError(f"{endpoint}: {message}") from error
+                message = f"no server answers within {wait:g} s, or it refuses the token or certificate"
+                advice = "check the address and the token, or wait longer (wait=, --wait)"
+                raise StreamTimeoutError(f"{endpoint}: {message}; {advice}") from error
             sleep(_AGAIN_SECONDS)
         else:
             break

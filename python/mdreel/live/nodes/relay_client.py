@@ -1,5 +1,6 @@
 """Client side of the protocol between a relay and a server."""
 
+import errno
 import secrets
 import socket
 import threading
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _ANSWER_SECONDS = 2.0
 _AGAIN_SECONDS = 0.25
+_ADVICE = "check its name, start the simulation, or wait longer (wait=, --wait)"
 _MOST_DAMAGED = 10
 """Number of consecutive retries for an invalid frame."""
 
@@ -128,9 +130,14 @@ class RelayClient:
         while True:
             try:
                 self._local.accept(self._query(b""))
-            except (FileNotFoundError, StreamTimeoutError):
+            except FileNotFoundError:
                 if monotonic() >= until or self._stops.wait(_AGAIN_SECONDS):
-                    raise
+                    message = f"no such channel on that node within {wait:g} s; {_ADVICE}"
+                    raise FileNotFoundError(errno.ENOENT, message, self.channel) from None
+            except StreamTimeoutError:
+                if monotonic() >= until or self._stops.wait(_AGAIN_SECONDS):
+                    message = f"no server answers for this channel within {wait:g} s"
+                    raise StreamTimeoutError(f"{self.channel}: {message}; {_ADVICE}") from None
             else:
                 break
         self._local.open()
