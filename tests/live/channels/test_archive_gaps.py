@@ -46,7 +46,7 @@ def test_archive_that_joins_late_says_what_it_has_missed(tmp_path: Path, has_end
     if has_ended:
         producer.end()
     with pytest.raises(StreamError, match=r"32 frames before step 320 were overwritten .*on_missed='skip'"):
-        mdreel.live.archive("run", tmp_path / "run.h5md")
+        mdreel.live.archive("run", tmp_path / "run.h5md", timeout=0.1)
     assert not part_path(tmp_path / "run.h5md").exists()
     producer.end()
     assert mdreel.live.archive("run", tmp_path / "run.h5md", on_missed="skip").n_missed == 32

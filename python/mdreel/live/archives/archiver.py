@@ -290,7 +290,10 @@ class Archiver:
             message = f"{self._new.file} was begun with precision {before.precision}, not {self._new.precision}"
         else:
             return
-        raise MismatchError(f"{message}; continue that archive or choose another group", path=self._consumer.path)
+        raise MismatchError(
+            f"{message}; continue that archive, or give this one its own group (group=, --group)",
+            path=self._consumer.path,
+        )
 
     def _check_free(self) -> None:
         if self._part.path.exists() and not self._options.force:

@@ -1,4 +1,4 @@
-"""Sequence number of the first frame of each producer of a channel, from which consumers can tell what came before them."""
+"""Sequence number of the first frame of each producer of a channel, which tells a consumer what it has missed."""
 
 import json
 from pathlib import Path

@@ -66,6 +66,11 @@ class LocalChannel:
         return self._core is not None
 
     @property
+    def n_consumers(self) -> int:
+        """Number of local consumers."""
+        return self._require_open().n_consumers
+
+    @property
     def n_slots(self) -> int:
         """Number of slots of the ring."""
         assert self.answer is not None

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _ANSWER_SECONDS = 2.0
 _AGAIN_SECONDS = 0.25
+_CONSUMER_SECONDS = 0.02
 _ADVICE = "check its name, start the simulation, or wait longer (wait=, --wait)"
 _MOST_DAMAGED = 10
 """Number of consecutive retries for an invalid frame."""
@@ -86,7 +87,9 @@ class RelayClient:
     stops : threading.Event
         Event that ends the relay.
     joined : threading.Event
-        Event that is set when the server has accepted the relay.
+        Event that is set when the server has accepted the relay, or when the relay begins to wait for consumers.
+    n_consumers : int
+        Number of local consumers to wait for before the relay joins.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class RelayClient:
         rejects: RejectionReporter,
         stops: threading.Event,
         joined: threading.Event,
+        n_consumers: int = 0,
     ) -> None:
         self.channel = channel
         self._local = local
@@ -107,6 +111,7 @@ class RelayClient:
         self._report = rejects.report
         self._stops = stops
         self._joined = joined
+        self._n_consumers = n_consumers
         self._inbox = Inbox(1 << 20)
         self._order = ChunkOrder(0)
         self._zenoh: zenoh.Session | None = None
@@ -146,7 +151,17 @@ class RelayClient:
         self._order = ChunkOrder(frame_bytes)
         # Room for the frames of the window, including the headers of their chunks.
         self._inbox.most_bytes = (1 << 20) + (self._window + 1) * (frame_bytes + (frame_bytes >> 10) + 4096)
+        self._await_consumers()
         self._last_message_at = monotonic()
+
+    def _await_consumers(self) -> None:
+        """Wait until the local consumers have joined, or the relay is stopped."""
+        if self._local.n_consumers >= self._n_consumers:
+            return
+        self._report(f"{self.channel}: waiting for {self._n_consumers} consumers of {self._local.path.name}")
+        self._joined.set()
+        while self._local.n_consumers < self._n_consumers and not self._stops.wait(_CONSUMER_SECONDS):
+            pass
 
     @property
     def _window(self) -> int:

@@ -198,10 +198,13 @@ class Producer:
             not set.
         PermissionError
             If another user owns the directory or may enter it.
-        FileExistsError
-            If the archive exists and may not be replaced.
         OSError
             If the channel cannot be created, for example because memory is short.
+
+        Warns
+        -----
+        MdreelWarning
+            If the archive cannot be begun, for example because its file exists. The simulation runs without it.
         """
         if self._core is None:
             make_folder_for(self.path)
@@ -213,7 +216,7 @@ class Producer:
             if self._archiver is not None and is_to_start:
                 try:
                     self._archiver.start()
-                except BaseException as error:
+                except BaseException as error:  # Ctrl-C, or a warning that is an error
                     self._core.end("failed", f"{type(error).__name__}: {error}")
                     self._core = None
                     raise
