@@ -86,7 +86,7 @@ def test_file_that_cannot_grow_is_an_output_error_and_goes_on_later(run, publish
         ("run1", ["-o", "run1.trr", "--precision", "10"], 2, "does not round"),
         ("run1", ["-o", "there.xtc"], 2, "the output exists already (--force replaces it)"),
         ("run1", ["-o", "absent/run1.xtc"], 4, "the directory of the output does not exist"),
-        ("absent", ["-o", "run1.xtc"], 3, "absent: No such file or directory"),
+        ("absent", ["-o", "run1.xtc"], 3, "absent: the channel does not exist; start the simulation first"),
         ("no name", ["-o", "run1.xtc"], 3, "the name of a channel must be"),
         ("run1", [], 2, "Missing option"),
     ],

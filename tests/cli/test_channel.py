@@ -107,7 +107,10 @@ def test_options_that_do_not_go_together_are_refused(run, adk, options, words):
 def test_absent_channel_is_a_missing_file(run, adk):
     done = run("rmsd", "-s", adk["psf"], "--channel", "run1")
     assert done.returncode == 3
-    assert "run1: No such file or directory" in done.stderr
+    assert "run1: the channel does not exist; start the simulation first, or wait for it" in done.stderr
+    done = run("rmsd", "-s", adk["psf"], "--channel", "run1", "--wait", "0.1")
+    assert done.returncode == 3
+    assert "run1: the channel was not created within 0.1 s; check its name, start the simulation" in done.stderr
     done = run("channels", "run1")
     assert done.returncode == 3
 

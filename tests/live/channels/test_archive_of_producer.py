@@ -15,7 +15,7 @@ import mdreel
 from full_disk import full_disk
 from growing_file import N_ATOMS
 from live.channels.test_archive import N_FRAMES, check_frames
-from mdreel.errors import MismatchError, StreamError
+from mdreel.errors import StreamError, StreamTimeoutError
 from mdreel.live.archives.archiver_process import LOG, ArchiverProcess
 from mdreel.live.archives.options import Archive, part_path
 from mdreel.live.channels.staging import Staging
@@ -66,22 +66,65 @@ def test_archive_is_whole_when_the_simulation_has_ended(tmp_path: Path, is_stage
     check_frames(path)
     assert not part_path(path).exists()
     assert Status.read("run").n_consumers == 0
-    with pytest.raises(FileExistsError, match=r"run\.h5md"), Producer("run", N_ATOMS, n_slots=4, archive=path):
-        pass
-    assert Status.read("run").epoch == 0  # it was not opened
+    before = path.read_bytes()
+    with pytest.warns(UserWarning, match=r"run\.h5md is not being archived: the output exists already .*force=True"):
+        producer = Producer("run", N_ATOMS, n_slots=4, archive=path).open()
+    publish(producer, 0)
+    producer.end()
+    assert path.read_bytes() == before
     with Producer("run", N_ATOMS, n_slots=4, archive=Archive(path, force=True), staging=staging) as producer:
         for frame in range(3):
             publish(producer, frame)
     check_frames(path, 3)
 
 
-def test_archive_that_cannot_be_begun_is_an_error_of_the_producer(tmp_path: Path) -> None:
-    with pytest.raises(MismatchError, match="does not round"):
-        Producer("run", N_ATOMS, archive=Archive(tmp_path / "run.trr", precision=100)).open()
-    assert Status.read("run").state == "failed"
-    with pytest.raises(FileNotFoundError, match="directory of the output"):
-        Producer("run", N_ATOMS, archive=tmp_path / "absent" / "run.xtc").open()
+@pytest.mark.parametrize(
+    ("archive", "reason"),
+    [
+        (Archive("run.trr", precision=100), "does not round"),
+        (Archive("run.pdb"), "ending of a trajectory"),
+        (Archive("absent/run.xtc"), "the directory of the output does not exist"),
+        (Archive("run.xtc", group="no group"), "name of a group"),
+    ],
+)
+def test_archive_that_cannot_be_begun_is_a_warning_of_the_simulation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archive: Archive, reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(UserWarning, match=f"is not being archived: .*{reason}.*the simulation runs without its archive"):
+        producer = Producer("run", N_ATOMS, archive=archive).open()
+    publish(producer, 0)
+    producer.end()
+    assert Status.read("run").state == "finished"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_second_archive_of_a_channel_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5md"
+    with Producer("run", N_ATOMS, archive=path) as producer:
+        publish(producer, 0)
+        with pytest.raises(StreamTimeoutError, match=r"writes this archive; if it is that of the simulation .*--group"):
+            mdreel.live.archive("run", path)
+        with pytest.raises(StreamError, match=r"uses the group 'archive', maybe that of the simulation .*--group"):
+            mdreel.live.archive("run", tmp_path / "other.h5md")
+        with pytest.raises(StreamTimeoutError, match="no frame within"):
+            mdreel.live.archive("run", tmp_path / "other.h5md", group="other", timeout=0)
+    check_frames(path, 1)
+    assert mdreel.live.archive("run", path).n_frames == 1  # it is there already
+    assert mdreel.live.archive("run", tmp_path / "other.h5md", group="other").n_frames == 1
+
+
+def test_simulation_starts_beside_an_archive_of_the_same_group(tmp_path: Path) -> None:
+    earlier = Producer("run", N_ATOMS, n_slots=4).open()
+    publish(earlier, 0)
+    with pytest.raises(StreamTimeoutError, match="no frame within"):
+        mdreel.live.archive("run", tmp_path / "by hand.h5md", timeout=0)
+    earlier.end()
+    with pytest.warns(UserWarning, match="the group has the incomplete archive .*by hand.h5md"):
+        producer = Producer("run", N_ATOMS, n_slots=4, archive=tmp_path / "run.h5md").open()
+    publish(producer, 0)
+    producer.end()
+    assert Status.read("run").state == "finished"
 
 
 def test_restarted_producer_goes_on_with_the_archive(tmp_path: Path) -> None:

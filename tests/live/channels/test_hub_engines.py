@@ -29,8 +29,8 @@ def session(*switches: int) -> bytes:
     return greeting(3) + header(SESSION, len(switches)) + bytes(switches)
 
 
-def frame(n_atoms: int) -> bytes:
-    time = header(TIME, 1) + struct.pack("<ddq", 0.002, 0.0, 0)
+def frame(n_atoms: int, step: int = 0) -> bytes:
+    time = header(TIME, 1) + struct.pack("<ddq", 0.002, 0.002 * step, step)
     return time + header(POSITIONS, n_atoms) + bytes(12 * max(0, min(n_atoms, 100)))
 
 
@@ -83,3 +83,21 @@ def test_engine_that_does_not_keep_to_imd_is_left(said: bytes, error: type[Excep
     else:
         with pytest.raises(FileNotFoundError):
             Status.read("run")
+
+
+@pytest.mark.parametrize(
+    ("interval", "stride", "expected"),
+    [(10, 50, [7, 57, 107, 157]), (10, 10, [7 + 10 * i for i in range(20)]), (30, 100, [7, 127, 217, 307, 427, 517])],
+)
+def test_hub_publishes_frames_a_stride_apart(interval: int, stride: int, expected: list[int]) -> None:
+    steps = [7 + interval * frame for frame in range(20)]
+    said = WITH_TIMES + b"".join(frame(3, step) for step in steps)
+    found: list[int] = []
+    with engine_that_says(said) as address:
+        engine = Engine(address, LONG, n_frames=20, stride=stride, n_consumers=1, n_slots=32)
+        with Hub("run", ANYWHERE, engine) as hub:
+            with Consumer("run", wait=LONG) as frames:
+                assert frames.manifest.stride == stride
+                found.extend(taken.step for taken in frames)
+            assert hub.wait(LONG) == "finished"  # the engine has sent as many frames as expected
+    assert found == expected

@@ -75,7 +75,8 @@ def hub(
             metavar="N",
             minimum=1,
             group=ENGINE,
-            help="Steps between two frames, if the engine sends no steps (version 2 without energies).",
+            help="Publish a frame every N steps and leave out the frames between them. If the engine sends no steps "
+            "(version 2 without energies), N is the number of steps between its frames.",
         ),
     ] = None,
     dialect: Annotated[

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from time import monotonic
 
-from mdreel.errors import MismatchError
+from mdreel.errors import MismatchError, StreamError
 from mdreel.foundation.atomic_files import check_target
 from mdreel.live.archives.archiver import Archiver, ArchiverOptions
 from mdreel.live.archives.options import GROUP
@@ -157,8 +157,8 @@ def archive_with(
     check_settings(path, options.precision)
     check_target(path, force=True)  # whether it may exist depends on what was committed
     until = monotonic() + wait
-    wait_until_available(lambda: Status.read(place), wait)
-    with PartFile(path, max(0.0, until - monotonic())) as part, Consumer(place, restart=restart, group=group) as frames:
+    wait_until_available(lambda: Status.read(place), place, wait)
+    with PartFile(path, max(0.0, until - monotonic())) as part, _join(place, restart, group) as frames:
         archiver = Archiver(part, frames, options)
         if not archiver.is_done:
             if joined is not None:
@@ -166,3 +166,15 @@ def archive_with(
             archiver.take_all(progress)
             archiver.finish()
         return Archived(part.path, archiver.n_frames, archiver.n_missed)
+
+
+def _join(place: Path, restart: float, group: str) -> Consumer:
+    """Join the group of an archive."""
+    try:
+        return Consumer(place, restart=restart, group=group).open()
+    except StreamError as error:
+        if "is there already" not in str(error):
+            raise
+        message = f"another archive of this channel uses the group {group!r}, maybe that of the simulation"
+        advice = "give this one its own group (group=, --group)"
+        raise StreamError(f"{message} (Producer(archive=)); {advice}", path=place) from error

@@ -1,13 +1,14 @@
 """Archiver, a member of a consumer group that commits frames together with the length of its file."""
 
 import errno
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import NamedTuple
 
-from mdreel.errors import MismatchError, StreamError, StreamTimeoutError
+from mdreel.errors import MdreelWarning, MismatchError, StreamError, StreamTimeoutError
 from mdreel.foundation.atomic_files import output_exists
 from mdreel.live.archives.commit_record import CommitRecord
 from mdreel.live.archives.core_formats import EncodedFrames
@@ -15,6 +16,7 @@ from mdreel.live.archives.frames import ArchivedFrame
 from mdreel.live.archives.h5md import H5mdFrames
 from mdreel.live.archives.part_file import PartFile
 from mdreel.live.channels.consumer import Consumer
+from mdreel.live.channels.epochs import first_sequence_of_run
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.status import Status
 from mdreel.trajectory.output_file import H5MD, find_format
@@ -72,7 +74,7 @@ class Archiver:
     n_frames : int
         Number of frames in the file.
     n_missed : int
-        Number of frames that were overwritten before they were archived.
+        Number of frames that are missing in the file.
 
     Raises
     ------
@@ -95,9 +97,12 @@ class Archiver:
         self._has_taken = False
         self._commit_point: _CommitPoint | None = None
         self._committed_at, self._committed_bytes = monotonic(), 0
-        self.n_missed = consumer.missed
+        self._missed_before = consumer.missed  # by the consumer, up to the last frame that was archived
+        self.n_missed = 0
         self.is_done = False
         before = CommitRecord.parse(consumer.committed)
+        # A consumer does not count frames before the first one that it takes.
+        self._has_start = before is not None and before.last is not None
         if before is None or before.is_whole:
             is_same = before is not None and before.file == self._new.file
             if before is not None and is_same:
@@ -138,7 +143,7 @@ class Archiver:
 
     def _resume(self, before: CommitRecord) -> None:
         """Continue after the last commit."""
-        self.n_frames = before.n_frames
+        self.n_frames, self.n_missed = before.n_frames, before.n_missed
         if before.last is not None:
             sequence, epoch, step = before.last
             self._last = Frame(sequence, epoch, step, 0.0, None, {})
@@ -202,23 +207,23 @@ class Archiver:
             except StreamError as error:
                 if self._options.finishes:
                     return None
-                kept = f"{self.n_frames:,} frames are kept in {self._part.hidden}"
-                raise StreamError(f"{error}; {kept} until you continue or finish the archive") from error
+                raise StreamError(f"{error}; {self._kept} until you continue or finish the archive") from error
 
     def _take(self, frame: Frame) -> None:
         """Append a frame."""
-        missed, path = self._consumer.missed, self._consumer.path
-        if missed > self.n_missed and not self._options.skips_missed:
-            message = f"{missed - self.n_missed} frames were overwritten before they were archived"
-            raise StreamError(f"{path}, step {frame.step}: {message}")
-        self.n_missed, self._has_taken = missed, True
-        last = self._last
+        path, last = self._consumer.path, self._last
         if last is not None and last.epoch != frame.epoch and frame.step <= last.step:
             # A consumer of a restarted simulation skips known steps, so an earlier step means a new run.
             if not self._options.force:
                 message = f"a new run has begun, but the archive is at step {last.step} of the previous run"
                 raise StreamError(f"{path}, step {frame.step}: {message}; finish it or replace it (force)")
             self._begin()
+            self._has_start = False
+        n_missed = self._count_missed(frame)
+        if n_missed and not self._options.skips_missed:
+            raise self._missed_error(frame, n_missed)
+        self.n_missed += n_missed
+        self._missed_before, self._has_start, self._has_taken = self._consumer.missed, True, True
         try:
             is_settled = self._coder.append(ArchivedFrame.from_frame(frame))
         except MismatchError as error:
@@ -232,6 +237,33 @@ class Archiver:
         if n_new >= COMMIT_BYTES or monotonic() - self._committed_at >= COMMIT_SECONDS:
             self._commit(self._commit_point)
 
+    def _count_missed(self, frame: Frame) -> int:
+        """Return the number of frames that are missing before this one."""
+        if self._has_start:
+            return self._consumer.missed - self._missed_before
+        first = first_sequence_of_run(self._consumer.path)
+        if first is None:
+            warnings.warn(
+                f"{self._consumer.path}, step {frame.step}: the channel does not say where this run begins, so frames "
+                "may be missing before this step",
+                MdreelWarning,
+                stacklevel=3,
+            )
+            return 0
+        return max(0, frame.sequence - first)
+
+    def _missed_error(self, frame: Frame, n_missed: int) -> StreamError:
+        """Return the error of an archive that has missed frames before this one."""
+        last = self._last
+        where = f"before step {frame.step}" if last is None else f"between steps {last.step} and {frame.step}"
+        message = f"{n_missed:,} frames {where} were overwritten before they were archived"
+        advice = "archive the other frames with on_missed='skip' (--skip-missed)"
+        return StreamError(f"{self._consumer.path}: {message}; {self._kept}; {advice}")
+
+    @property
+    def _kept(self) -> str:
+        return f"{self.n_frames:,} frames are kept in {self._part.hidden}"
+
     def _commit(self, point: "_CommitPoint | None", is_whole: bool = False) -> None:
         """Commit the frames in the file, if there are new ones."""
         self._committed_at = monotonic()
@@ -244,6 +276,7 @@ class Archiver:
             n_bytes=point.n_bytes,
             n_frames=point.n_frames,
             last=(point.last.sequence, point.last.epoch, point.last.step),
+            n_missed=self.n_missed,
             is_whole=is_whole,
             coder=self._coder.state(),
         )
@@ -257,7 +290,10 @@ class Archiver:
             message = f"{self._new.file} was begun with precision {before.precision}, not {self._new.precision}"
         else:
             return
-        raise MismatchError(f"{message}; continue that archive or choose another group", path=self._consumer.path)
+        raise MismatchError(
+            f"{message}; continue that archive, or give this one its own group (group=, --group)",
+            path=self._consumer.path,
+        )
 
     def _check_free(self) -> None:
         if self._part.path.exists() and not self._options.force:

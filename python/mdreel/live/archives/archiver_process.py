@@ -11,6 +11,7 @@ from time import monotonic
 from mdreel.errors import MdreelWarning, StreamError
 from mdreel.execution.executors.reraise_signals import postpone_signals
 from mdreel.foundation.atomic_files import check_target
+from mdreel.foundation.printable import printable
 from mdreel.live.archives.options import Archive, wait_until_unused
 
 JOINED = b"joined\n"
@@ -44,18 +45,34 @@ class ArchiverProcess:
         """Return whether a process must be started, before the channel is opened.
 
         The process of a producer that has died normally ends when the producer is lost; this method waits for it. If it
-        waits for a restart instead, it continues to archive.
+        waits for a restart instead, it continues to archive. So does ``mdreel archive`` with the same file.
 
-        Raises
-        ------
-        OSError
+        Warns
+        -----
+        MdreelWarning
             If the file exists and may not be replaced, or cannot be created.
         """
-        check_target(self._path, self._archive.force)
-        return wait_until_unused(self._path, _LEAVE_SECONDS)
+        try:
+            check_target(self._path, self._archive.force)
+            return wait_until_unused(self._path, _LEAVE_SECONDS)
+        except OSError as error:
+            self._warn_unstarted(error)
+            return False
 
     def start(self) -> None:
-        """Start the process and wait until it has joined the channel; see `mdreel.live.archive` for the errors."""
+        """Start the process and wait until it has joined the channel.
+
+        Warns
+        -----
+        MdreelWarning
+            If the archive cannot be begun; see `mdreel.live.archive`. The simulation runs without it.
+        """
+        try:
+            self._start_and_wait()
+        except Exception as error:  # noqa: BLE001 (no error of an archive may keep the simulation from its start)
+            self._warn_unstarted(error)
+
+    def _start_and_wait(self) -> None:
         said = DONE
         while said == DONE:
             said = self._start()
@@ -123,6 +140,16 @@ class ArchiverProcess:
         except OSError:
             lines = []
         return lines[-1] if lines else f"the process ended with exit code {code}"
+
+    def _warn_unstarted(self, error: Exception) -> None:
+        reason = f"{error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
+        command = f"mdreel archive {self._channel} -o FILE"
+        warnings.warn(
+            f"{self._path} is not being archived: {printable(reason)}; the simulation runs without its archive. Start "
+            f"another archive while it runs (`{command}`), or correct archive= and restart the simulation",
+            MdreelWarning,
+            stacklevel=4,
+        )
 
     def _warn(self, code: int) -> None:
         command = f"mdreel archive {self._channel} -o {self._path}"

@@ -27,6 +27,8 @@ class CommitRecord:
         Number of frames in the file.
     last : tuple of int, or None
         Sequence number, epoch and step of the last frame.
+    n_missed : int
+        Number of frames that are missing in the file, which the user has allowed.
     is_whole : bool
         Whether the contents are complete, so that at most the final name is missing.
     coder : dict
@@ -38,6 +40,7 @@ class CommitRecord:
     n_bytes: int = 0
     n_frames: int = 0
     last: tuple[int, int, int] | None = None
+    n_missed: int = 0
     is_whole: bool = False
     coder: dict[str, Any] = field(default_factory=dict)
 
@@ -69,6 +72,7 @@ class CommitRecord:
             whole(found, "n_bytes"),
             whole(found, "n_frames"),
             last,
+            whole(found, "n_missed") if "n_missed" in found else 0,
             is_whole,
             coder,
         )

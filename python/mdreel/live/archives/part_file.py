@@ -13,6 +13,10 @@ from mdreel.foundation.atomic_files import give_name, output_exists
 from mdreel.live.archives.options import part_path
 
 _POLL_SECONDS = 0.02
+_ADVICE = (
+    "if it is that of the simulation (Producer(archive=)), you need no other; to write a second file, give it another "
+    "path and another group (group=, --group)"
+)
 
 T = TypeVar("T")
 
@@ -135,7 +139,7 @@ def _open_locked(hidden: Path, wait: float) -> int:
         except BlockingIOError:
             if monotonic() >= until:
                 os.close(file)
-                raise StreamTimeoutError("another process writes this archive", path=hidden) from None
+                raise StreamTimeoutError(f"another process writes this archive; {_ADVICE}", path=hidden) from None
         except BaseException:
             os.close(file)
             raise

@@ -168,7 +168,7 @@ class Channel:
                 self.path, self._begin, self._timeout, self._restart, self._memory, self._bears_missed, self._bears_late
             )
 
-        return wait_until_available(join, self._wait)
+        return wait_until_available(join, self.path, self._wait)
 
     def observer(self, source: Source, views: Sequence[ResultsView]) -> NoticeBoard:
         """Return the notice board on which a run over the channel publishes its progress and results."""

@@ -129,7 +129,7 @@ class Consumer:
         """
         self._refuse_closed()
         if self._core is None:
-            self._core = wait_until_available(self._join, self._wait)
+            self._core = wait_until_available(self._join, self.path, self._wait)
         return self
 
     def next(self, timeout: float | None = None) -> Frame | None:

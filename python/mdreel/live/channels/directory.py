@@ -82,13 +82,36 @@ def check_folder(folder: Path) -> None:
     raise PermissionError(errno.EACCES, found, str(folder))
 
 
-def wait_until_available(join: Callable[[], T], seconds: float) -> T:
-    """Call a function that joins a channel, until it raises no FileNotFoundError or the time, s, has passed."""
+def wait_until_available(join: Callable[[], T], place: Path, seconds: float, what: str = "channel") -> T:
+    """Call a function that joins a channel until it succeeds.
+
+    Parameters
+    ----------
+    join : callable
+        Function that raises FileNotFoundError as long as the directory does not exist.
+    place : Path
+        The directory.
+    seconds : float
+        Maximum time to wait, s.
+    what : str
+        Name of what is in the directory, for the error.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the time has passed. The error says what was missing, how long the function waited, and what to do.
+    """
     until = monotonic() + seconds
     while True:
         try:
             return join()
-        except FileNotFoundError:
+        except FileNotFoundError as error:
             if monotonic() >= until:
-                raise
+                if place.exists():  # another file is missing
+                    raise
+                missing = f"the {what} does not exist; start the simulation first, or wait for it (wait=, --wait)"
+                if seconds > 0:
+                    waited = f"the {what} was not created within {seconds:g} s"
+                    missing = f"{waited}; check its name, start the simulation, or wait longer (wait=, --wait)"
+                raise FileNotFoundError(errno.ENOENT, missing, str(place)) from error
         sleep(_POLL_SECONDS)

@@ -52,7 +52,9 @@ class ManagedDirectory:
     """
 
     def __init__(self, path: str | PathLike[str], *, wait: float = 0.0) -> None:
-        self._core: DirectoryReader = wait_until_available(lambda: DirectoryReader(path), wait)
+        self._core: DirectoryReader = wait_until_available(
+            lambda: DirectoryReader(path), Path(path), wait, "managed directory"
+        )
         self.path: Path = self._core.path
 
     def wait(self, name: str, timeout: float | None = None) -> Path:

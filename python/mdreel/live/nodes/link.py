@@ -75,7 +75,9 @@ def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zeno
         "connect/endpoints": [endpoint],
         "connect/timeout_ms": int(1000 * _CONNECT_SECONDS),
         "connect/exit_on_failure": True,
-        "connect/retry": {"period_init_ms": 200, "period_max_ms": 1000, "period_increase_factor": 2},
+        "connect/retry": {"period_init_ms": 200, "period_max_ms": 400, "period_increase_factor": 2},
+        # An attempt during a cut ends soon, so that the next one finds a link that is up only for a moment.
+        "transport/unicast/open_timeout": _HANDSHAKE_MILLISECONDS,
     }
     until = monotonic() + wait
     while True:
@@ -84,8 +86,9 @@ def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zeno
             opened = _open_session(endpoint, settings, shown, shown.read_token())
         except OSError as error:
             if monotonic() >= until:
-                message = "no server answers, or it refuses the token or certificate; check the address and the token"
-                raise StreamTimeoutError(f"{endpoint}: {message}") from error
+                message = f"no server answers within {wait:g} s, or it refuses the token or certificate"
+                advice = "check the address and the token, or wait longer (wait=, --wait)"
+                raise StreamTimeoutError(f"{endpoint}: {message}; {advice}") from error
             sleep(_AGAIN_SECONDS)
         else:
             break
@@ -93,6 +96,15 @@ def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zeno
         yield opened
     finally:
         _close(opened)
+
+
+@contextmanager
+def ignoring_transport_errors() -> Iterator[None]:
+    """Ignore errors of Zenoh, for messages that are sent again after an interruption."""
+    import zenoh
+
+    with suppress(zenoh.ZError):
+        yield
 
 
 def _open_session(where: str, settings: dict[str, Any], security: Security, token: str | None) -> "zenoh.Session":
@@ -131,7 +143,5 @@ def _open_session(where: str, settings: dict[str, Any], security: Security, toke
 
 
 def _close(opened: "zenoh.Session") -> None:
-    import zenoh
-
-    with suppress(zenoh.ZError):  # closing an interrupted session fails
+    with ignoring_transport_errors():  # closing an interrupted session fails
         opened.close()  # type: ignore[no-untyped-call]

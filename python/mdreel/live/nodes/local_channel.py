@@ -12,12 +12,12 @@ from mdreel._core import ChannelRelay, channel_frame_identity, channel_status
 from mdreel.errors import FormatError, MismatchError
 from mdreel.foundation.untrusted_input import content_of, object_of, text
 from mdreel.live.channels.directory import make_folder_for
+from mdreel.live.channels.epochs import NEW_RUN
 from mdreel.live.channels.staging import Staging
 from mdreel.live.nodes.messages import ChannelDescription
 from mdreel.live.producers.producer import RING_BYTES
 
 _SLOTS = (4, 64)
-_NEW_RUN = -(2**63)
 _SOURCE = "source"
 """File in the channel's directory with the identity of the remote channel and the ID of the relay."""
 
@@ -64,6 +64,11 @@ class LocalChannel:
     def is_open(self) -> bool:
         """Whether consumers see a running producer."""
         return self._core is not None
+
+    @property
+    def n_consumers(self) -> int:
+        """Number of local consumers."""
+        return self._require_open().n_consumers
 
     @property
     def n_slots(self) -> int:
@@ -165,7 +170,7 @@ class LocalChannel:
 
     def _advance(self, core: ChannelRelay, epoch: int, resume_step: int) -> None:
         """Advance to an epoch. In a continued run, skip the steps that this relay has already published."""
-        if self._last is None or self._begins_anew or resume_step == _NEW_RUN:
+        if self._last is None or self._begins_anew or resume_step == NEW_RUN:
             core.advance(epoch, resume_step)
         else:
             core.advance(epoch, max(resume_step, self._last[2] + 1))

@@ -22,6 +22,10 @@ CHUNK_BYTES = 1 << 20
 LEAST_CHUNK_BYTES = 1 << 16
 """Minimum size of a chunk, except for the last one of a frame."""
 MOST_EPOCHS = 64
+ABSENT = "absent"
+"""First word of the error with which a server answers for a channel that does not exist yet."""
+REFUSED = "refused"
+"""First word of the error with which a server refuses a relay. Zenoh answers with other errors of its own."""
 
 _MAGIC = b"MDRN"
 _HEAD = struct.Struct("<4sBBHQ")

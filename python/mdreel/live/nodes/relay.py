@@ -52,6 +52,9 @@ class Relay:
         Staging on this node, for late consumers.
     memory : str or int
         Maximum size of the local ring, in bytes or as ``"1G"``.
+    n_consumers : int
+        Number of local consumers to wait for before the relay requests the first frame. A remote producer that waits
+        for consumers waits meanwhile.
     report : callable, optional
         Callable that receives a line of text when the server connects, disconnects or sends an invalid message.
 
@@ -88,6 +91,7 @@ class Relay:
         n_slots: int | None = None,
         staging: Staging | None = None,
         memory: str | int = "1G",
+        n_consumers: int = 0,
         report: Callable[[str], object] | None = None,
     ) -> None:
         check_endpoint(endpoint)
@@ -107,7 +111,7 @@ class Relay:
         self._stops = threading.Event()
         self._ready = threading.Event()
         self._client = RelayClient(
-            channel, self._local, parse_start(start), patience, rejects, self._stops, self._ready
+            channel, self._local, parse_start(start), patience, rejects, self._stops, self._ready, n_consumers
         )
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
@@ -143,6 +147,8 @@ class Relay:
 
     def start(self) -> Self:
         """Relay in a background thread; return when consumers can join and the remote producer waits for them.
+
+        If the relay waits for consumers (`n_consumers`), it returns as soon as they can join.
 
         Raises
         ------

@@ -1,5 +1,6 @@
 """Client side of the protocol between a relay and a server."""
 
+import errno
 import secrets
 import socket
 import threading
@@ -13,10 +14,12 @@ from mdreel.errors import FormatError, StreamError, StreamTimeoutError
 from mdreel.foundation.printable import printable
 from mdreel.live.channels.rejections import RejectionReporter
 from mdreel.live.nodes.inbox import ChunkOrder, Inbox
-from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS
+from mdreel.live.nodes.link import BEAT_SECONDS, SILENCE_SECONDS, ignoring_transport_errors
 from mdreel.live.nodes.local_channel import LocalChannel
 from mdreel.live.nodes.messages import (
+    ABSENT,
     KEY,
+    REFUSED,
     ChannelDescription,
     Chunk,
     Credit,
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 _ANSWER_SECONDS = 2.0
 _AGAIN_SECONDS = 0.25
+_CONSUMER_SECONDS = 0.02
+_ADVICE = "check its name, start the simulation, or wait longer (wait=, --wait)"
 _MOST_DAMAGED = 10
 """Number of consecutive retries for an invalid frame."""
 
@@ -82,7 +87,9 @@ class RelayClient:
     stops : threading.Event
         Event that ends the relay.
     joined : threading.Event
-        Event that is set when the server has accepted the relay.
+        Event that is set when the server has accepted the relay, or when the relay begins to wait for consumers.
+    n_consumers : int
+        Number of local consumers to wait for before the relay joins.
     """
 
     def __init__(
@@ -94,6 +101,7 @@ class RelayClient:
         rejects: RejectionReporter,
         stops: threading.Event,
         joined: threading.Event,
+        n_consumers: int = 0,
     ) -> None:
         self.channel = channel
         self._local = local
@@ -103,6 +111,7 @@ class RelayClient:
         self._report = rejects.report
         self._stops = stops
         self._joined = joined
+        self._n_consumers = n_consumers
         self._inbox = Inbox(1 << 20)
         self._order = ChunkOrder(0)
         self._zenoh: zenoh.Session | None = None
@@ -126,9 +135,14 @@ class RelayClient:
         while True:
             try:
                 self._local.accept(self._query(b""))
-            except (FileNotFoundError, StreamTimeoutError):
+            except FileNotFoundError:
                 if monotonic() >= until or self._stops.wait(_AGAIN_SECONDS):
-                    raise
+                    message = f"no such channel on that node within {wait:g} s; {_ADVICE}"
+                    raise FileNotFoundError(errno.ENOENT, message, self.channel) from None
+            except StreamTimeoutError:
+                if monotonic() >= until or self._stops.wait(_AGAIN_SECONDS):
+                    message = f"no server answers for this channel within {wait:g} s"
+                    raise StreamTimeoutError(f"{self.channel}: {message}; {_ADVICE}") from None
             else:
                 break
         self._local.open()
@@ -137,7 +151,17 @@ class RelayClient:
         self._order = ChunkOrder(frame_bytes)
         # Room for the frames of the window, including the headers of their chunks.
         self._inbox.most_bytes = (1 << 20) + (self._window + 1) * (frame_bytes + (frame_bytes >> 10) + 4096)
+        self._await_consumers()
         self._last_message_at = monotonic()
+
+    def _await_consumers(self) -> None:
+        """Wait until the local consumers have joined, or the relay is stopped."""
+        if self._local.n_consumers >= self._n_consumers:
+            return
+        self._report(f"{self.channel}: waiting for {self._n_consumers} consumers of {self._local.path.name}")
+        self._joined.set()
+        while self._local.n_consumers < self._n_consumers and not self._stops.wait(_CONSUMER_SECONDS):
+            pass
 
     @property
     def _window(self) -> int:
@@ -148,14 +172,17 @@ class RelayClient:
         """Send a query to the server; an empty query only asks for the description of the channel."""
         assert self._zenoh is not None
         key = f"{KEY}/{self.channel}/join"
-        for reply in self._zenoh.get(key, payload=question, timeout=_ANSWER_SECONDS):
-            if reply.ok is not None:
-                return ChannelDescription.decode(reply.ok.payload.to_bytes())
-            said = b"" if reply.err is None else reply.err.payload.to_bytes()[:1024]
-            text = printable(said.decode("utf-8", "replace"))
-            if text.startswith("absent"):
-                raise FileNotFoundError(2, "no such channel on that node", f"{self.channel}")
-            raise StreamError(f"{self.channel}: {text}")
+        with ignoring_transport_errors():
+            for reply in self._zenoh.get(key, payload=question, timeout=_ANSWER_SECONDS):
+                if reply.ok is not None:
+                    return ChannelDescription.decode(reply.ok.payload.to_bytes())
+                said = b"" if reply.err is None else reply.err.payload.to_bytes()[:1024]
+                text = printable(said.decode("utf-8", "replace"))
+                if text.startswith(ABSENT):
+                    raise FileNotFoundError(2, "no such channel on that node", f"{self.channel}")
+                if text.startswith(REFUSED):
+                    raise StreamError(f"{self.channel}: {text}")
+                # Zenoh itself answers with an error when its own timeout has passed or the connection has broken.
         raise StreamTimeoutError(f"{self.channel}: no server answers for this channel")
 
     def run(self) -> str | None:
@@ -294,4 +321,5 @@ class RelayClient:
 
     def _send(self, message: Message) -> None:
         assert self._zenoh is not None
-        self._zenoh.put(f"{KEY}/{self.channel}/from/{self._local.relay}", encode(self._session, message))
+        with ignoring_transport_errors():  # the message is sent again
+            self._zenoh.put(f"{KEY}/{self.channel}/from/{self._local.relay}", encode(self._session, message))

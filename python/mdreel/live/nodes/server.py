@@ -15,9 +15,19 @@ from mdreel.live.channels.directory import channel_path
 from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.rejections import RejectionReporter
 from mdreel.live.nodes.endpoint import check_endpoint, is_local
-from mdreel.live.nodes.link import listen_at
+from mdreel.live.nodes.link import ignoring_transport_errors, listen_at
 from mdreel.live.nodes.local_token import forget_token, make_token
-from mdreel.live.nodes.messages import KEY, MOST_RELAY_BYTES, ChannelDescription, Credit, Join, Leave, decode
+from mdreel.live.nodes.messages import (
+    ABSENT,
+    KEY,
+    MOST_RELAY_BYTES,
+    REFUSED,
+    ChannelDescription,
+    Credit,
+    Join,
+    Leave,
+    decode,
+)
 from mdreel.live.nodes.security import Security
 from mdreel.live.nodes.sender import Sender
 
@@ -242,9 +252,9 @@ class Server:
             if join is not None:
                 self._accept_relay(session, name, join)
         except FileNotFoundError:
-            query.reply_err(b"absent: the channel does not exist yet")
+            query.reply_err(f"{ABSENT}: the channel does not exist yet".encode())
         except Exception as error:
-            query.reply_err(f"refused: {error}".encode(errors="replace"))
+            query.reply_err(f"{REFUSED}: {error}".encode(errors="replace"))
             if isinstance(error, FormatError) or not isinstance(error, MdreelError | OSError):
                 raise
             self._rejects.reject(f"{name}: {error}")
@@ -269,8 +279,13 @@ class Server:
             congestion_control=zenoh.CongestionControl.BLOCK,
             reliability=zenoh.Reliability.RELIABLE,
         )
+
+        def put(sent: bytes) -> None:
+            with ignoring_transport_errors():  # the relay notices the gap and joins again
+                to_relay.put(sent)
+
         before = sender
-        sender = Sender(self.paths[name], join, to_relay.put, self._patience)
+        sender = Sender(self.paths[name], join, put, self._patience)
         if before is not None:  # continue the counts of the same relay
             sender.n_frames, sender.n_again = before.n_frames, before.n_again
             sender.n_bytes, sender.n_taken = before.n_bytes, before.n_taken

@@ -14,6 +14,7 @@ from mdreel.errors import MismatchError, StreamTimeoutError
 from mdreel.live.archives.archiver_process import ArchiverProcess
 from mdreel.live.archives.options import Archive
 from mdreel.live.channels.directory import channel_path, make_folder_for
+from mdreel.live.channels.epochs import NEW_RUN, record_epoch
 from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.requests import Request, Requests
 from mdreel.live.channels.sections import Encoder, declared_sections, max_frame_bytes
@@ -25,7 +26,6 @@ RING_BYTES = 16 << 20
 """Default size of a ring; small, because shared memory is scarce in containers."""
 
 _SLOTS = (4, 64)
-_NEW_RUN = -(2**63)
 _POLL_SECONDS = 0.02
 
 
@@ -205,10 +205,13 @@ class Producer:
             not set.
         PermissionError
             If another user owns the directory or may enter it.
-        FileExistsError
-            If the archive exists and may not be replaced.
         OSError
             If the channel cannot be created, for example because memory is short.
+
+        Warns
+        -----
+        MdreelWarning
+            If the archive cannot be begun, for example because its file exists. The simulation runs without it.
         """
         if self._core is None:
             make_folder_for(self.path)
@@ -216,10 +219,11 @@ class Producer:
             self._core = ChannelProducer(
                 self.path, self.manifest, self._n_slots, self._slot_bytes, self._full, self._first_step(), self._staging
             )
+            record_epoch(self.path, self._core.epoch)
             if self._archiver is not None and is_to_start:
                 try:
                     self._archiver.start()
-                except BaseException as error:
+                except BaseException as error:  # Ctrl-C, or a warning that is an error
                     self._core.end("failed", f"{type(error).__name__}: {error}")
                     self._core = None
                     raise
@@ -385,12 +389,12 @@ class Producer:
         try:
             status = channel_status(self.path)
         except FileNotFoundError:
-            return _NEW_RUN
+            return NEW_RUN
         if not status["has_producer"] and status["end"] is None:
             message = f"its producer died after {status['sequence']} frames"
             advice = "set resume_step= to the first step to publish, or remove the channel"
             raise MismatchError(f"{message}; {advice}", path=self.path)
-        return _NEW_RUN
+        return NEW_RUN
 
     def __enter__(self) -> Self:
         self.open()

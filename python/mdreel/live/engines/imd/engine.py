@@ -320,7 +320,9 @@ class EngineLink:
                 return socket.create_connection(self._address, timeout=_CONNECT_SECONDS)
             except OSError as error:
                 if monotonic() >= until or stops.is_set():
-                    raise StreamTimeoutError(f"{self._address}: no answer from the engine: {error.strerror}") from error
+                    message = f"no answer from the engine within {wait:g} s: {error.strerror or error}"
+                    advice = "start the engine, check its address, or wait longer (wait=, --wait)"
+                    raise StreamTimeoutError(f"{self._address}: {message}; {advice}") from error
             stops.wait(_AGAIN_SECONDS)
 
     @property

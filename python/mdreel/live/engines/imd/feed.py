@@ -43,8 +43,9 @@ class Engine:
     time_step : float, optional
         Time between two steps, ps. Times are computed from it if the engine sends none, as in version 2.
     stride : int, optional
-        Number of steps between two frames. Steps are computed from it if the engine sends none, as in version 2 without
-        energies.
+        Number of steps between two published frames; the frames between them are left out. If the engine sends no
+        steps, as in version 2 without energies, it is the number of steps between two frames of the engine, from which
+        steps are computed.
     dialect : {"imd", "gromacs", "kcal", "metal", "real"}
         Units and step numbers of the engine. ``"imd"`` is version 3 of IMD (ps, Å and kJ/mol). ``"gromacs"``
         is GROMACS in version 2. ``"kcal"`` is version 2 with energies in kcal/mol. ``"metal"`` and ``"real"`` are
@@ -134,6 +135,7 @@ class Feed(threading.Thread):
         self._report = report
         self._stops = threading.Event()
         self._producer: Producer | None = None
+        self._first_step = self._due = 0
         self.link = engine.link()
 
     def connect(self) -> None:
@@ -178,7 +180,7 @@ class Feed(threading.Thread):
 
     def _end_channel(self) -> None:
         """End the channel. A closed connection alone does not mean that the simulation finished."""
-        expected, n_frames = self.engine.n_frames, self.n_published
+        expected, n_frames = self.engine.n_frames, self.link.n_frames
         if self._stops.is_set():
             self._end("stopped")
         elif expected is not None and n_frames != expected:
@@ -208,6 +210,12 @@ class Feed(threading.Thread):
         if self._producer is None:
             self._producer = self._open_channel(frame, step)
             self._await_consumers(self._producer)
+            self._first_step = self._due = step
+        if frame.step is not None and self.engine.stride is not None:
+            if step < self._due:
+                return
+            n_past = (step - self._first_step) // self.engine.stride
+            self._due = self._first_step + (n_past + 1) * self.engine.stride
         while not self._stops.is_set():
             try:
                 self._producer.publish(
@@ -245,7 +253,7 @@ class Feed(threading.Thread):
             staging=engine.staging,
             resume_step=step if is_lost else None,
             time_step=frame.time_step or engine.time_step or 0.0,
-            stride=engine.rate or engine.stride or 0,
+            stride=engine.stride or engine.rate or 0,
         ).open()
         self.is_open.set()
         return producer

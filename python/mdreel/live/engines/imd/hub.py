@@ -183,7 +183,7 @@ class Hub:
             raise OSError(error.errno, error.strerror, str(self._listen)) from error
         try:
             if self._feed is None:
-                wait_until_available(lambda: Status.read(self.path), self._wait)
+                wait_until_available(lambda: Status.read(self.path), self.path, self._wait)
             else:
                 self._feed.connect()
                 self._feed.start()

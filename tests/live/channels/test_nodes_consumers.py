@@ -1,0 +1,67 @@
+"""Tests of relays that wait for consumers before the first frame."""
+
+import threading
+
+import pytest
+
+import far_channels as far
+from mdreel.live.channels.consumer import Consumer
+from mdreel.live.channels.status import Status
+from mdreel.live.nodes import Relay, Server
+from mdreel.live.producers.producer import Producer
+
+pytest.importorskip("zenoh")
+
+N_ATOMS = 50
+LONG = 30.0
+
+
+def publish_all(producer: Producer, n_frames: int) -> None:
+    producer.await_consumers(1, LONG)
+    for frame in range(n_frames):
+        producer.publish(far.positions("run", frame, N_ATOMS), 10 * frame, 0.5 * frame, far.BOX)
+    producer.end()
+
+
+@pytest.mark.parametrize("how", ["python", "command line"])
+def test_late_consumers_of_a_relay_that_waits_for_them_get_the_first_frame(endpoint: str, how: str) -> None:
+    """Publish more frames than both rings hold; each consumer receives all of them."""
+    producer = Producer("run", N_ATOMS, n_slots=4).open()
+    simulation = threading.Thread(target=publish_all, args=(producer, 100))
+    simulation.start()
+    found: list[list[int]] = [[], []]
+
+    def take(consumer: Consumer, seen: list[int]) -> None:
+        seen.extend(frame.sequence for frame in consumer)
+
+    def consume() -> None:
+        consumers = [Consumer("there", timeout=LONG) for _ in found]
+        consumers[0].open()
+        assert Status.read("run").n_published == 0
+        consumers[1].open()
+        threads = [threading.Thread(target=take, args=each) for each in zip(consumers, found, strict=True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(LONG)
+
+    with Server("run", endpoint, without_authentication=True, patience=LONG):
+        if how == "python":
+            with Relay(endpoint, "run", "there", n_slots=4, n_consumers=2) as relay:
+                consume()
+                relay.wait(LONG)
+        else:
+            with far.program("relay", endpoint, "run", "--as", "there", "--await-consumers", 2) as process:
+                far.says(process, "waiting for 2 consumers of there")
+                consume()
+                assert process.wait(LONG) == 0
+    simulation.join(LONG)
+    assert found == [list(range(100))] * 2
+
+
+def test_relay_that_waits_for_consumers_can_be_stopped(endpoint: str) -> None:
+    Producer("run", N_ATOMS).open()
+    with Server("run", endpoint):
+        relay = Relay(endpoint, "run", "there", n_consumers=1).start()
+        relay.close()
+    assert Status.read("there").state == "lost"
