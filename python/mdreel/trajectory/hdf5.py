@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel._core import Source, chunked_source
 from mdreel.errors import FormatError, MdreelError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -76,6 +77,27 @@ class Dataset:
         names = [KNOWN_FILTERS[identifier] for identifier, _ in self.filters]
         layout = "contiguous" if self.chunk == self.shape else f"chunks of {' x '.join(map(str, self.chunk))}"
         return ", ".join([np.dtype(self.number).name, layout, *names])
+
+
+def chunked(*structure: Any) -> Source:
+    """Open a trajectory whose structure has been read, and keep the structure for other processes.
+
+    Parameters
+    ----------
+    *structure
+        Arguments of `chunked_source` up to ``open_files``.
+
+    Returns
+    -------
+    Source
+        The trajectory. Where it is unpickled as a part of a job, the structure is not read again, and the file is opened
+        when its first frame is read.
+    """
+    return chunked_source(*structure, workers=lambda source: (_chunked_elsewhere, (structure, source.stamp())))
+
+
+def _chunked_elsewhere(structure: tuple[Any, ...], stamp: NDArray[np.uint8]) -> Source:
+    return chunked_source(*structure, stamp=stamp)
 
 
 @contextmanager
