@@ -31,14 +31,14 @@ OBSERVABLES = {
     "open": "t_open",
     "read": "t_io",
     "compute": "t_comp",
-    "communicate": "t_comm",
-    "put": "t_comm",
-    "gather": "t_comm",
+    "communicate": "t_transfer",
+    "put": "t_transfer",
+    "gather": "t_transfer",
 }
 """What is slow: a trajectory as it is unpickled, or opened; a frame as it is read, or computed; a result as it is sent,
 put into a window, or gathered. And the time that must show it."""
 
-CAUSES = {"t_open": "open", "t_io": "read", "t_comp": "compute", "t_comm": "communicate", "t_wait": "wait"}
+CAUSES = {"t_open": "open", "t_io": "read", "t_comp": "compute", "t_transfer": "communicate", "t_wait": "wait"}
 
 
 @dataclass(frozen=True)

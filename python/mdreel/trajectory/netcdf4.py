@@ -108,9 +108,7 @@ def open_netcdf4(
         "times": "stored" if "time" in file else "none: frames are counted",
     }
     steps = np.arange(n_frames, dtype=np.int64)
-    return chunked(
-        path, access, _times(file, n_frames, path), steps, quantities, cells, facts, recipe, open_files
-    )
+    return chunked(path, access, _times(file, n_frames, path), steps, quantities, cells, facts, recipe, open_files)
 
 
 def _factor_to(expected: str, variable: "h5py.Dataset", path: str) -> float:
