@@ -117,7 +117,7 @@ def test_delay_of_a_rank_is_found(mpi: Launcher, tmp_path: Path) -> None:
     command = mpi.command(n_ranks, *arguments_of(tmp_path, runs))
     done = subprocess.run(command, capture_output=True, text=True, env=mpi.environment, timeout=300)
     assert done.returncode == 0, done.stderr
-    for i, (kind, way) in enumerate(ways):
+    for i, (kind, _) in enumerate(ways):
         timing = Timing(np.load(tmp_path / f"run{i}.spans.npy"))
         rank = None if OBSERVABLES[kind] == "t_open" else late
         straggler = assert_found(timing, OBSERVABLES[kind], seconds, rank)

@@ -92,10 +92,10 @@ class FileTogether(Protocol):
 class Job:
     """A kernel and the source that it reads; executors use only `run` and `map`.
 
-    A pickled job contains what the process that opened the trajectory knows of it: the size, the atoms and the quantities
-    of each file, the structure of HDF5 files, and the frame index as far as it is known. A process that unpickles the job
-    opens a file of several when it reads its first frame, and the only file of a trajectory at once. It raises a
-    `FormatError` if the file is not the one that was opened.
+    A pickled job contains what the process that opened the trajectory knows of it: the size, the atoms and the
+    quantities of each file, the structure of HDF5 files, and the frame index as far as it is known. A process that
+    unpickles the job opens a file of several when it reads its first frame, and the only file of a trajectory at once.
+    It raises a `FormatError` if the file is not the one that was opened.
 
     Attributes
     ----------

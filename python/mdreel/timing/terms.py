@@ -39,8 +39,8 @@ OBSERVABLES: Mapping[str, str] = MappingProxyType(
         "overhead2": "t_block - t_all_frames - t_open.",
         "t_n": "t_block + t_comm: time from the start of the first span to the end of the last, waiting included.",
         "t_idle": (
-            "Waiting for the other ranks at all barriers: wait spans without a block. Before the first frame it is part of "
-            "overhead2, afterwards it is t_comm_wait."
+            "Waiting for the other ranks at all barriers: wait spans without a block. Before the first frame it is a "
+            "part of overhead2, afterwards it is t_comm_wait."
         ),
         "t_own": "t_n - t_idle: the time of a rank without waiting for the other ranks.",
     }
@@ -69,8 +69,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         **KINDS_OF_TIME,
         **OBSERVABLES,
         "t_total": (
-            "Wall time of the parallel part: from the start of the first worker to the end of the run, waiting and merging "
-            "included."
+            "Wall time of the parallel part: from the start of the first worker to the end of the run, waiting and "
+            "merging included."
         ),
         "R_comp/io": "The sum of t_comp of all workers divided by the sum of their t_io.",
         "R_comp/comm": "The mean of t_comp divided by the mean of t_comm, waiting included, as published.",

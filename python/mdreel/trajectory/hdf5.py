@@ -90,8 +90,8 @@ def chunked(*structure: Any) -> Source:
     Returns
     -------
     Source
-        The trajectory. Where it is unpickled as a part of a job, the structure is not read again, and the file is opened
-        when its first frame is read.
+        The trajectory. A process that unpickles it as a part of a job does not read the structure again, and opens the
+        file when it reads the first frame.
     """
     return chunked_source(*structure, workers=lambda source: (_chunked_elsewhere, (structure, source.stamp())))
 
