@@ -205,6 +205,19 @@ def test_file_that_changed_since_it_was_opened_is_noticed(
     assert Path(str(raised.value.path)) == paths[-1]
 
 
+@pytest.mark.parametrize("on_error", ["raise", "stop", "skip"])
+def test_files_whose_frames_are_not_read_are_not_opened(on_error: str, adk_xtc: Path, tmp_path: Path) -> None:
+    paths = chain_of("xtc", adk_xtc, tmp_path)
+    source = open_trajectory(paths, index="none").with_on_error(on_error)
+    assert source.n_frames == 27
+    content = pickle.dumps(mixed_job(source, np.arange(0, source.n_atoms, 5, dtype=np.uint32)))
+    for path in (paths[0], paths[2]):
+        path.unlink()
+    there: Job = pickle.loads(content)
+    blocks = plan(there.source, FrameSet.range(10, 1, 7), 2, 1, False, 8)
+    assert there.map(blocks, 0, len(blocks)).n_frames == 7
+
+
 def test_file_that_is_gone_is_noticed_when_it_is_read(adk_xtc: Path, tmp_path: Path) -> None:
     paths = chain_of("xtc", adk_xtc, tmp_path)
     source = open_trajectory(paths, index="none")

@@ -5,18 +5,18 @@ for metadata. The core gets the positions of the chunks in the file, and reads a
 """
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import Source, chunked_source
+from mdreel._core import OpenFiles, Source, chunked_source
 from mdreel.errors import FormatError, MdreelError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -79,13 +79,27 @@ class Dataset:
         return ", ".join([np.dtype(self.number).name, layout, *names])
 
 
-def chunked(*structure: Any) -> Source:
+Structure: TypeAlias = tuple[
+    str,
+    str,
+    NDArray[np.float64],
+    NDArray[np.int64],
+    Sequence[tuple[str, object]],
+    object,
+    dict[str, Any],
+    tuple[object, object],
+    OpenFiles,
+]
+"""Arguments of `chunked_source`, from the path to the limit of open files."""
+
+
+def chunked(*structure: *Structure) -> Source:
     """Open a trajectory whose structure has been read, and keep the structure for other processes.
 
     Parameters
     ----------
     *structure
-        Arguments of `chunked_source` up to ``open_files``.
+        Arguments of `chunked_source`, from the path to the limit of open files.
 
     Returns
     -------
@@ -96,7 +110,7 @@ def chunked(*structure: Any) -> Source:
     return chunked_source(*structure, workers=lambda source: (_chunked_elsewhere, (structure, source.stamp())))
 
 
-def _chunked_elsewhere(structure: tuple[Any, ...], stamp: NDArray[np.uint8]) -> Source:
+def _chunked_elsewhere(structure: Structure, stamp: NDArray[np.uint8]) -> Source:
     return chunked_source(*structure, stamp=stamp)
 
 

@@ -78,8 +78,8 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
 
     Notes
     -----
-    Only the first header of each file is read. Frames are numbered across files; times are those in the files. At most
-    64 files are open at the same time.
+    Only the first header of each file is read, once: worker processes open a file when they read its first frame.
+    Frames are numbered across files; times are those in the files. At most 64 files are open at the same time.
 
     Examples
     --------

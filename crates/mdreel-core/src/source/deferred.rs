@@ -186,7 +186,10 @@ impl ByteBlocks for Deferred {
         match self.source.get() {
             Some(source) => source.unlocated_bytes(),
             None if self.n_located.get().is_some() => None,
-            None => Some(vec![0..self.file.outline().stamp.len]),
+            None => {
+                let whole = 0..self.file.outline().stamp.len;
+                Some([whole].into())
+            }
         }
     }
 
@@ -228,6 +231,9 @@ impl FrameCopies for Deferred {
 
 impl EndCheck for Deferred {
     fn check_end(&self) -> Result<()> {
+        if self.places_now().as_ref().is_some_and(Places::end_whole) {
+            return Ok(());
+        }
         self.opened()?.check_end()
     }
 }

@@ -47,6 +47,11 @@ impl Places {
         Ok(Some(index.len() as u64))
     }
 
+    /// Whether the frames have been located, and nothing stands behind the last whole one.
+    pub(crate) fn end_whole(&self) -> bool {
+        self.located.as_ref().is_some_and(|known| known.rest.is_none())
+    }
+
     /// Time of each frame in ps, if they have been located.
     pub(crate) fn times(&self) -> Option<Vec<f64>> {
         self.located.as_ref().map(|known| known.index.frames().map(|frame| frame.time).collect())

@@ -70,7 +70,7 @@ impl Stamp {
                 "{len} bytes are seen here, {there} where the run was begun: it is not the same file"
             ));
         }
-        let stamped = self.facts.as_ref().filter(|_| self.machine.as_deref() == machine())?;
+        let stamped = self.facts.as_ref().filter(|_| self.machine.is_some() && self.machine.as_deref() == machine())?;
         if stamped.identity.0 != facts.identity.0 {
             return None; // The same files may be mounted twice, as two devices.
         }
