@@ -93,8 +93,8 @@ class Job:
     """A kernel and the source that it reads; executors use only `run` and `map`.
 
     A pickled job contains what the process that opened the trajectory knows of it: the size, the atoms and the
-    quantities of each file, and the structure of HDF5 files. It also contains the frame index as far as it is known. A
-    process that unpickles the job opens a file of several when it reads the first frame. It opens a single file at once.
+    quantities of each file, and the structure of HDF5 files. It also contains the frame index as far as it is known.
+    A process that unpickles the job opens a file of several when it reads the first frame, but a single file at once.
     It raises a `FormatError` if the file is not the one that was opened.
 
     Attributes
