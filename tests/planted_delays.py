@@ -6,7 +6,7 @@ The trajectory is of frames that Python makes, and the analysis counts them: wit
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import wraps
 from pathlib import Path
@@ -31,14 +31,14 @@ OBSERVABLES = {
     "open": "t_open",
     "read": "t_io",
     "compute": "t_comp",
-    "communicate": "t_comm",
-    "put": "t_comm",
-    "gather": "t_comm",
+    "communicate": "t_transfer",
+    "put": "t_transfer",
+    "gather": "t_transfer",
 }
 """What is slow: a trajectory as it is unpickled, or opened; a frame as it is read, or computed; a result as it is sent,
-put into a window, or gathered. And the time that must show it."""
+put into a window, or made ready to be gathered. And the time that must show it."""
 
-CAUSES = {"t_open": "open", "t_io": "read", "t_comp": "compute", "t_comm": "communicate", "t_wait": "wait"}
+CAUSES = {"t_open": "open", "t_io": "read", "t_comp": "compute", "t_transfer": "communicate", "t_wait": "wait"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Delay:
         In which share of the frames it is.
     claim : str
         The path of a file: where no frame is known, who first makes it is slow.
+    more : tuple of Delay
+        Further delays of the same run.
     """
 
     kind: str = ""
@@ -62,6 +64,12 @@ class Delay:
     share: int = 0
     n_shares: int = 1
     claim: str = ""
+    more: "tuple[Delay, ...]" = ()
+
+    @classmethod
+    def of(cls, written: dict[str, Any]) -> "Delay":
+        """The delay that `asdict` has written."""
+        return cls(**{**written, "more": tuple(map(cls.of, written["more"]))})
 
     @property
     def frame(self) -> int:
@@ -73,8 +81,16 @@ class Delay:
         if kind == self.kind:
             time.sleep(self.seconds)
 
+    def strike_in(self, kind: str, frames: Sequence[int] | np.ndarray) -> None:
+        """Take long, if this is slow for one of these frames."""
+        for delay in (self, *self.more):
+            if delay.frame in frames:
+                delay.strike(kind)
+
     def strike_first(self, kind: str) -> None:
         """Take long, if this is slow and happens for the first time."""
+        for delay in self.more:
+            delay.strike_first(kind)
         if kind == self.kind:
             try:
                 Path(self.claim).touch(exist_ok=False)
@@ -100,8 +116,7 @@ class _Trajectory:
         pass
 
     def frame(self, number: int) -> Frame:
-        if number == self.delay.frame:
-            self.delay.strike("read")
+        self.delay.strike_in("read", [number])
         return [np.zeros((1, 3), np.float32), None, None], None, float(number), number
 
 
@@ -125,11 +140,11 @@ class _Count(Fold):
     def added(self, value: Any, batch: Batch) -> Any:
         n_frames, has_slow = value or (0, False)
         is_slow = self.delay.frame in batch.frames
-        if is_slow:
-            self.delay.strike("compute")
+        self.delay.strike_in("compute", batch.frames)
         return n_frames + len(batch.frames), has_slow or is_slow
 
     def merged(self, value: Any, following: Any) -> Any:
+        self.delay.strike_first("merge")
         return value[0] + following[0], value[1] or following[1]
 
     def pack(self, value: Any) -> bytes:
@@ -153,16 +168,19 @@ def main() -> None:
     place = launched()
     assert place is not None
     for i, (communication, wanted) in enumerate(runs):
-        delay = Delay(**wanted)
+        delay = Delay.of(wanted)
         executor = Mpi(schedule="static", communication=communication)
-        whole = (result_transfer.Window.put, result_transfer.Gather.settle)
+        whole = (result_transfer.Window.put, result_transfer.Gather.prepare)
         if place.rank == delay.share:
             result_transfer.Window.put = _slowed(whole[0], delay, "put")
-            result_transfer.Gather.settle = _slowed(whole[1], delay, "gather")
+            result_transfer.Gather.prepare = _slowed(whole[1], delay, "gather")
+        since = time.perf_counter()
         outcome = executor.share(lambda delay=delay, executor=executor: delayed(delay, executor))
-        result_transfer.Window.put, result_transfer.Gather.settle = whole
+        taken = time.perf_counter() - since
+        result_transfer.Window.put, result_transfer.Gather.prepare = whole
         if place.rank == 0:
             np.save(folder / f"run{i}.spans.npy", outcome.spans)
+            (folder / f"run{i}.seconds").write_text(str(taken))
 
 
 def _slowed(function: Callable[..., Any], delay: Delay, kind: str) -> Callable[..., Any]:

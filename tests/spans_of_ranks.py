@@ -18,14 +18,18 @@ def assert_identities(spans: np.ndarray) -> Observables:
     np.testing.assert_allclose(seen.t_all_frames, loop, **same)
     stretches = [own[own["worker"] == rank] for rank in seen.ranks]
     taken = [1e-9 * float(rank["stop_ns"].max() - rank["start_ns"].min()) for rank in stretches]
-    np.testing.assert_allclose(seen.t_n + seen.t_idle, taken, **same)
+    np.testing.assert_allclose(seen.t_n, taken, **same)
+    np.testing.assert_allclose(seen.t_comm, seen.t_transfer + seen.t_comm_wait, **same)
+    assert (seen.t_comm_wait <= seen.t_idle + 1e-9).all()
+    np.testing.assert_allclose(seen.t_own + seen.t_idle, seen.t_n, **same)
     for name in NAMES:
         times = getattr(seen, name)
         assert times.shape == seen.ranks.shape
         assert (times >= -1e-9).all(), name
     assert (seen.t_decompress <= seen.t_io + 1e-9).all()
     assert (seen.t_wait <= seen.overhead1 + seen.overhead2 + 1e-9).all()
-    assert seen.t_total == max(seen.t_n, default=0)
+    wall = float(spans["stop_ns"].max() - own["start_ns"].min()) * 1e-9 if len(own) else 0.0
+    assert seen.t_total == wall >= max(seen.t_n, default=0.0) - 1e-9
     return seen
 
 
@@ -47,7 +51,7 @@ def assert_of_a_run(spans: np.ndarray, n_frames: int) -> Observables:
         summed = [
             (seen.t_open, sum_of("open", "topology")),
             (seen.t_comp, sum_of("compute")),
-            (seen.t_comm, sum_of("communicate")),
+            (seen.t_transfer, sum_of("communicate")),
             (seen.t_wait + seen.t_idle, sum_of("wait")),
         ]
         for times, expected in summed:

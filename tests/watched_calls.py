@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent / "faults" / "watching.c"
+OPENS = Path(__file__).parent / "faults" / "opening.c"
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,8 @@ class Call:
     new: Path | None
 
 
-def watcher(folder: Path) -> Path:
-    """Compile the library that watches."""
+def watcher(folder: Path, source: Path = SOURCE) -> Path:
+    """Compile a library that watches."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("there is no compiler of C")
@@ -38,7 +40,7 @@ def watcher(folder: Path) -> Path:
         "-fPIC",
         "-o",
         str(library),
-        str(SOURCE),
+        str(source),
         "-ldl",
     ]
     subprocess.run(command, check=True)
@@ -52,6 +54,17 @@ def watched(library: Path, command: Sequence[str | Path], log: Path) -> list[Cal
     assert done.returncode == 0, done.stderr
     lines = (line.split("\t") for line in log.read_text().splitlines())
     return [Call(int(thread), what, Path(path), Path(new) if new else None) for thread, what, path, new in lines]
+
+
+def counting_opens(library: Path, folder: Path, log: Path) -> dict[str, str]:
+    """Return the variables with which processes write down which files of a folder they open; of `OPENS`."""
+    return {"LD_PRELOAD": str(library), "OPENS_UNDER": str(folder.resolve()), "OPENS_LOG": str(log)}
+
+
+def opens_of(log: Path) -> dict[int, int]:
+    """Return how many files each process has opened, the busiest first."""
+    processes = Counter(int(line) for line in log.read_text().split()) if log.exists() else Counter()
+    return dict(processes.most_common())
 
 
 def name_given(calls: Sequence[Call], final: Path) -> int:

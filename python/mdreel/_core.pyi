@@ -124,6 +124,18 @@ class Source:
         overlaps: str = "keep",
     ) -> Source: ...
     @staticmethod
+    def open_announced(
+        paths: Sequence[Any],
+        format: str | None,  # noqa: A002 (MDAnalysis's word)
+        access: str,
+        index: str,
+        overlaps: str,
+        told: NDArray[np.uint8],
+    ) -> Source: ...
+    def for_workers(self) -> Source: ...
+    def stamp(self) -> NDArray[np.uint8] | None: ...
+    def ensure_open(self) -> None: ...
+    @staticmethod
     def memory(
         positions: NDArray[np.float32], times: NDArray[np.float64], dimensions: NDArray[np.float32] | None = None
     ) -> Source: ...
@@ -349,6 +361,7 @@ def commit() -> str | None: ...
 @final
 class OpenFiles:
     def __new__(cls) -> OpenFiles: ...
+    def __reduce__(self) -> tuple[type[OpenFiles], tuple[()]]: ...
 
 def keep_freed_memory() -> None: ...
 def is_hdf5(path: str | PathLike[str]) -> bool: ...
@@ -362,6 +375,8 @@ def chunked_source(
     facts: dict[str, Any],
     recipe: tuple[object, object],
     open_files: OpenFiles,
+    workers: Callable[[Source], tuple[Any, Any]] | None = None,
+    stamp: NDArray[np.uint8] | None = None,
 ) -> Source: ...
 def follow_file(
     path: str | PathLike[str],
@@ -387,5 +402,10 @@ def foreign_source(
     recipe: tuple[object, object],
 ) -> Source: ...
 def chain_sources(
-    paths: Sequence[str | PathLike[str]], sources: Sequence[Source], overlaps: str, recipe: tuple[object, object]
+    paths: Sequence[str | PathLike[str]],
+    sources: Sequence[Source],
+    overlaps: str,
+    recipe: tuple[object, object],
+    workers: Callable[[Source], tuple[Any, Any]] | None = None,
+    facts: list[dict[str, Any]] | None = None,
 ) -> Source: ...

@@ -171,13 +171,15 @@ EXPECTED_MS = {
     # From 28 to 62, without an opening and the way of the first result.
     "t_all_frames": (34 - 1 - 2, 50),
     "t_block": (6 + 31 + 5, 70),
-    "t_comm": (2 + 4, 5),
+    "t_comm": (2 + 4 + 26, 5),
+    "t_transfer": (2 + 4, 5),
+    "t_comm_wait": (26, 0),
     "t_wait": (2 + 3, 0),
     # Waiting for the second block, and the gap before its compute.
     "overhead1": (3 + 1, 0),
     # Waiting for the first block, gaps, and merging.
     "overhead2": (2 + 1 + 1 + 1, 0),
-    "t_n": (42 + 6, 75),
+    "t_n": (42 + 6 + 26, 75),
 }
 
 
@@ -188,10 +190,12 @@ def test_observables_are_those_that_were_added_up_by_hand() -> None:
     for name, expected in EXPECTED_MS.items():
         np.testing.assert_allclose(1e3 * getattr(seen, name), expected, atol=1e-9, err_msg=name)
     np.testing.assert_allclose(1e3 * seen.t_idle, [26, 0], atol=1e-9)
+    np.testing.assert_allclose(1e3 * seen.t_own, [48, 75], atol=1e-9)
     assert (seen.n_frames.tolist(), seen.n_blocks.tolist(), seen.n_bytes.tolist()) == ([15, 10], [2, 1], [150, 100])
     assert seen.t_total == pytest.approx(0.075)
     assert seen.ratio_comp_io == pytest.approx(40 / 35)
-    assert seen.ratio_comp_comm == pytest.approx(20 / 5.5)
+    assert seen.ratio_comp_comm == pytest.approx(20 / 18.5)
+    assert seen.ratio_comp_transfer == pytest.approx(20 / 5.5)
 
 
 def test_observables_of_nothing_are_none() -> None:
@@ -250,7 +254,7 @@ def test_whatever_was_recorded_can_be_summed_up(rows: list[tuple[int, ...]]) -> 
     assert sum(timing.shares.values()) == pytest.approx(1.0 if timing.run_seconds else 0.0)
     assert timing.bottleneck.kind in {*KINDS, ""}
     assert timing.bottleneck.share == max(timing.shares.values())
-    typical = np.median(timing.observables.t_n[timing.observables.n_blocks > 0]) if timing.straggling else 0
+    typical = np.median(timing.observables.t_own[timing.observables.n_blocks > 0]) if timing.straggling else 0
     for straggler in timing.straggling:
         assert straggler.cause in CAUSES
         assert straggler.seconds > 1.5 * typical
@@ -270,16 +274,19 @@ def observed_moment_by_moment(spans: np.ndarray) -> dict[str, int]:
     loop = [row for row in rows if row[0] in LOOP]
     begin, end = min((row[1] for row in loop), default=0), max((row[2] for row in loop), default=0)
     last = max((row[2] for row in loop if row[3]), default=end)
+    if not loop:  # the loop of a rank without frames begins and ends with its communication
+        begin = end = last = min((row[1] for row in rows if row[0] == "communicate"), default=10**9)
     moments: Counter[tuple[str, str]] = Counter()
     for moment in range(min(row[1] for row in rows), max(row[2] for row in rows)):
         there = [row[0] for row in rows if row[1] <= moment < row[2]]
         phase = ("frames" if moment < last else "rest") if begin <= moment < end else "outside"
+        phase = "before" if moment < begin else phase
         moments[phase, min(there, key=ORDER.index, default="nothing")] += 1
 
     def spent(phases: str, kinds: str) -> int:
         return sum(n for (phase, kind), n in moments.items() if phase in phases.split() and kind in kinds.split())
 
-    everywhere = "outside frames rest"
+    everywhere, outside = "before outside frames rest", "before outside"
     found = {
         "t_open": spent(everywhere, "open topology"),
         "t_io": spent("frames", "read decompress"),
@@ -287,11 +294,13 @@ def observed_moment_by_moment(spans: np.ndarray) -> dict[str, int]:
         "t_comp": spent(everywhere, "compute"),
         "t_end_loop": spent("rest", "read decompress reduce write nothing"),
         "t_all_frames": spent("frames rest", "read decompress compute reduce write wait nothing"),
-        "t_comm": spent(everywhere, "communicate"),
+        "t_comm": spent(everywhere, "communicate") + spent("outside frames rest", "idle"),
+        "t_transfer": spent(everywhere, "communicate"),
+        "t_comm_wait": spent("outside frames rest", "idle"),
         "t_wait": spent(everywhere, "wait"),
         "t_idle": spent(everywhere, "idle"),
         "overhead1": spent("frames", "reduce write wait nothing") + spent("rest", "wait"),
-        "overhead2": spent("outside", "reduce wait nothing"),
+        "overhead2": spent(outside, "reduce wait nothing") + spent("before", "idle"),
     }
-    found["t_n"] = sum(n for (_, kind), n in moments.items() if kind != "idle")
+    found["t_n"] = sum(moments.values())
     return found

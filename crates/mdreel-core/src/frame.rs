@@ -1,5 +1,7 @@
 //! Frames: the coordinates of the wanted atoms at one time, and batches of them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::unit_cell::UnitCell;
 
 /// Lanes that every column is padded to, so that kernels may read whole vectors.
@@ -28,7 +30,7 @@ impl Quantity {
 }
 
 /// A set of quantities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantities(u8);
 
 impl Quantities {

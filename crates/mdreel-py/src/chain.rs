@@ -10,22 +10,31 @@ use crate::error::to_python;
 use crate::origin::Origin;
 use crate::source::Source;
 
-/// Join sources of the same atoms to one; the paths name them in errors.
+/// Join sources of the same atoms to one; the paths name them in errors. `workers` returns a function and its arguments, which
+/// make the same chain in another process; `facts` are those of `describe`, if they are known.
 #[pyfunction]
-#[pyo3(signature = (paths, sources, overlaps, recipe))]
+#[pyo3(signature = (paths, sources, overlaps, recipe, workers=None, facts=None))]
 pub(crate) fn chain_sources<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
     sources: Vec<PyRef<'py, Source>>,
     overlaps: &str,
     recipe: (Py<PyAny>, Py<PyAny>),
+    workers: Option<Py<PyAny>>,
+    facts: Option<Bound<'py, PyList>>,
 ) -> PyResult<Source> {
     let options = Options::from_names(None, "auto", "none", overlaps).map_err(|error| to_python(py, error))?;
-    let facts = PyList::empty(py);
-    for source in &sources {
-        source.describe(py)?.into_iter().try_for_each(|part| facts.append(part))?;
-    }
+    let facts = match facts {
+        Some(facts) => facts,
+        None => {
+            let facts = PyList::empty(py);
+            for source in &sources {
+                source.describe(py)?.into_iter().try_for_each(|part| facts.append(part))?;
+            }
+            facts
+        }
+    };
     let parts = paths.into_iter().zip(sources.iter().map(|source| source.opened().clone())).collect();
     let opened = chain(parts, options.overlaps).map_err(|error| to_python(py, error))?;
-    Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()))
+    Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()).for_workers_by(workers))
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use mdreel_core::Error;
 use mdreel_core::frame::Quantity;
-use mdreel_core::source::bytes::{FileBytes, OpenFiles as CoreOpenFiles};
+use mdreel_core::source::bytes::{FileBytes, OpenFiles as CoreOpenFiles, Stamp};
 use mdreel_core::source::chunked as core;
 use mdreel_core::source::chunked::{Cells, Conversion, Filter, Number, StoredChunk};
 use mdreel_core::source::open::{Opened, Options, is_hdf5 as core_is_hdf5};
 use mdreel_core::unit_cell::UnitCell;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
 
 use crate::error::to_python;
 use crate::frame::quantities;
@@ -28,6 +29,11 @@ impl OpenFiles {
     #[new]
     fn new() -> Self {
         OpenFiles(Arc::default())
+    }
+
+    /// Sources that share the limit, and are pickled together, share one where they are unpickled.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Bound<'py, PyTuple>) {
+        (py.get_type::<OpenFiles>(), PyTuple::empty(py))
     }
 }
 
@@ -95,7 +101,7 @@ fn describe(dataset: &Dataset<'_>) -> Result<core::Description, Error> {
 
 /// Open a trajectory whose arrays lie in chunks of a file; see `mdreel.trajectory.hdf5`.
 #[pyfunction]
-#[pyo3(signature = (path, access, times, steps, quantities, cells, facts, recipe, open_files))]
+#[pyo3(signature = (path, access, times, steps, quantities, cells, facts, recipe, open_files, workers=None, stamp=None))]
 #[allow(clippy::too_many_arguments, reason = "named by the caller")]
 pub(crate) fn chunked_source<'py>(
     py: Python<'py>,
@@ -108,6 +114,8 @@ pub(crate) fn chunked_source<'py>(
     facts: Bound<'py, PyAny>,
     recipe: (Py<PyAny>, Py<PyAny>),
     open_files: &OpenFiles,
+    workers: Option<Py<PyAny>>,
+    stamp: Option<PyReadonlyArray1<'py, u8>>,
 ) -> PyResult<Source> {
     let layout = || -> Result<core::Layout, Error> {
         let quantity = |(name, dataset): &(String, Dataset<'_>)| Ok((named(name)?, describe(dataset)?));
@@ -131,9 +139,17 @@ pub(crate) fn chunked_source<'py>(
     let options = Options::from_names(None, access, "none", "keep").map_err(|error| to_python(py, error))?;
     let format = facts.get_item("format")?.extract::<String>()?;
     let open_files = Arc::clone(&open_files.0);
-    let opened =
-        patiently(py, move || core::Chunked::open(FileBytes::open_among(&path, options.access, open_files)?, layout))?;
-    Ok(Source::described(Opened::Other(Arc::new(opened), format.into()), Origin::Recipe(recipe), facts))
+    let stamp =
+        stamp.map(|stamp| Stamp::from_bytes(stamp.as_slice()?).map_err(|error| to_python(py, error))).transpose()?;
+    let opened = patiently(py, move || {
+        let file = match stamp {
+            Some(stamp) => FileBytes::stamped(&path, options.access, stamp, open_files),
+            None => FileBytes::open_among(&path, options.access, open_files)?,
+        };
+        core::Chunked::open(file, layout)
+    })?;
+    let source = Source::described(Opened::Other(Arc::new(opened), format.into()), Origin::Recipe(recipe), facts);
+    Ok(source.for_workers_by(workers))
 }
 
 fn named(name: &str) -> Result<Quantity, Error> {

@@ -1,5 +1,7 @@
 //! What is told about a file.
 
+use std::sync::Arc;
+
 use mdreel_core::frame::Quantity;
 use mdreel_core::source::dcd::{ByteOrder, Dcd, Flavor};
 use mdreel_core::source::netcdf3::NetCdf3;
@@ -10,6 +12,8 @@ use mdreel_core::source::{Source, SourceExt};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::patience::patiently;
+
 /// The facts about one file, or about frames in memory.
 pub(crate) fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
@@ -18,6 +22,13 @@ pub(crate) fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, 
         Opened::Trr(trr) => trr_facts(&facts, trr)?,
         Opened::Dcd(dcd) => dcd_facts(&facts, dcd)?,
         Opened::Ncdf(ncdf) => ncdf_facts(&facts, ncdf)?,
+        Opened::Deferred(_, file) => {
+            let opened = patiently(py, {
+                let file = Arc::clone(file);
+                move || file.opened()
+            })?;
+            return self::facts(py, &opened);
+        }
         Opened::Chain(..) | Opened::Other(..) => facts.set_item("format", part.format())?,
         Opened::Memory(memory) => {
             facts.set_item("format", "memory")?;

@@ -1,7 +1,10 @@
 //! Where a source came from: how a pickled one is opened again.
 
+use std::sync::Arc;
+
 use mdreel_core::Error;
-use mdreel_core::source::open::{Location, Opened, Options, open};
+use mdreel_core::source::open::{Announcement, Location, Opened, Options, open, open_announced};
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -20,6 +23,8 @@ pub enum Origin {
         format: Option<String>,
         /// Access, place of the index, overlaps.
         names: [String; 3],
+        /// What is told of them to processes that open them when they read them.
+        told: Option<Vec<u8>>,
     },
     /// A Python function and its arguments.
     Recipe((Py<PyAny>, Py<PyAny>)),
@@ -30,13 +35,24 @@ pub enum Origin {
 impl Origin {
     /// Files, opened with these arguments.
     pub fn new(paths: Bound<'_, PyList>, format: Option<String>, names: [&str; 3]) -> Self {
-        Origin::Files { paths: paths.unbind(), format, names: names.map(str::to_owned) }
+        Origin::Files { paths: paths.unbind(), format, names: names.map(str::to_owned), told: None }
+    }
+
+    /// The same files, of which this is told to other processes.
+    pub fn telling(&self, py: Python<'_>, told: Option<Vec<u8>>) -> Option<Self> {
+        let Origin::Files { paths, format, names, .. } = self else { return None };
+        Some(Origin::Files { paths: paths.clone_ref(py), format: format.clone(), names: names.clone(), told })
     }
 
     /// A function of Python and its arguments, which open the source.
     pub fn again<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         match self {
-            Origin::Files { paths, format, names: [access, index, overlaps] } => {
+            Origin::Files { paths, format, names: [access, index, overlaps], told: Some(told) } => {
+                let told = told.clone().into_pyarray(py);
+                let arguments = (paths.bind(py), format, access, index, overlaps, told).into_pyobject(py)?;
+                Ok((py.get_type::<Source>().getattr("open_announced")?, arguments.into_any()))
+            }
+            Origin::Files { paths, format, names: [access, index, overlaps], told: None } => {
                 let arguments = (paths.bind(py), format, access, index, overlaps).into_pyobject(py)?;
                 Ok((py.get_type::<Source>().getattr("open")?, arguments.into_any()))
             }
@@ -58,9 +74,24 @@ pub(crate) fn open_files(
     patiently(py, move || open(locations, options))
 }
 
+/// The same files, of which another process has told: they are opened when they are first read.
+pub(crate) fn announced_files(
+    paths: &Bound<'_, PyList>,
+    format: Option<&str>,
+    [access, index, overlaps]: [&str; 3],
+    told: &[u8],
+) -> PyResult<Opened> {
+    let py = paths.py();
+    let failed = |error| to_python(py, error);
+    let options = Options::from_names(format, access, index, overlaps).map_err(failed)?;
+    let told = Announcement::from_bytes(told).map_err(failed)?;
+    let locations = paths.iter().map(|path| location(&path)).collect::<PyResult<Vec<_>>>()?;
+    open_announced(locations, options, told).map_err(failed)
+}
+
 fn location(path: &Bound<'_, PyAny>) -> PyResult<Location> {
     Ok(match remote_file(path)? {
-        Some(file) => Location::Remote(file),
+        Some(file) => Location::Remote(Arc::new(file)),
         None => Location::Path(path.extract()?),
     })
 }

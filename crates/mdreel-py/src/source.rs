@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use mdreel_core::source::{self as core, SourceExt, damage::OnError, open::Opened, places::Places};
+use mdreel_core::source::bytes::Stamp;
+use mdreel_core::source::open::{Announcement, Opened};
+use mdreel_core::source::{self as core, SourceExt, damage::OnError, places::Places};
 use mdreel_core::{Error, frame::Quantity};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
@@ -12,7 +14,7 @@ use crate::block::FrameSet;
 use crate::error::to_python;
 use crate::facts::facts;
 use crate::frame::{Frames, arrays_of, from_arrays};
-use crate::origin::{Origin, open_files};
+use crate::origin::{Origin, announced_files, open_files};
 use crate::patience::patiently;
 use crate::reader::FrameReader;
 use crate::transform::{Chain, Transformation};
@@ -31,6 +33,9 @@ pub struct Source {
     /// The facts about each file, where Python found them.
     facts: Option<Py<PyAny>>,
     left_out: Option<LeftOut>,
+    /// A function of Python that takes the source and returns a function and its arguments, which open the same files in
+    /// another process when they are first read there.
+    workers: Option<Py<PyAny>>,
 }
 
 /// Returns how many frames of a stream had gone before its reader came, and how many were overwritten before it took them.
@@ -59,13 +64,32 @@ impl Source {
     fn with(&self, py: Python<'_>, on_error: OnError, source: Arc<dyn core::Source>, transformations: Chain) -> Self {
         let (origin, facts) = (self.origin.clone(), self.facts.as_ref().map(|facts| facts.clone_ref(py)));
         let left_out = self.left_out.clone();
-        Source { opened: self.opened.clone(), on_error, source, origin, transformations, facts, left_out }
+        let workers = self.workers.as_ref().map(|workers| workers.clone_ref(py));
+        Source { opened: self.opened.clone(), on_error, source, origin, transformations, facts, left_out, workers }
     }
 
     fn new(opened: Opened, origin: Option<Origin>) -> Self {
         let (source, origin) = (opened.source(), origin.map(Arc::new));
         let transformations = Chain::default();
-        Source { opened, on_error: OnError::Raise, source, origin, transformations, facts: None, left_out: None }
+        let (facts, left_out, workers) = (None, None, None);
+        Source { opened, on_error: OnError::Raise, source, origin, transformations, facts, left_out, workers }
+    }
+
+    /// The same, where `workers` says what opens the files in another process when they are first read there.
+    pub fn for_workers_by(self, workers: Option<Py<PyAny>>) -> Self {
+        Source { workers, ..self }
+    }
+
+    /// How other processes open the files when they first read them; `None` if they must open them at once.
+    fn told(&self, slf: &Bound<'_, Self>) -> PyResult<Option<Origin>> {
+        let py = slf.py();
+        if let Some(workers) = &self.workers {
+            return Ok(Some(Origin::Recipe(workers.bind(py).call1((slf,))?.extract()?)));
+        }
+        let Some(origin) = &self.origin else { return Ok(None) };
+        let told = Announcement::of(&self.opened).and_then(|told| told.map(|told| told.to_bytes()).transpose());
+        let told = told.map_err(|error| to_python(py, error))?;
+        Ok(told.and_then(|told| origin.telling(py, Some(told))))
     }
 }
 
@@ -84,6 +108,50 @@ impl Source {
         let names = [access, index, overlaps];
         let opened = open_files(&paths, format.as_deref(), names)?;
         Ok(Source::new(opened, Some(Origin::new(paths, format, names))))
+    }
+
+    /// Open files as one trajectory when they are first read; `told` is what another process tells of them, shape (n_bytes,).
+    #[staticmethod]
+    fn open_announced(
+        paths: Bound<'_, PyList>,
+        format: Option<String>,
+        access: &str,
+        index: &str,
+        overlaps: &str,
+        told: PyReadonlyArray1<'_, u8>,
+    ) -> PyResult<Self> {
+        let names = [access, index, overlaps];
+        let told = told.as_slice()?;
+        let opened = announced_files(&paths, format.as_deref(), names, told)?;
+        let origin = Origin::new(paths.clone(), format, names).telling(paths.py(), Some(told.to_vec()));
+        Ok(Source::new(opened, origin))
+    }
+
+    /// The same trajectory; where it is unpickled, each file is opened when it is first read. It is an error there if the
+    /// file is not the one that is open here.
+    fn for_workers(slf: &Bound<'_, Self>) -> PyResult<Self> {
+        let (py, own) = (slf.py(), slf.get());
+        let mut same = own.with(py, own.on_error, own.shared(), own.transformations.copy(py));
+        if let Some(origin) = own.told(slf)? {
+            same.origin = Some(Arc::new(origin));
+        }
+        Ok(same)
+    }
+
+    /// What tells the file from others, as bytes for other processes, shape (n_bytes,); None if there is no single file.
+    fn stamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<u8>>>> {
+        let source = self.shared();
+        let stamp = source.capabilities().file.map(|file| Stamp::of(file).to_bytes()).transpose();
+        Ok(stamp.map_err(|error| to_python(py, error))?.map(|bytes| bytes.into_pyarray(py)))
+    }
+
+    /// Open the file of a trajectory of one file, if it is not open yet.
+    fn ensure_open(&self, py: Python<'_>) -> PyResult<()> {
+        let opened = self.opened.clone();
+        patiently(py, move || match &opened {
+            Opened::Deferred(_, file) => file.opened().map(drop),
+            _ => opened.source().capabilities().file.map_or(Ok(()), |file| file.ensure_open()),
+        })
     }
 
     /// Copy frames that are in memory: positions (n_frames, n_atoms, 3) in Å, times (n_frames,) in ps, unit cells

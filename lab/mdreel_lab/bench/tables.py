@@ -36,7 +36,7 @@ def observables(series: Sequence[Series], _: Sequence[Published]) -> Table:
             yield from (np.mean([getattr(each, name).mean() for each in found]).item() for name in NAMES)
             yield np.mean([each.t_total for each in found]).item()
 
-    title = "Observables: means over ranks and repeats, s; t_total is the slowest rank's"
+    title = "Observables: means over ranks and repeats, s; t_total is wall time"
     return Table("observables", title, ("Series", "N", *NAMES, "t_total"), _rows(series, values_of))
 
 

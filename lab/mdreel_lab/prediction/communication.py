@@ -43,12 +43,16 @@ def is_tree(stage: Stage) -> bool:
 
 def _receive_in_order(stage: Stage) -> Steps:
     """Receive from each rank on rank 0, which ends the communication of that rank."""
+    ledger, environment = stage.ledger, stage.environment
     yield stage.has_left_loop[0]
     for rank in range(1, stage.n_ranks):
+        since = environment.now
         yield stage.has_left_loop[rank]
-        yield from _message(stage, rank, 0, int(stage.ledger.n_frames[rank]))
-        stage.ledger.communicated[rank] = stage.environment.now
-    stage.ledger.communicated[0] = stage.environment.now
+        ledger.waited_to_send[0] += environment.now - since
+        ledger.waited_to_send[rank] = environment.now - ledger.loop_ended[rank]
+        yield from _message(stage, rank, 0, int(ledger.n_frames[rank]))
+        ledger.communicated[rank] = environment.now
+    ledger.communicated[0] = environment.now
 
 
 def _send_along_tree(stage: Stage, rank: int, has_sent: "list[Event]") -> Steps:
@@ -56,7 +60,9 @@ def _send_along_tree(stage: Stage, rank: int, has_sent: "list[Event]") -> Steps:
     yield stage.has_left_loop[rank]
     step, n_frames = 1, int(stage.ledger.n_frames[rank])
     while rank + step < stage.n_ranks and not rank & step:
+        since = stage.environment.now
         n_below: int = yield has_sent[rank + step]
+        stage.ledger.waited_to_send[rank] += stage.environment.now - since
         n_frames += n_below
         step *= 2
     if rank:

@@ -35,8 +35,9 @@ class Ledger:
             self.waited_in_loop,
             self.ending_loop,
             self.loop_ended,
+            self.waited_to_send,
             self.communicated,
-        ) = np.zeros((9, n_ranks))
+        ) = np.zeros((10, n_ranks))
         self.n_frames, self.n_blocks, self.n_bytes = np.zeros((3, n_ranks), np.int64)
 
     def observables(self) -> Observables:
@@ -52,16 +53,19 @@ class Ledger:
             t_comp=self.computed,
             t_end_loop=self.ending_loop,
             t_all_frames=t_all_frames,
-            t_block=self.loop_ended - t_idle,
+            t_block=self.loop_ended,
             t_comm=self.communicated - self.loop_ended,
+            t_transfer=self.communicated - self.loop_ended - self.waited_to_send,
+            t_comm_wait=self.waited_to_send,
             t_wait=self.waited_in_loop,
             overhead1=t_all_frames - t_io - self.computed - self.ending_loop,
-            overhead2=self.loop_ended - t_idle - t_all_frames - self.opened,
-            t_n=self.communicated - t_idle,
-            t_idle=t_idle,
+            overhead2=self.loop_ended - t_all_frames - self.opened,
+            t_n=self.communicated,
+            t_idle=t_idle + self.waited_to_send,
             n_frames=self.n_frames,
             n_blocks=self.n_blocks,
             n_bytes=self.n_bytes,
+            t_total=float(self.communicated.max()),
         )
 
 

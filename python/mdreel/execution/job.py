@@ -95,8 +95,10 @@ class FileTogether(Protocol):
 class Job:
     """A kernel and the source that it reads; executors use only `run` and `map`.
 
-    A pickled job contains the frame index, as far as it is known. A process that unpickles it reads only the first
-    header of each file.
+    A pickled job contains what the process that opened the trajectory knows of it: the size, the atoms and the
+    quantities of each file, and the structure of HDF5 files. It also contains the frame index as far as it is known.
+    A process that unpickles the job opens a file of several when it reads the first frame, but a single file at once.
+    It raises a `FormatError` if the file is not the one that was opened.
 
     Attributes
     ----------
@@ -179,9 +181,11 @@ class Job:
         return None if results is None else Outcome.of(results)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _job_elsewhere, (self.source, self.source.places(), self.atoms, self.kernel)
+        return _job_elsewhere, (self.source.for_workers(), self.source.places(), self.atoms, self.kernel)
 
 
 def _job_elsewhere(source: Source, places: NDArray[np.uint8], atoms: NDArray[np.uint32], kernel: Pass) -> Job:
     source.take_places(places)
+    if source.n_segments == 1:
+        source.ensure_open()
     return Job(source, atoms, kernel)

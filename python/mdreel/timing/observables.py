@@ -25,6 +25,8 @@ NAMES = (
     "t_all_frames",
     "t_block",
     "t_comm",
+    "t_transfer",
+    "t_comm_wait",
     "t_wait",
     "overhead1",
     "overhead2",
@@ -47,7 +49,7 @@ _ORDER = (
 )
 _OF_KIND = np.array([_ORDER.index(kind) for kind in KINDS])
 _IN_LOOP = np.array([kind in ("read", "decompress", "compute", "write") for kind in KINDS])
-_OUTSIDE, _FRAMES, _REST, _N_PHASES = range(4)
+_BEFORE, _FRAMES, _REST, _AFTER, _N_PHASES = range(5)
 
 Times = NDArray[np.float64]
 
@@ -75,7 +77,11 @@ class Observables:
     t_block : ndarray, shape (n_ranks,), float64, s
         ``t_open + t_all_frames + overhead2``.
     t_comm : ndarray, shape (n_ranks,), float64, s
-        Transfer of results to the place of merging.
+        Communication as published, waiting included: ``t_transfer + t_comm_wait``.
+    t_transfer : ndarray, shape (n_ranks,), float64, s
+        Transfer of results to the place of merging, without waiting for other ranks.
+    t_comm_wait : ndarray, shape (n_ranks,), float64, s
+        Waiting for the other ranks at barriers after the first frame, which is part of `t_comm`.
     t_wait : ndarray, shape (n_ranks,), float64, s
         Waiting for blocks, which is part of the overheads.
     overhead1 : ndarray, shape (n_ranks,), float64, s
@@ -83,12 +89,17 @@ class Observables:
     overhead2 : ndarray, shape (n_ranks,), float64, s
         ``t_block - t_all_frames - t_open``.
     t_n : ndarray, shape (n_ranks,), float64, s
-        ``t_block + t_comm``: time from the start of the first span to the end of the last, without `t_idle`.
+        ``t_block + t_comm``: time from the start of the first span to the end of the last, waiting included.
     t_idle : ndarray, shape (n_ranks,), float64, s
-        Waiting for the other ranks at barriers: wait spans without a block. It depends on the time of the other ranks
-        and belongs to no other observable.
+        Waiting for the other ranks at all barriers: wait spans without a block. Before the first frame it is part of
+        `overhead2`, afterwards it is `t_comm_wait`.
+    t_own : ndarray, shape (n_ranks,), float64, s
+        ``t_n - t_idle``: the time of a rank without waiting for the other ranks. Stragglers are found by it.
     n_frames, n_blocks, n_bytes : ndarray, shape (n_ranks,), int64
         Numbers of analysed (or written) frames, of their blocks, and of bytes read from storage.
+    t_total : float, s
+        Wall time of the parallel part, as published: from the start of the first span of a rank to the end of the run,
+        waiting and merging included. 0 without ranks.
 
     References
     ----------
@@ -105,6 +116,8 @@ class Observables:
     t_all_frames: Times
     t_block: Times
     t_comm: Times
+    t_transfer: Times
+    t_comm_wait: Times
     t_wait: Times
     overhead1: Times
     overhead2: Times
@@ -113,11 +126,12 @@ class Observables:
     n_frames: NDArray[np.int64]
     n_blocks: NDArray[np.int64]
     n_bytes: NDArray[np.int64]
+    t_total: float
 
     @property
-    def t_total(self) -> float:
-        """Time of the slowest rank, s; 0 without ranks."""
-        return float(self.t_n.max(initial=0.0))
+    def t_own(self) -> Times:
+        """Time of each rank without waiting for the other ranks, shape (n_ranks,), s."""
+        return self.t_n - self.t_idle
 
     @property
     def ratio_comp_io(self) -> float:
@@ -126,8 +140,13 @@ class Observables:
 
     @property
     def ratio_comp_comm(self) -> float:
-        """R_comp/comm: ratio of the times of computing and communication, averaged over ranks."""
+        """R_comp/comm as published: ratio of the times of computing and communication, averaged over ranks."""
         return _ratio(self.t_comp, self.t_comm)
+
+    @property
+    def ratio_comp_transfer(self) -> float:
+        """Ratio of the times of computing and transfer, averaged over ranks: R_comp/comm without waiting."""
+        return _ratio(self.t_comp, self.t_transfer)
 
 
 def observables_of(spans: NDArray[np.void]) -> Observables:
@@ -160,17 +179,19 @@ def observables_of(spans: NDArray[np.void]) -> Observables:
     own = spans[spans["worker"] != COORDINATOR]
     ranks, places = np.unique(own["worker"], return_inverse=True)
     times = _times(own, places, len(ranks))
-    outside, loop = times[:, _OUTSIDE], times[:, _FRAMES] + times[:, _REST]
+    outside, loop = times[:, _BEFORE] + times[:, _AFTER], times[:, _FRAMES] + times[:, _REST]
     whole = outside + loop
 
     t_open = _of(whole, "open", "topology")
-    t_comm = _of(whole, "communicate")
+    t_transfer, t_idle = _of(whole, "communicate"), _of(whole, "idle")
+    t_comm_wait = t_idle - _of(times[:, _BEFORE], "idle")
+    t_comm = t_transfer + t_comm_wait
     t_decompress = _of(times[:, _FRAMES], "decompress")
     t_io = _of(times[:, _FRAMES], "read") + t_decompress
     t_comp = _of(whole, "compute")
     t_end_loop = _of(times[:, _REST], "read", "decompress", "reduce", "write", "nothing")
     t_all_frames = loop.sum(axis=1) - _of(loop, "open", "topology", "communicate", "idle")
-    overhead2 = _of(outside, "reduce", "write", "wait", "nothing")
+    overhead2 = _of(outside, "reduce", "write", "wait", "nothing") + _of(times[:, _BEFORE], "idle")
     t_block = t_open + t_all_frames + overhead2
     observed = {
         "t_open": t_open,
@@ -181,11 +202,13 @@ def observables_of(spans: NDArray[np.void]) -> Observables:
         "t_all_frames": t_all_frames,
         "t_block": t_block,
         "t_comm": t_comm,
+        "t_transfer": t_transfer,
+        "t_comm_wait": t_comm_wait,
         "t_wait": _of(whole, "wait"),
         "overhead1": t_all_frames - t_io - t_comp - t_end_loop,
         "overhead2": overhead2,
         "t_n": t_block + t_comm,
-        "t_idle": _of(whole, "idle"),
+        "t_idle": t_idle,
     }
     counts = partial(_counts, own, places, len(ranks))
     return Observables(
@@ -194,7 +217,15 @@ def observables_of(spans: NDArray[np.void]) -> Observables:
         n_frames=np.maximum(counts("compute", "n_frames"), counts("write", "n_frames")),
         n_blocks=_n_blocks(own, places, len(ranks)),
         n_bytes=counts("read", "n_bytes"),
+        t_total=_wall_seconds(spans, own),
     )
+
+
+def _wall_seconds(spans: NDArray[np.void], own: NDArray[np.void]) -> float:
+    """Return the time from the start of the first span of a rank to the end of all spans, s; 0 without ranks."""
+    if not len(own):
+        return 0.0
+    return float(spans["stop_ns"].max() - own["start_ns"].min()) * 1e-9
 
 
 def seconds_by_kind(spans: NDArray[np.void]) -> Times:
@@ -223,9 +254,9 @@ def _times(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> T
 
     Returns
     -------
-    ndarray, shape (n_ranks, 3, len(_ORDER)), float64, ns
-        Phases: outside the loop; within it, up to the end of the last frame; within it, after the last frame. The
-        values are integers, so that they add up exactly.
+    ndarray, shape (n_ranks, 4, len(_ORDER)), float64, ns
+        Phases: before the loop; within it, up to the end of the last frame; within it, after the last frame; after the
+        loop. The values are integers, so that they add up exactly.
     """
     n_kinds = len(_ORDER)
     kinds = _OF_KIND[spans["kind"]]
@@ -244,8 +275,11 @@ def _times(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> T
     widths = np.where(at[1:] == at[:-1], np.diff(moments), 0)
     moments, at = moments[:-1], at[:-1]
     begin, last, end = _edges(spans, places, n_ranks)
-    is_within = (moments >= begin[at]) & (moments < end[at])
-    phases = np.where(is_within, np.where(moments < last[at], _FRAMES, _REST), _OUTSIDE)
+    phases = np.select(
+        [moments < begin[at], moments < np.minimum(last[at], end[at]), moments < end[at]],
+        [_BEFORE, _FRAMES, _REST],
+        _AFTER,
+    )
     cells = (at * _N_PHASES + phases) * n_kinds + owners
     sums = np.bincount(cells, widths, n_ranks * _N_PHASES * n_kinds)
     return sums.astype(np.float64).reshape(n_ranks, _N_PHASES, n_kinds)
@@ -254,14 +288,18 @@ def _times(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> T
 def _edges(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> NDArray[np.int64]:
     """Return start of the loop, end of the last frame and end of the loop of each rank, shape (3, n_ranks), ns.
 
-    The loop of a rank without frames is empty.
+    The loop of a rank without frames is empty, and begins with its communication.
     """
     is_in_loop = _IN_LOOP[spans["kind"]]
+    is_sent = spans["kind"] == KINDS.index("communicate")
     has_frames = is_in_loop & (spans["n_frames"] > 0)
     begin, last, end = np.full(n_ranks, np.iinfo(np.int64).max), np.full(n_ranks, -1), np.full(n_ranks, -1)
     np.minimum.at(begin, places[is_in_loop], spans["start_ns"][is_in_loop].astype(np.int64))
     np.maximum.at(end, places[is_in_loop], spans["stop_ns"][is_in_loop].astype(np.int64))
     np.maximum.at(last, places[has_frames], spans["stop_ns"][has_frames].astype(np.int64))
+    sent = np.full(n_ranks, np.iinfo(np.int64).max)
+    np.minimum.at(sent, places[is_sent], spans["start_ns"][is_sent].astype(np.int64))
+    begin = np.where(end < 0, sent, begin)
     return np.stack([begin, np.where(last < 0, end, last), end])
 
 

@@ -31,7 +31,7 @@ class Straggler:
     rank : int
         Number of the rank.
     seconds : float
-        ``t_n`` of the rank, s.
+        ``t_own`` of the rank: its time without waiting for the other ranks, s.
     times_median, times_fastest : float
         Ratio of its time to that of the median rank, and to that of the fastest.
     cause : {"open", "read", "decompress", "compute", "wait", "communicate"}
@@ -54,8 +54,8 @@ class Straggler:
 
 
 def typical_seconds(observables: Observables) -> float:
-    """Return the median ``t_n`` of the ranks that had a block, s; 0 if none had."""
-    worked = observables.t_n[observables.n_blocks > 0]
+    """Return the median ``t_own`` of the ranks that had a block, s; 0 if none had."""
+    worked = observables.t_own[observables.n_blocks > 0]
     return float(np.median(worked)) if len(worked) else 0.0
 
 
@@ -90,12 +90,12 @@ def stragglers_of(observables: Observables) -> tuple[Straggler, ...]:
     has_worked = observables.n_blocks > 0
     if not has_worked.any():
         return ()
-    median, fastest = typical_seconds(observables), float(observables.t_n[has_worked].min())
+    median, fastest = typical_seconds(observables), float(observables.t_own[has_worked].min())
     spent = _spent(observables)
     excess = spent - np.median(spent[:, has_worked], axis=1, keepdims=True)
     found = []
-    for place in np.argsort(-observables.t_n, kind="stable").tolist():
-        seconds = float(observables.t_n[place])
+    for place in np.argsort(-observables.t_own, kind="stable").tolist():
+        seconds = float(observables.t_own[place])
         if seconds <= STRAGGLER * median:
             break
         most = int(excess[:, place].argmax())
@@ -122,6 +122,6 @@ def _spent(observables: Observables) -> Times:
         "decompress": observables.t_decompress,
         "compute": observables.t_comp,
         "wait": observables.t_wait,
-        "communicate": observables.t_comm,
+        "communicate": observables.t_transfer,
     }
     return np.stack([spent[cause] for cause in CAUSES])

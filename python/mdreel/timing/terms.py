@@ -31,12 +31,18 @@ OBSERVABLES: Mapping[str, str] = MappingProxyType(
             "Time of the loop from the first frame to its end, without the parts of t_open and t_comm within it."
         ),
         "t_block": "t_open + t_all_frames + overhead2.",
-        "t_comm": "Transfer of results to the place of merging.",
+        "t_comm": "Communication as published, waiting included: t_transfer + t_comm_wait.",
+        "t_transfer": "Transfer of results to the place of merging, without waiting for other ranks.",
+        "t_comm_wait": "Waiting for the other ranks at barriers after the first frame, which is part of t_comm.",
         "t_wait": "Waiting for blocks, which is part of the overheads.",
         "overhead1": "t_all_frames - t_io - t_comp - t_end_loop.",
         "overhead2": "t_block - t_all_frames - t_open.",
-        "t_n": "t_block + t_comm: time from the start of the first span to the end of the last, without t_idle.",
-        "t_idle": "Waiting for the other ranks at barriers: wait spans without a block.",
+        "t_n": "t_block + t_comm: time from the start of the first span to the end of the last, waiting included.",
+        "t_idle": (
+            "Waiting for the other ranks at all barriers: wait spans without a block. Before the first frame it is a "
+            "part of overhead2, afterwards it is t_comm_wait."
+        ),
+        "t_own": "t_n - t_idle: the time of a rank without waiting for the other ranks.",
     }
 )
 """Observables of the papers; the words are those of `Observables`."""
@@ -62,9 +68,13 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "stripes": "The parts into which a parallel file system distributes a file over its servers.",
         **KINDS_OF_TIME,
         **OBSERVABLES,
-        "t_total": "The largest t_n: the time of the slowest worker.",
+        "t_total": (
+            "Wall time of the parallel part: from the start of the first worker to the end of the run, waiting and "
+            "merging included."
+        ),
         "R_comp/io": "The sum of t_comp of all workers divided by the sum of their t_io.",
-        "R_comp/comm": "The mean of t_comp divided by the mean of t_comm.",
+        "R_comp/comm": "The mean of t_comp divided by the mean of t_comm, waiting included, as published.",
+        "R_comp/transfer": "The mean of t_comp divided by the mean of t_transfer: R_comp/comm without waiting.",
         "E(N)": "Efficiency on N workers: the time of a serial run divided by N times t_total.",
     }
 )

@@ -275,7 +275,7 @@ class Timing:
         if self.is_short:
             return f"{duration_text(self.run_seconds)}; {frames} on {workers}, {rate}{topology}{memory}"
         typical = typical_seconds(self.observables)
-        slowest = self.observables.t_total / typical if typical else 1.0
+        slowest = float(self.observables.t_own.max()) / typical if typical else 1.0
         first = f"{frames} in {digits(self.run_seconds)} s on {workers}: {rate}{topology}"
         stragglers = f"slowest worker {slowest:.2f}x the median; {stragglers_text(self.straggling)}"
         shares = "  ".join(shares_in_words(self.shares))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import OpenFiles, Source, chunked_source
+from mdreel._core import OpenFiles, Source
 from mdreel.errors import FormatError, UnsupportedError
 from mdreel.trajectory.h5md_units import conversion_factor
-from mdreel.trajectory.hdf5 import Dataset, check_length, describe_dataset, text_of
+from mdreel.trajectory.hdf5 import Dataset, check_length, chunked, describe_dataset, text_of
 
 if TYPE_CHECKING:
     import h5py
@@ -91,7 +91,7 @@ def open_h5md(
         "times": "stored" if has_times else "none: frames are counted",
     }
     cells = _cells(particles, here, steps, path)
-    return chunked_source(path, access, times, steps, quantities, cells, facts, recipe, open_files)
+    return chunked(path, access, times, steps, quantities, cells, facts, recipe, open_files)
 
 
 def positions_in(file: "h5py.File", path: str, group: str) -> "tuple[h5py.Dataset, float]":

@@ -5,17 +5,18 @@ for metadata. The core gets the positions of the chunks in the file, and reads a
 """
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel._core import OpenFiles, Source, chunked_source
 from mdreel.errors import FormatError, MdreelError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -76,6 +77,41 @@ class Dataset:
         names = [KNOWN_FILTERS[identifier] for identifier, _ in self.filters]
         layout = "contiguous" if self.chunk == self.shape else f"chunks of {' x '.join(map(str, self.chunk))}"
         return ", ".join([np.dtype(self.number).name, layout, *names])
+
+
+Structure: TypeAlias = tuple[
+    str,
+    str,
+    NDArray[np.float64],
+    NDArray[np.int64],
+    Sequence[tuple[str, object]],
+    object,
+    dict[str, Any],
+    tuple[object, object],
+    OpenFiles,
+]
+"""Arguments of `chunked_source`, from the path to the limit of open files."""
+
+
+def chunked(*structure: *Structure) -> Source:
+    """Open a trajectory whose structure has been read, and keep the structure for other processes.
+
+    Parameters
+    ----------
+    *structure
+        Arguments of `chunked_source`, from the path to the limit of open files.
+
+    Returns
+    -------
+    Source
+        The trajectory. A process that unpickles it as a part of a job does not read the structure again, and opens the
+        file when it reads the first frame.
+    """
+    return chunked_source(*structure, workers=lambda source: (_chunked_elsewhere, (structure, source.stamp())))
+
+
+def _chunked_elsewhere(structure: Structure, stamp: NDArray[np.uint8]) -> Source:
+    return chunked_source(*structure, stamp=stamp)
 
 
 @contextmanager

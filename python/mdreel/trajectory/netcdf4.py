@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel._core import OpenFiles, Source, chunked_source
+from mdreel._core import OpenFiles, Source
 from mdreel.errors import FormatError, UnsupportedError
-from mdreel.trajectory.hdf5 import Dataset, check_length, describe_dataset, text_of
+from mdreel.trajectory.hdf5 import Dataset, check_length, chunked, describe_dataset, text_of
 
 if TYPE_CHECKING:
     import h5py
@@ -108,9 +108,7 @@ def open_netcdf4(
         "times": "stored" if "time" in file else "none: frames are counted",
     }
     steps = np.arange(n_frames, dtype=np.int64)
-    return chunked_source(
-        path, access, _times(file, n_frames, path), steps, quantities, cells, facts, recipe, open_files
-    )
+    return chunked(path, access, _times(file, n_frames, path), steps, quantities, cells, facts, recipe, open_files)
 
 
 def _factor_to(expected: str, variable: "h5py.Dataset", path: str) -> float:

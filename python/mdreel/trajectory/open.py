@@ -78,8 +78,8 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
 
     Notes
     -----
-    Only the first header of each file is read. Frames are numbered across files; times are those in the files. At most
-    64 files are open at the same time.
+    Only the first header of each file is read, once: worker processes open a file when they read its first frame.
+    Frames are numbered across files; times are those in the files. At most 64 files are open at the same time.
 
     Examples
     --------
@@ -108,7 +108,12 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     if len(parts) == 1:
         return parts[0]
     names = [path.url if isinstance(path, RemoteFile) else path for path in several]
-    return chain_sources(names, parts, overlaps, (_open_again, (several, {**options, "overlaps": overlaps})))
+    recipe = (_open_again, (several, {**options, "overlaps": overlaps}))
+
+    def workers(chain: Source) -> tuple[Any, Any]:
+        return _chain_elsewhere, (names, [part.for_workers() for part in parts], overlaps, recipe, chain.describe())
+
+    return chain_sources(names, parts, overlaps, recipe, workers)
 
 
 def _located(path: Location) -> str | RemoteFile:
@@ -124,6 +129,13 @@ def _is_hdf5(path: str | RemoteFile) -> bool:
 def _open_again(paths: list[str | RemoteFile], options: dict[str, Any]) -> Source:
     """Open a pickled trajectory."""
     return open(paths, **options)
+
+
+def _chain_elsewhere(
+    names: list[str], parts: list[Source], overlaps: str, recipe: tuple[Any, Any], facts: list[dict[str, Any]]
+) -> Source:
+    """Chain files that another process has opened; each is opened here when its first frame is read."""
+    return chain_sources(names, parts, overlaps, recipe, facts=facts)
 
 
 def _open_one(path: str | RemoteFile, options: dict[str, Any], open_files: OpenFiles) -> Source:

@@ -31,13 +31,17 @@ def test_observables_are_those_of_the_definitions(scheme: str, n_ranks: int) -> 
         "t_comp",
         "t_end_loop",
         "t_comm",
+        "t_transfer",
+        "t_comm_wait",
         "t_wait",
         "overhead1",
         "overhead2",
     ):
         assert (getattr(of, name) > -1e-9).all(), name
     assert (of.t_idle >= 0).all()
-    assert simulated.t_total == pytest.approx((of.t_n + of.t_idle).max())
+    np.testing.assert_allclose(of.t_comm, of.t_transfer + of.t_comm_wait, atol=1e-9)
+    assert simulated.t_total == pytest.approx(of.t_n.max())
+    assert of.t_total == simulated.t_total
     assert len(of.ranks) == n_ranks
 
 

@@ -104,7 +104,7 @@ def test_page_stays_small_whatever_the_run(wide_page: Page) -> None:
 def test_bars_have_the_lengths_of_the_parts_of_each_rank(few_ranks: Record, page: Page) -> None:
     of = few_ranks.timing.observables
     drawn = page.rectangles("workers")
-    scale = 10_000 / of.t_n.max()
+    scale = 10_000 / of.t_own.max()
     for name, part in PARTS.items():
         widths = np.zeros(8)
         for left, right, top, _ in drawn.get(name.replace(" ", "-"), []):
@@ -113,11 +113,11 @@ def test_bars_have_the_lengths_of_the_parts_of_each_rank(few_ranks: Record, page
     ends = [
         max(right for rows in drawn.values() for _, right, top, _ in rows if top // 10 == rank) for rank in range(8)
     ]
-    np.testing.assert_allclose(ends, of.t_n * scale, atol=1.01)
+    np.testing.assert_allclose(ends, of.t_own * scale, atol=1.01)
 
 
 def test_every_bar_of_many_ranks_is_the_slowest_of_its_neighbours(many_ranks: Record, wide_page: Page) -> None:
-    t_n = many_ranks.timing.observables.t_n
+    t_n = many_ranks.timing.observables.t_own
     said = [int(re.match(r"worker (\d+)", tip)[1]) for tip in wide_page.tips("workers")[0]]
     assert said == [int(4 * i + np.argmax(t_n[4 * i : 4 * i + 4])) for i in range(250)]
 

@@ -14,6 +14,7 @@ pub(crate) mod prefetch;
 mod read_ahead;
 mod reader;
 mod remote;
+mod stamp;
 
 use std::ops::Range;
 use std::path::Path;
@@ -31,6 +32,7 @@ pub(super) use identity::identity_and_size;
 pub use open_files::OpenFiles;
 pub use reader::ByteReader;
 pub use remote::{Fetch, RemoteFile};
+pub use stamp::Stamp;
 
 /// Readable bytes behind every range handed out (their content is undefined), so that bit readers may load whole
 /// words without a check. Never more than this may be read past a range's end.
@@ -64,6 +66,20 @@ impl FileBytes {
         Ok(FileBytes { storage: Storage::Local(Reopened::new(path, access, open_files)?), growing: None })
     }
 
+    /// A file that another process has opened and stamped: it is opened here when it is first read. That fails if this
+    /// process sees a different file.
+    pub fn stamped(path: &Path, access: Access, stamp: Stamp, open_files: Arc<OpenFiles>) -> Self {
+        FileBytes { storage: Storage::Local(Reopened::stamped(path, access, stamp, open_files)), growing: None }
+    }
+
+    /// Opens the file if it is not open yet, and checks that it is still the one that was opened first.
+    pub fn ensure_open(&self) -> Result<()> {
+        match &self.storage {
+            Storage::Local(file) => file.handle().map(drop),
+            Storage::Remote(_) => Ok(()),
+        }
+    }
+
     /// Opens a file that grows, of which only the first `length` bytes count: more when `length` says so. It is read and
     /// not mapped, as a map does not grow.
     pub(crate) fn growing(path: &Path, length: Arc<AtomicU64>) -> Result<Self> {
@@ -71,8 +87,8 @@ impl FileBytes {
     }
 
     /// A file behind a network.
-    pub(crate) fn remote(file: RemoteFile) -> Self {
-        FileBytes { storage: Storage::Remote(Arc::new(file)), growing: None }
+    pub(crate) fn remote(file: impl Into<Arc<RemoteFile>>) -> Self {
+        FileBytes { storage: Storage::Remote(file.into()), growing: None }
     }
 
     /// What tells a file from another that has the same path and size at another time, if it has no modification time
@@ -103,7 +119,7 @@ impl FileBytes {
     /// Device and number of a file in a file system: what tells it from another of the same path.
     pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         match &self.storage {
-            Storage::Local(file) => Some(file.identity),
+            Storage::Local(file) => file.facts().map(|facts| facts.identity),
             Storage::Remote(_) => None,
         }
     }
@@ -115,7 +131,7 @@ impl FileBytes {
             Storage::Local(file) if self.growing.is_some() => {
                 file.handle().ok()?.file.metadata().ok().map(|facts| times(&facts))
             }
-            Storage::Local(file) => Some(file.times),
+            Storage::Local(file) => file.facts().map(|facts| facts.times),
             Storage::Remote(_) => None,
         }
     }

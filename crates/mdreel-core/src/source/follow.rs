@@ -24,9 +24,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
 use super::bytes::FileBytes;
+use super::format::Format;
 use super::frame_index::{FrameIndex, Keep};
 use super::lookout::{self, Lookout};
-use super::open::Format;
 use crate::error::{Error, Result};
 use growing::{Behind, Growing};
 use look::{Look, await_file};

@@ -1,13 +1,17 @@
 //! Opening files by what is in them, whatever they are called.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::source::bytes::{Access, FileBytes, OpenFiles, RemoteFile};
 use crate::source::chain::{ChainSource, Overlaps};
 use crate::source::damage::OnError;
 use crate::source::dcd::Dcd;
+use crate::source::deferred::{Deferred, OpenLater, Outline, check_content};
+use crate::source::format::Format;
 use crate::source::frame_index::Keep;
 use crate::source::memory::MemorySource;
 use crate::source::netcdf3::NetCdf3;
@@ -15,62 +19,6 @@ use crate::source::tolerant::Tolerant;
 use crate::source::trr::Trr;
 use crate::source::xtc::Xtc;
 use crate::source::{Source, SourceExt};
-
-/// The formats that can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// GROMACS' compressed trajectory.
-    Xtc,
-    /// GROMACS' trajectory in full precision, with velocities and forces.
-    Trr,
-    /// The binary trajectory of CHARMM, NAMD, X-PLOR, LAMMPS and OpenMM.
-    Dcd,
-    /// AMBER's trajectory in NetCDF, classic formats.
-    Ncdf,
-}
-
-/// Bytes that are enough to tell the formats apart.
-const SIGNATURE: u64 = 16;
-
-impl Format {
-    /// All formats.
-    pub(crate) const ALL: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
-
-    /// The format's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Xtc => "XTC",
-            Format::Trr => "TRR",
-            Format::Dcd => "DCD",
-            Format::Ncdf => "NCDF",
-        }
-    }
-
-    /// The format of that name, in capitals or not.
-    pub(crate) fn from_name(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
-            let known = Self::ALL.map(Format::name).join(", ");
-            Error::unsupported(format!("unknown trajectory format {name:?}; known: {known}"))
-        })
-    }
-
-    /// The format of a file, by its first bytes.
-    pub(crate) fn detect(file: &FileBytes) -> Result<Self> {
-        if file.is_empty() {
-            return Err(Error::format(
-                file.path(),
-                None,
-                Some(0),
-                format!("the file is empty; expected a trajectory ({})", known()),
-            ));
-        }
-        let head = file.read_vec(0..file.len().min(SIGNATURE))?;
-        signature(&head).ok_or_else(|| {
-            let message = format!("expected a trajectory ({}), found {}", known(), describe(&head));
-            Error::format(file.path(), None, Some(0), message)
-        })
-    }
-}
 
 /// How files are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -129,6 +77,8 @@ pub enum Opened {
     Memory(Arc<MemorySource>),
     /// A trajectory that somebody else has opened, and what its format is called.
     Other(Arc<dyn Source>, Arc<str>),
+    /// A file that another process has opened, and this one opens when it is first read.
+    Deferred(Arc<Deferred>, Arc<KnownFile>),
     /// Several of them.
     Chain(Arc<ChainSource>, Vec<Opened>),
 }
@@ -143,6 +93,7 @@ impl Opened {
             Opened::Ncdf(ncdf) => Arc::clone(ncdf) as _,
             Opened::Memory(memory) => Arc::clone(memory) as _,
             Opened::Other(source, _) => Arc::clone(source),
+            Opened::Deferred(deferred, _) => Arc::clone(deferred) as _,
             Opened::Chain(chain, _) => Arc::clone(chain) as _,
         }
     }
@@ -166,6 +117,7 @@ impl Opened {
         match self {
             Opened::Xtc(xtc) => Arc::new(xtc.past_damage()),
             Opened::Trr(trr) => Arc::new(trr.past_damage()),
+            Opened::Deferred(deferred, _) => Arc::new(deferred.past_damage()),
             Opened::Chain(chain, parts) => Arc::new(chain.map(|i| parts[i].past_damage())),
             Opened::Dcd(_) | Opened::Ncdf(_) | Opened::Memory(_) | Opened::Other(..) => self.source(),
         }
@@ -188,6 +140,7 @@ impl Opened {
             Opened::Ncdf(_) => Format::Ncdf.name(),
             Opened::Memory(_) => "memory",
             Opened::Other(_, format) => format,
+            Opened::Deferred(_, file) => &file.outline.content.format,
             Opened::Chain(..) => "chain",
         }
     }
@@ -217,14 +170,22 @@ pub fn chain(parts: Vec<(PathBuf, Opened)>, overlaps: Overlaps) -> Result<Opened
 }
 
 /// Where a file is.
+#[derive(Clone)]
 pub enum Location {
     /// In a file system.
     Path(PathBuf),
     /// Behind a network.
-    Remote(RemoteFile),
+    Remote(Arc<RemoteFile>),
 }
 
 impl Location {
+    fn path(&self) -> &Path {
+        match self {
+            Location::Path(path) => path,
+            Location::Remote(file) => file.path(),
+        }
+    }
+
     fn open(self, access: Access, open_files: &Arc<OpenFiles>) -> Result<FileBytes> {
         match self {
             Location::Path(path) => FileBytes::open_among(&path, access, Arc::clone(open_files)),
@@ -247,6 +208,113 @@ pub fn open(locations: Vec<Location>, options: Options) -> Result<Opened> {
     chain(opened, options.overlaps)
 }
 
+/// What is told of an open trajectory to other processes, which open its files when they read them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Announcement {
+    outlines: Vec<Outline>,
+    /// The numbers of the first frames of the segments, if they are known.
+    first_frames: Option<Vec<u64>>,
+}
+
+impl Announcement {
+    /// What is told of `opened`; `None` if it does not consist of files that others can open.
+    pub fn of(opened: &Opened) -> Result<Option<Self>> {
+        let outline = |part: &Opened| match part {
+            Opened::Deferred(_, file) => Ok(Some(file.outline.clone())),
+            Opened::Chain(..) | Opened::Memory(_) | Opened::Other(..) => Ok(None),
+            _ => Outline::of(&*part.source(), part.format()),
+        };
+        let outlines: Option<Vec<_>> = opened.parts().iter().map(outline).collect::<Result<_>>()?;
+        let first_frames = match opened {
+            Opened::Chain(chain, _) => chain.known_first_frames().map(<[u64]>::to_vec),
+            _ => None,
+        };
+        Ok(outlines.map(|outlines| Announcement { outlines, first_frames }))
+    }
+
+    /// Itself as bytes, for another process.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        postcard::to_allocvec(self).map_err(|error| Error::worker(format!("a trajectory cannot be told of: {error}")))
+    }
+
+    /// What these bytes tell.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let wrong = |error| Error::mismatch(format!("{} bytes do not tell of a trajectory: {error}", bytes.len()));
+        postcard::from_bytes(bytes).map_err(wrong)
+    }
+}
+
+/// A file that another process has opened.
+pub struct KnownFile {
+    location: Location,
+    path: PathBuf,
+    outline: Outline,
+    options: Options,
+    open_files: Arc<OpenFiles>,
+    opened: Mutex<Option<Opened>>,
+}
+
+impl KnownFile {
+    /// The open file: fails if it is not the one that was told of.
+    pub fn opened(&self) -> Result<Opened> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = &*opened {
+            return Ok(opened.clone());
+        }
+        let file = match &self.location {
+            Location::Path(path) => {
+                let stamp = self.outline.stamp.clone();
+                FileBytes::stamped(path, self.options.access, stamp, Arc::clone(&self.open_files))
+            }
+            Location::Remote(file) => FileBytes::remote(Arc::clone(file)),
+        };
+        file.ensure_open()?;
+        self.outline.stamp.check_remote(&file)?;
+        let found = open_file(file, self.options)?;
+        if let Some(Outline { content, .. }) = Outline::of(&*found.source(), found.format())? {
+            check_content(&self.path, &self.outline.content, &content)?;
+        }
+        Ok(opened.insert(found).clone())
+    }
+}
+
+impl OpenLater for KnownFile {
+    fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    fn open(&self, past_damage: bool) -> Result<Arc<dyn Source>> {
+        let opened = self.opened()?;
+        Ok(if past_damage { opened.past_damage() } else { opened.source() })
+    }
+}
+
+/// The files of a trajectory that another process has opened: each is opened here when it is first read.
+pub fn open_announced(locations: Vec<Location>, options: Options, told: Announcement) -> Result<Opened> {
+    let Announcement { outlines, first_frames } = told;
+    if outlines.len() != locations.len() {
+        let (n, n_told) = (locations.len(), outlines.len());
+        return Err(Error::mismatch(format!("{n} files, but {n_told} were told of")));
+    }
+    let open_files = Arc::default();
+    let defer = |(location, outline): (Location, Outline)| {
+        let path = location.path().to_owned();
+        let open_files = Arc::clone(&open_files);
+        let file = KnownFile { location, path: path.clone(), outline, options, open_files, opened: Mutex::default() };
+        let file = Arc::new(file);
+        (path, Opened::Deferred(Arc::new(Deferred::new(Arc::clone(&file) as _, false)), file))
+    };
+    let mut parts: Vec<_> = locations.into_iter().zip(outlines).map(defer).collect();
+    if parts.len() == 1 {
+        return Ok(parts.swap_remove(0).1);
+    }
+    let chained = chain(parts, options.overlaps)?;
+    if let (Opened::Chain(chain, _), Some(firsts)) = (&chained, first_frames) {
+        chain.take_first_frames(firsts)?;
+    }
+    Ok(chained)
+}
+
 fn open_file(file: FileBytes, options: Options) -> Result<Opened> {
     let format = options.format.map_or_else(|| Format::detect(&file), Ok)?;
     Ok(match format {
@@ -255,91 +323,4 @@ fn open_file(file: FileBytes, options: Options) -> Result<Opened> {
         Format::Dcd => Opened::Dcd(Arc::new(Dcd::open(file)?)),
         Format::Ncdf => Opened::Ncdf(Arc::new(NetCdf3::open(file)?)),
     })
-}
-
-fn signature(head: &[u8]) -> Option<Format> {
-    let word: [u8; 4] = head.get(..4)?.try_into().ok()?;
-    // XTC: 1995, or 2023 for frames that may be larger, big-endian; TRR: 1993. DCD: a Fortran record of 84 bytes that begins
-    // with CORD; its length is in either byte order, in 4 or 8 bytes.
-    match i32::from_be_bytes(word) {
-        1995 | 2023 => return Some(Format::Xtc),
-        1993 => return Some(Format::Trr),
-        _ => {}
-    }
-    // NetCDF of the classic, 64-bit offset and 64-bit data formats.
-    if matches!(word, [b'C', b'D', b'F', 1 | 2 | 5]) {
-        return Some(Format::Ncdf);
-    }
-    let is_record = |length: &[u8]| {
-        let mut expected = vec![0; length.len()];
-        expected[0] = 84;
-        let little = length == expected;
-        expected.reverse();
-        little || length == expected
-    };
-    let short = is_record(&word) && head.get(4..8) == Some(b"CORD");
-    let long = head.get(..8).is_some_and(is_record) && head.get(8..12) == Some(b"CORD");
-    (short || long).then_some(Format::Dcd)
-}
-
-/// The names of all formats.
-fn known() -> String {
-    Format::ALL.map(Format::name).join(", ")
-}
-
-/// What a file is that is no trajectory that we read, as well as its first bytes tell.
-fn describe(head: &[u8]) -> String {
-    let known: [(&[u8], &str); 7] = [
-        (b"CDF", "a NetCDF file of an unknown version"),
-        (b"\x89HDF", "an HDF5 file"),
-        (b"\x1f\x8b", "a file compressed with gzip"),
-        (b"BZh", "a file compressed with bzip2"),
-        (b"\xfd7zXZ", "a file compressed with xz"),
-        (b"\x28\xb5\x2f\xfd", "a file compressed with zstd"),
-        (b"PSF", "a PSF topology"),
-    ];
-    if let Some((_, name)) = known.iter().find(|(magic, _)| head.starts_with(magic)) {
-        return (*name).to_owned();
-    }
-    if head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
-        return format!("text that begins with {:?}", String::from_utf8_lossy(head));
-    }
-    let bytes: Vec<String> = head.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("a file that begins with the bytes {}", bytes.join(" "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signature_tells_the_formats_apart() {
-        assert_eq!(signature(&[0, 0, 7, 203, 1]), Some(Format::Xtc));
-        assert_eq!(signature(&[0, 0, 7, 231]), Some(Format::Xtc));
-        assert_eq!(signature(&[0, 0, 7, 201]), Some(Format::Trr));
-        assert_eq!(signature(b"\x54\0\0\0CORD"), Some(Format::Dcd));
-        assert_eq!(signature(b"\0\0\0\x54CORD"), Some(Format::Dcd));
-        assert_eq!(signature(b"\x54\0\0\0\0\0\0\0CORD"), Some(Format::Dcd));
-        assert_eq!(signature(b"\0\0\0\0\0\0\0\x54CORD"), Some(Format::Dcd));
-        assert_eq!(signature(b"CDF\x01"), Some(Format::Ncdf));
-        assert_eq!(signature(b"CDF\x02\0\0\0\x05"), Some(Format::Ncdf));
-        assert_eq!(signature(b"CDF\x05"), Some(Format::Ncdf));
-        assert_eq!(signature(b"CDF\x03"), None);
-        assert_eq!(signature(b"\x54\0\0\0VELD"), None);
-        assert_eq!(signature(b"\0\0\x07"), None);
-        assert_eq!(signature(b""), None);
-    }
-
-    #[test]
-    fn description_says_what_was_found() {
-        assert_eq!(describe(b"CDF\x03"), "a NetCDF file of an unknown version");
-        assert_eq!(describe(b"HEADER    HYDROL"), "text that begins with \"HEADER    HYDROL\"");
-        assert_eq!(describe(&[0, 255]), "a file that begins with the bytes 00 ff");
-    }
-
-    #[test]
-    fn name_of_a_format_is_found_in_capitals_or_not() {
-        assert_eq!(Format::from_name("xtc").unwrap(), Format::Xtc);
-        assert!(Format::from_name("pdb").unwrap_err().to_string().contains("known: XTC, TRR, DCD"));
-    }
 }

@@ -35,12 +35,32 @@ impl Places {
         Places { n_bytes: file.len(), located: located.map(known) }
     }
 
+    /// What is known of a file of `n_bytes` whose frames have not been located.
+    pub(crate) fn of_bytes(n_bytes: u64) -> Self {
+        Places { n_bytes, located: None }
+    }
+
+    /// Number of frames, if they have been located.
+    pub(crate) fn n_frames(&self) -> Result<Option<u64>> {
+        let Some(Known { index, .. }) = &self.located else { return Ok(None) };
+        check_whole(index)?;
+        Ok(Some(index.len() as u64))
+    }
+
+    /// Whether the frames have been located, and nothing stands behind the last whole one.
+    pub(crate) fn end_whole(&self) -> bool {
+        self.located.as_ref().is_some_and(|known| known.rest.is_none())
+    }
+
+    /// Time of each frame in ps, if they have been located.
+    pub(crate) fn times(&self) -> Option<Vec<f64>> {
+        self.located.as_ref().map(|known| known.index.frames().map(|frame| frame.time).collect())
+    }
+
     /// Where its frames are, if that has to be found out, and was.
     pub(crate) fn located(self) -> Result<Option<Located>> {
         let Some(Known { index, rest, gaps }) = self.located else { return Ok(None) };
-        if !index.is_whole() {
-            return Err(Error::mismatch(format!("what is said of {} frames is not whole", index.len())));
-        }
+        check_whole(&index)?;
         Ok(Some(Located { index, rest, gaps }))
     }
 
@@ -64,4 +84,11 @@ impl Places {
         let wrong = |error| Error::mismatch(format!("{} bytes do not say where frames are: {error}", bytes.len()));
         postcard::from_bytes(bytes).map_err(wrong)
     }
+}
+
+fn check_whole(index: &FrameIndex) -> Result<()> {
+    if index.is_whole() {
+        return Ok(());
+    }
+    Err(Error::mismatch(format!("what is said of {} frames is not whole", index.len())))
 }

@@ -14,7 +14,7 @@ from mdreel.timing.report.term import term
 from mdreel.timing.timing import Timing
 
 _MOST_ROWS = 200
-_TIMES = (*NAMES, "t_idle")
+_TIMES = (*NAMES, "t_idle", "t_own")
 _SUMMARIES: Mapping[str, Callable[[Any], float]] = {
     "min": lambda values: float(np.min(values)),
     "median": lambda values: float(np.median(values)),
@@ -79,7 +79,7 @@ def _lead(of: Observables) -> Markup:
     sums = (together(term(name), f" {amount(float(getattr(of, name).sum()), SECONDS)}") for name in names)
     identities = (
         ". t_n = t_block + t_comm; t_block = t_open + t_all_frames + overhead2; "
-        "t_all_frames = t_io + t_comp + t_end_loop + overhead1. They exclude "
+        "t_all_frames = t_io + t_comp + t_end_loop + overhead1. They include waiting at barriers; "
     )
     listed = together("All workers together: ", joined(", ", sums))
-    return together(listed, identities, term("t_idle"), ", the waiting at barriers.")
+    return together(listed, identities, term("t_own"), " = t_n - t_idle excludes it.")

@@ -27,12 +27,16 @@ def ratios(timing: Timing) -> Markup:
     n_ranks = len(of.ranks)
     working = float((of.t_io + of.t_comp).sum())
     whole = max(n_ranks * of.t_total, 1e-300)
-    mean = float(np.mean(of.t_n))
+    mean = float(np.mean(of.t_own))
     rows: list[tuple[str, ...]] = [
         (term("R_comp/io"), digits(of.ratio_comp_io), _of_reading(of)),
         (term("R_comp/comm"), digits(of.ratio_comp_comm), _of_communication(of)),
-        (term("t_total"), amount(of.t_total, SECONDS), "The time of the slowest worker."),
-        (together("mean ", term("t_n"), " / t_total"), percent(mean / max(of.t_total, 1e-300)), _of_balance(mean, of)),
+        (term("t_total"), amount(of.t_total, SECONDS), "Wall time of the parallel part, waiting included."),
+        (
+            together("mean ", term("t_own"), " / t_total"),
+            percent(mean / max(of.t_total, 1e-300)),
+            _of_balance(mean, of),
+        ),
         (
             together(term("E(N)"), ", estimated"),
             percent(working / whole),
@@ -62,6 +66,8 @@ def _of_reading(of: Observables) -> str:
 def _of_communication(of: Observables) -> str:
     if not of.t_comm.any():
         return "No worker spent time sending results."
+    if of.ratio_comp_comm <= NEGLIGIBLE_COMMUNICATION < of.ratio_comp_transfer:
+        return "At most 1 because workers wait for late ones. The transfer alone takes less time than computing."
     if of.ratio_comp_comm <= NEGLIGIBLE_COMMUNICATION:
         return "At most 1: sending results takes at least as long as computing them. Use a global array."
     if of.ratio_comp_comm < _FAR_ABOVE:

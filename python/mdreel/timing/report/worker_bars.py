@@ -17,16 +17,16 @@ from mdreel.timing.report.term import term
 from mdreel.timing.stragglers import typical_seconds
 from mdreel.timing.timing import Timing
 
-# Components of t_N, in the order of the bars. Waiting is part of the overheads, but has its own bar.
+# Components of t_own, in the order of the bars. Waiting is part of the overheads, but has its own bar.
 PARTS: Mapping[str, Callable[[Observables], NDArray[np.float64]]] = {
     "open": lambda of: of.t_open,
     "read": lambda of: of.t_io - of.t_decompress,
     "decompress": lambda of: of.t_decompress,
     "compute": lambda of: of.t_comp,
     "wait": lambda of: of.t_wait,
-    "communicate": lambda of: of.t_comm,
+    "communicate": lambda of: of.t_transfer,
     "end of loop": lambda of: of.t_end_loop,
-    "overheads": lambda of: of.overhead1 + of.overhead2 - of.t_wait,
+    "overheads": lambda of: of.overhead1 + of.overhead2 - of.t_wait - (of.t_idle - of.t_comm_wait),
 }
 
 _MOST_BARS = 250
@@ -49,7 +49,7 @@ def worker_bars(timing: Timing) -> Markup:
     shown = _slowest_of_neighbours(of)
     lanes = Lanes(len(shown))
     names = [str(rank) for rank in of.ranks[:: _neighbours(of)].tolist()]
-    axis = Axis.to(float(of.t_n.max()), "time of the worker", SECONDS)
+    axis = Axis.to(float(of.t_own.max()), "time of the worker", SECONDS)
     median = typical_seconds(of)
     marks = marks_of(timing.straggling, of.ranks[shown].tolist())
     figure = plot(
@@ -76,7 +76,7 @@ def _slowest_of_neighbours(of: Observables) -> NDArray[np.intp]:
     """Return the rows to show: all, or the slowest of each group of neighbours."""
     size = _neighbours(of)
     starts = range(0, len(of.ranks), size)
-    return np.array([start + int(np.argmax(of.t_n[start : start + size])) for start in starts])
+    return np.array([start + int(np.argmax(of.t_own[start : start + size])) for start in starts])
 
 
 def _bars(parts: Mapping[str, NDArray[np.float64]], axis: Axis, lanes: Lanes) -> Markup:
@@ -91,7 +91,7 @@ def _bars(parts: Mapping[str, NDArray[np.float64]], axis: Axis, lanes: Lanes) ->
 
 def _tip(of: Observables, parts: Mapping[str, NDArray[np.float64]], row: int) -> str:
     """Return the tooltip of a worker: its time and its non-zero components."""
-    lines = [f"worker {of.ranks[row]}: {amount(float(of.t_n[row]), SECONDS)}, {of.n_frames[row]:,} frames"]
+    lines = [f"worker {of.ranks[row]}: {amount(float(of.t_own[row]), SECONDS)}, {of.n_frames[row]:,} frames"]
     lines += [f"{kind} {amount(float(part[row]), SECONDS)}" for kind, part in parts.items() if part[row] > 0]
     return "\n".join(lines)
 
@@ -99,7 +99,7 @@ def _tip(of: Observables, parts: Mapping[str, NDArray[np.float64]], row: int) ->
 def _lead(of: Observables, median: float) -> str:
     if len(of.ranks) == 1:
         return f"One worker took {amount(median, SECONDS)}."
-    fastest, slowest = (amount(float(edge), SECONDS) for edge in (of.t_n.min(), of.t_n.max()))
+    fastest, slowest = (amount(float(edge), SECONDS) for edge in (of.t_own.min(), of.t_own.max()))
     return f"{len(of.ranks):,} workers took {fastest} to {slowest}; the median is {amount(median, SECONDS)}."
 
 

@@ -9,6 +9,7 @@ use super::access::{self, Access};
 use super::identity::{identity, times};
 use super::map::FileMap;
 use super::read_ahead;
+use super::stamp::{Facts, Stamp};
 use crate::error::{Error, Result};
 
 /// Files of one trajectory that stay open at a time, at most. Readers at work keep theirs beyond that.
@@ -110,10 +111,10 @@ impl Handle {
 pub(super) struct Reopened {
     path: PathBuf,
     access: Access,
-    /// Device and number of the file.
-    pub identity: (u64, u64),
-    /// When it was last modified and last changed, in ns, as it was first opened.
-    pub times: [u64; 2],
+    /// What the system said of it as it was first opened.
+    facts: OnceLock<Facts>,
+    /// What another process saw of it, if that process has opened the trajectory.
+    stamp: Option<Stamp>,
     /// Size when it was first opened.
     pub len: u64,
     slot: Arc<Slot>,
@@ -123,11 +124,21 @@ pub(super) struct Reopened {
 impl Reopened {
     pub(crate) fn new(path: &Path, access: Access, open_files: Arc<OpenFiles>) -> Result<Self> {
         let (handle, metadata) = Handle::open(path, access)?;
-        let identity = identity(&handle.file, &metadata).map_err(|error| Error::io(path, error))?;
+        let facts = facts_of(path, &handle, &metadata)?.into();
         let slot = Arc::new(Mutex::new(Some(Arc::new(handle))));
         open_files.enter(&slot);
-        let (path, times) = (path.to_owned(), times(&metadata));
-        Ok(Reopened { path, access, identity, times, len: metadata.len(), slot, open_files })
+        Ok(Reopened { path: path.to_owned(), access, facts, stamp: None, len: metadata.len(), slot, open_files })
+    }
+
+    /// A file that another process has opened and stamped: it is opened here when it is first needed.
+    pub(crate) fn stamped(path: &Path, access: Access, stamp: Stamp, open_files: Arc<OpenFiles>) -> Self {
+        let (path, len) = (path.to_owned(), stamp.len);
+        Reopened { path, access, facts: OnceLock::new(), stamp: Some(stamp), len, slot: Arc::default(), open_files }
+    }
+
+    /// What the system said of the file as it was first opened here; `None` before that.
+    pub(crate) fn facts(&self) -> Option<&Facts> {
+        self.facts.get()
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -141,9 +152,15 @@ impl Reopened {
             return Ok(Arc::clone(handle));
         }
         let (handle, metadata) = Handle::open(&self.path, self.access)?;
-        let found = identity(&handle.file, &metadata).map_err(|error| Error::io(&self.path, error))?;
-        if found != self.identity {
-            let message = "another file has this name since the trajectory was opened";
+        let found = facts_of(&self.path, &handle, &metadata)?;
+        let contradiction = match (self.facts.get(), &self.stamp) {
+            (Some(known), _) if found.identity != known.identity => {
+                Some("another file has this name since the trajectory was opened".to_owned())
+            }
+            (None, Some(stamp)) => stamp.contradiction(metadata.len(), &found),
+            _ => None,
+        };
+        if let Some(message) = contradiction {
             return Err(Error::format(&self.path, None, None, message));
         }
         if metadata.len() < self.len {
@@ -151,6 +168,7 @@ impl Reopened {
             return Err(Error::format(&self.path, None, Some(metadata.len()), found));
         }
         let handle = Arc::new(Handle { len: self.len, ..handle });
+        self.facts.get_or_init(|| found);
         *slot = Some(Arc::clone(&handle));
         // Entering may close another file, whose slot is then locked: never while this one is.
         drop(slot);
@@ -163,6 +181,11 @@ impl Drop for Reopened {
     fn drop(&mut self) {
         self.open_files.leave(&self.slot);
     }
+}
+
+fn facts_of(path: &Path, handle: &Handle, metadata: &std::fs::Metadata) -> Result<Facts> {
+    let identity = identity(&handle.file, metadata).map_err(|error| Error::io(path, error))?;
+    Ok(Facts { identity, times: times(metadata) })
 }
 
 /// What a lock guards here is whole after a panic, too.

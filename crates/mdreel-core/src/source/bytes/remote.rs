@@ -50,7 +50,7 @@ impl RemoteFile {
         RemoteFile { url: url.into(), len, version, fetch, blocks: Mutex::default(), n_fetched: AtomicU64::new(0) }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::source) fn path(&self) -> &Path {
         &self.url
     }
 

@@ -8,6 +8,21 @@ use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 
 impl ChainSource {
+    /// The number of the first frame of each segment, and behind them the number of all frames, if that is known.
+    pub(crate) fn known_first_frames(&self) -> Option<&[u64]> {
+        self.first_frames.get().map(Vec::as_slice)
+    }
+
+    /// Takes over these numbers from another process that has opened the same chain.
+    pub(crate) fn take_first_frames(&self, firsts: Vec<u64>) -> Result<()> {
+        if firsts.len() != self.segments.len() + 1 || !firsts.is_sorted() {
+            let (n, n_told) = (self.segments.len(), firsts.len());
+            return Err(Error::mismatch(format!("{n} segments, but {n_told} numbers of first frames")));
+        }
+        self.first_frames.get_or_init(|| firsts);
+        Ok(())
+    }
+
     /// The parts of `frames` that lie within one segment each, in order.
     pub(crate) fn cut_frames(&self, frames: &FrameSet) -> Result<Vec<Piece>> {
         let firsts = self.first_frames()?;

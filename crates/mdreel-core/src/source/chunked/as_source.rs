@@ -26,7 +26,11 @@ impl Source for Chunked {
 
     fn capabilities(&self) -> Capabilities<'_> {
         let present = self.quantities.iter().fold(Quantities::NONE, |set, (quantity, _)| set.with(*quantity, true));
-        Capabilities { preferred_step: self.frames_together(), quantities: present, ..Capabilities::NONE }
+        Capabilities {
+            preferred_step: self.frames_together(),
+            quantities: present,
+            ..Capabilities::of_file(&self.file)
+        }
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {

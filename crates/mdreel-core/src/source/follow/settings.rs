@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::ending::Ending;
+use crate::source::format::Format;
 use crate::source::frame_index::Keep;
-use crate::source::open::Format;
 
 /// How a file is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -56,9 +56,9 @@ class Dask(SingleProcess):
 
     Notes
     -----
-    Each worker receives the job and the frame index once and opens the trajectory, which must have the same path on
-    all hosts. A thread gets its next task shortly before it completes the current one. Another worker computes the
-    blocks of a lost worker again.
+    Each worker receives the job and the frame index once and opens the files that it reads, which must have the same
+    paths on all hosts. A thread gets its next task shortly before it completes the current one. Another worker computes
+    the blocks of a lost worker again.
 
     Examples
     --------

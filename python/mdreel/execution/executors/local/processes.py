@@ -55,7 +55,8 @@ class Processes(SingleProcess):
     -----
     Each run starts its own processes. They do not import the caller's script, which therefore needs no
     ``if __name__ == "__main__"``. Each process has one thread, receives the job and the frame index, and opens the
-    trajectory; the topology stays in the calling process. Another process computes the blocks of a lost process again.
+    files that it reads; the topology stays in the calling process. Another process computes the blocks of a lost
+    process again.
     The processes end with the calling process, even if it is killed.
 
     Examples

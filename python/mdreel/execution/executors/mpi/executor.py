@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing, nullcontext
 from contextvars import ContextVar
 from itertools import pairwise
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, get_args
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.execution.executors.mpi.progress_thread import progress_thread
 from mdreel.execution.executors.mpi.rank_readers import JobTogether, open_reading
 from mdreel.execution.executors.mpi.result_transfer import (
+    ResultTransfer,
     check_communication,
     open_transfer,
     suitable_communication,
@@ -50,6 +51,18 @@ _PAUSE_SECONDS = 0.002
 
 _SERVED: ContextVar[tuple[Any, ...]] = ContextVar("communicators whose other ranks serve rank 0", default=())
 """The communicators whose other ranks serve this one."""
+
+
+_AFTER_THE_LOOP = ("communicate", "wait", "communicate")
+"""What a rank does after its last block: pack its results, wait for the other ranks, and send."""
+
+
+class _Packed(NamedTuple):
+    """Pickled record of a rank, empty on rank 0, and when it was made."""
+
+    content: bytes
+    begun_ns: int
+    ended_ns: int
 
 
 class Mpi:
@@ -247,11 +260,13 @@ class Mpi:
                 except BaseException as error:  # noqa: BLE001 (raised after all ranks have met)
                     stopped = error
                 reading.join()
+                # What a rank can do alone comes before the meeting, so that only the transfer itself comes after it.
+                packed = _packed(handed_in, transfer, ranks.rank, log.record("wait", ranks.rank, round_.free_since_ns))
                 stopped = self._meet() or stopped
-            met_ns = log.record("wait", ranks.rank, round_.free_since_ns)
+            met_ns = perf_counter_ns()
             round_.close()
             transfer.settle()
-            gathered = self._gather(handed_in, met_ns)
+            gathered = self._gather(handed_in, packed, met_ns)
             if stopped is not None:
                 raise stopped
             if results is not None:  # while the transfer is open
@@ -279,26 +294,26 @@ class Mpi:
                 interrupted = error
         return interrupted
 
-    def _gather(self, handed_in: HandedIn, since_ns: int) -> list[HandedIn]:
-        """Gather the records of all ranks on rank 0, and record the time that all transfers took since `since_ns`."""
+    def _gather(self, handed_in: HandedIn, packed: _Packed, met_ns: int) -> list[HandedIn]:
+        """Gather the records of all ranks on rank 0, and record the times since a record was packed."""
         from mpi4py import MPI
 
         ranks = self._communicator
-        content = np.frombuffer(
-            b"" if ranks.rank == 0 else pickle.dumps(handed_in, protocol=pickle.HIGHEST_PROTOCOL), np.uint8
-        )
+        content = np.frombuffer(packed.content, np.uint8)
         sizes = ranks.gather(len(content))
         if ranks.rank != 0:
             ranks.Gatherv([content, MPI.BYTE], None)
-            ranks.gather((since_ns, perf_counter_ns()))
+            ranks.gather((packed.begun_ns, packed.ended_ns, met_ns, perf_counter_ns()))
             return []
         starts = np.concatenate([[0], np.cumsum(sizes)])
         everything = np.empty(starts[-1], np.uint8)
         ranks.Gatherv([content, MPI.BYTE], [everything, (sizes, starts[:-1].tolist()), MPI.BYTE])
         others = [everything[a:b] for a, b in pairwise(starts)][1:]
         gathered = [handed_in, *(pickle.loads(content.data) for content in others)]  # noqa: S301 (from our own ranks)
-        for rank, (begun_ns, ended_ns) in enumerate(ranks.gather((since_ns, perf_counter_ns()))):
-            gathered[rank].log.record("communicate", rank, begun_ns, ended_ns)
+        times = ranks.gather((packed.begun_ns, packed.ended_ns, met_ns, perf_counter_ns()))
+        for rank, edges in enumerate(times):
+            for kind, (begun_ns, ended_ns) in zip(_AFTER_THE_LOOP, pairwise(edges), strict=True):
+                gathered[rank].log.record(kind, rank, begun_ns, ended_ns)
         return gathered
 
 
@@ -327,6 +342,13 @@ def world() -> Any:
             f"use the launcher of the same MPI; the library is {library}"
         )
     return MPI.COMM_WORLD
+
+
+def _packed(handed_in: HandedIn, transfer: ResultTransfer, rank: int, since_ns: int) -> _Packed:
+    """Prepare the results of a rank, so that they can be sent at once."""
+    transfer.prepare()
+    content = b"" if rank == 0 else pickle.dumps(handed_in, protocol=pickle.HIGHEST_PROTOCOL)
+    return _Packed(content, since_ns, perf_counter_ns())
 
 
 def _counting(monitor: Monitor, n_before: int) -> Monitor:

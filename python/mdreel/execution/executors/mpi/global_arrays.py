@@ -49,6 +49,9 @@ class GlobalArray:
         self._module.put(self._array, self._blocks.frames_before(part.first), rows)
         return len(rows)
 
+    def prepare(self) -> None:
+        """Do nothing: the rows are in the array."""
+
     def settle(self) -> None:
         """Wait until all rows have arrived, collectively."""
         self._module.sync()

@@ -30,6 +30,9 @@ class ResultTransfer(Protocol):
     def put(self, part: Part) -> int:
         """Take the rows of a part on the rank that has computed it; return their number."""
 
+    def prepare(self) -> None:
+        """Do what this rank can do alone for the transfer, before all ranks meet."""
+
     def settle(self) -> None:
         """Complete the transfer, collectively, after all ranks have met."""
 
@@ -58,6 +61,8 @@ class Gather:
         self._width = width
         self._rows: list[NDArray[np.float64]] = []
         self._others = np.empty((0, width))
+        self._row: Any = None
+        self._scattered: Any = None
         self._n_given = 0
 
     def put(self, part: Part) -> int:
@@ -65,25 +70,31 @@ class Gather:
         self._rows.append(np.ascontiguousarray(part.take_rows()))
         return len(self._rows[-1])
 
+    def prepare(self) -> None:
+        """Describe the rows where they are; a contiguous copy would double the memory."""
+        from mpi4py import MPI
+
+        self._row = MPI.DOUBLE.Create_contiguous(self._width)
+        self._row.Commit()
+        if self._communicator.rank != 0:
+            lengths, places = [len(rows) for rows in self._rows], [MPI.Get_address(rows) for rows in self._rows]
+            self._scattered = self._row.Create_hindexed(lengths, places)
+            self._scattered.Commit()
+
     def settle(self) -> None:
         """Gather the rows of all ranks but rank 0, which has its own."""
         from mpi4py import MPI
 
-        ranks, row = self._communicator, MPI.DOUBLE.Create_contiguous(self._width)
-        row.Commit()
+        ranks, row = self._communicator, self._row
         counts = ranks.gather(sum(map(len, self._rows)))
         if ranks.rank == 0:
             counts[0] = 0
             self._others = np.empty((sum(counts), self._width))
             ranks.Gatherv([np.empty(0), 0, row], [self._others, counts, row])
         else:
-            # A datatype describes the rows where they are; a contiguous copy would double the memory.
-            lengths, places = [len(rows) for rows in self._rows], [MPI.Get_address(rows) for rows in self._rows]
-            scattered = row.Create_hindexed(lengths, places)
-            scattered.Commit()
             # Without rows, send no element: the receiver expects none.
-            ranks.Gatherv([MPI.BOTTOM, 1 if sum(lengths) else 0, scattered], None)
-            scattered.Free()
+            ranks.Gatherv([MPI.BOTTOM, 1 if any(map(len, self._rows)) else 0, self._scattered], None)
+            self._scattered.Free()
             self._rows.clear()
         row.Free()
 
@@ -149,6 +160,9 @@ class Window:
             self._rows[at : at + len(rows)] = rows
             self._window.Sync()
         return len(rows)
+
+    def prepare(self) -> None:
+        """Do nothing: the rows are in their places."""
 
     def settle(self) -> None:
         """Make the rows of all ranks visible to this rank."""

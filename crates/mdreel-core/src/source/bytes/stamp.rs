@@ -1,0 +1,88 @@
+//! What one process notes of a file, so that another notices that it sees a different one.
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::FileBytes;
+use crate::error::{Error, Result};
+
+/// What was seen of a file when it was opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// Size in bytes.
+    pub(crate) len: u64,
+    /// Device and number of the file, and when it was last modified and changed in ns, for files in a file system.
+    pub(super) facts: Option<Facts>,
+    /// The version of a file behind a network.
+    pub(super) version: Option<String>,
+    /// The machine on which this was seen; device and number of a file mean nothing elsewhere.
+    machine: Option<String>,
+}
+
+/// What a file system says of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Facts {
+    /// Device and number of the file.
+    pub identity: (u64, u64),
+    /// When it was last modified and last changed, in ns.
+    pub times: [u64; 2],
+}
+
+impl Stamp {
+    /// What is seen of `file`.
+    pub fn of(file: &FileBytes) -> Self {
+        let facts = file.identity().zip(file.times()).map(|(identity, times)| Facts { identity, times });
+        Stamp {
+            len: file.len(),
+            facts,
+            version: file.version().map(str::to_owned),
+            machine: machine().map(str::to_owned),
+        }
+    }
+
+    /// Itself as bytes, for another process.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        postcard::to_allocvec(self).map_err(|error| Error::worker(format!("a file cannot be told of: {error}")))
+    }
+
+    /// What these bytes tell of a file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let wrong = |error| Error::mismatch(format!("{} bytes do not tell of a file: {error}", bytes.len()));
+        postcard::from_bytes(bytes).map_err(wrong)
+    }
+
+    /// Checks that a file behind a network is the one that was stamped. A file in a file system is checked as it is opened.
+    pub(crate) fn check_remote(&self, file: &FileBytes) -> Result<()> {
+        if self.version.as_deref() == file.version() && self.len == file.len() {
+            return Ok(());
+        }
+        let (found, told) = (file.version().unwrap_or("none"), self.version.as_deref().unwrap_or("none"));
+        let message = format!("the server has another version ({found}, not {told}): it is not the same file");
+        Err(Error::format(file.path(), None, None, message))
+    }
+
+    /// Says why a file of `len` bytes with these `facts` is not the one that was stamped; `None` if it may be.
+    pub(super) fn contradiction(&self, len: u64, facts: &Facts) -> Option<String> {
+        if len != self.len {
+            let there = self.len;
+            return Some(format!(
+                "{len} bytes are seen here, {there} where the run was begun: it is not the same file"
+            ));
+        }
+        let stamped = self.facts.as_ref().filter(|_| self.machine.is_some() && self.machine.as_deref() == machine())?;
+        if stamped.identity.0 != facts.identity.0 {
+            return None; // The same files may be mounted twice, as two devices.
+        }
+        if stamped.identity != facts.identity {
+            return Some("another file has this name since the trajectory was opened".to_owned());
+        }
+        (stamped.times[0] != facts.times[0]).then(|| "the file was modified since the trajectory was opened".to_owned())
+    }
+}
+
+/// What names this machine until it starts again; `None` where the system does not tell.
+fn machine() -> Option<&'static str> {
+    static MACHINE: OnceLock<Option<String>> = OnceLock::new();
+    MACHINE.get_or_init(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()).as_deref()
+}

@@ -1,0 +1,239 @@
+//! Deferred: a file that another process has opened, and that this one opens when its first frame is read.
+//!
+//! A trajectory of F files that N workers read would be opened N x F times if each worker opened all of it. The process
+//! that has opened the trajectory sends an [`Outline`] of each file instead: what a source tells without reading.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::bytes::Stamp;
+use super::capabilities::{ByteBlocks, Capabilities, EndCheck, FrameCopies, FrameOffsets, SharedPlaces};
+use super::places::Places;
+use super::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrames};
+use crate::error::{Error, Result};
+use crate::frame::Quantities;
+
+/// What a source tells of its file without reading.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outline {
+    /// The file.
+    pub(crate) stamp: Stamp,
+    pub(crate) content: Content,
+}
+
+/// What was found in the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Content {
+    pub format: String,
+    n_atoms: usize,
+    n_bytes: u64,
+    /// Number of frames, where the frames need not be located for it.
+    n_frames: Option<u64>,
+    precision: Option<f32>,
+    preferred_step: u64,
+    quantities: Quantities,
+    has_offsets: bool,
+    has_byte_blocks: bool,
+    has_end_check: bool,
+    is_remote: bool,
+}
+
+impl Outline {
+    /// What `source` tells; `None` if it is not a file that others can open.
+    pub(crate) fn of(source: &dyn Source, format: &str) -> Result<Option<Self>> {
+        let capabilities = source.capabilities();
+        let Some(file) = capabilities.file.filter(|_| capabilities.growth.is_none()) else { return Ok(None) };
+        let has_byte_blocks = capabilities.byte_blocks.is_some();
+        let content = Content {
+            format: format.to_owned(),
+            n_atoms: source.n_atoms(),
+            n_bytes: source.n_bytes(),
+            n_frames: if has_byte_blocks { None } else { Some(source.n_frames()?) },
+            precision: capabilities.precision,
+            preferred_step: capabilities.preferred_step,
+            quantities: capabilities.quantities,
+            has_offsets: capabilities.frame_offsets.is_some(),
+            has_byte_blocks,
+            has_end_check: capabilities.end_check.is_some(),
+            is_remote: capabilities.n_fetched.is_some(),
+        };
+        Ok(Some(Outline { stamp: Stamp::of(file), content }))
+    }
+}
+
+/// Opens the file of a deferred source: plainly, or with the frames behind damage.
+pub(crate) trait OpenLater: Send + Sync {
+    /// What was told of the file.
+    fn outline(&self) -> &Outline;
+
+    /// Opens the file, once for all sources of it.
+    fn open(&self, past_damage: bool) -> Result<Arc<dyn Source>>;
+}
+
+/// A source whose file is opened when it is first needed.
+pub struct Deferred {
+    file: Arc<dyn OpenLater>,
+    past_damage: bool,
+    /// What another process knows of the frames, until the file is open.
+    places: Mutex<Option<Places>>,
+    /// The number of frames that it knows.
+    n_located: OnceLock<u64>,
+    source: OnceLock<Arc<dyn Source>>,
+}
+
+impl Deferred {
+    pub(crate) fn new(file: Arc<dyn OpenLater>, past_damage: bool) -> Self {
+        Deferred { file, past_damage, places: Mutex::default(), n_located: OnceLock::new(), source: OnceLock::new() }
+    }
+
+    /// The same file, with the frames behind damage.
+    #[must_use]
+    pub(crate) fn past_damage(&self) -> Self {
+        Deferred::new(Arc::clone(&self.file), true)
+    }
+
+    fn content(&self) -> &Content {
+        &self.file.outline().content
+    }
+
+    fn places_now(&self) -> MutexGuard<'_, Option<Places>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The source; opens the file if it is not open yet, and holds it against what was told of it.
+    pub(crate) fn opened(&self) -> Result<&dyn Source> {
+        let mut places = self.places_now();
+        if let Some(source) = self.source.get() {
+            return Ok(&**source);
+        }
+        let source = self.file.open(self.past_damage)?;
+        source.take_places(&mut places.take().into_iter())?;
+        Ok(&**self.source.get_or_init(|| source))
+    }
+}
+
+/// Checks that what stands in a file is what was told of it.
+pub(crate) fn check_content(path: &Path, told: &Content, found: &Content) -> Result<()> {
+    if told == found {
+        return Ok(());
+    }
+    let show = |content: &Content| {
+        let n_frames = content.n_frames.map_or_else(String::new, |n| format!(" of {n} frames"));
+        format!("a {} trajectory{n_frames} of {} atoms", content.format, content.n_atoms)
+    };
+    let message =
+        format!("the file has changed since the trajectory was opened: it was {}, now {}", show(told), show(found));
+    Err(Error::format(path, None, None, message))
+}
+
+impl Source for Deferred {
+    fn n_atoms(&self) -> usize {
+        self.content().n_atoms
+    }
+
+    fn n_frames(&self) -> Result<u64> {
+        match self.content().n_frames.as_ref().or_else(|| self.n_located.get()) {
+            Some(&n_frames) => Ok(n_frames),
+            None => self.opened()?.n_frames(),
+        }
+    }
+
+    fn times(&self) -> Result<Vec<f64>> {
+        let known = self.places_now().as_ref().and_then(Places::times);
+        known.map_or_else(|| self.opened()?.times(), Ok)
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.content().n_bytes
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        let content = self.content();
+        let inner = self.source.get().map_or(Capabilities::NONE, |source| source.capabilities());
+        Capabilities {
+            segments: None,
+            frame_offsets: content.has_offsets.then_some(self as _),
+            byte_blocks: content.has_byte_blocks.then_some(self as _),
+            shared_places: Some(self),
+            frame_copies: Some(self),
+            growth: None,
+            end_check: content.has_end_check.then_some(self as _),
+            on_error: inner.on_error,
+            file: inner.file,
+            n_fetched: inner.n_fetched.or_else(|| content.is_remote.then_some(0)),
+            precision: content.precision,
+            preferred_step: content.preferred_step,
+            quantities: content.quantities,
+        }
+    }
+
+    fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
+        self.opened()?.reader(atoms, wanted)
+    }
+}
+
+impl FrameOffsets for Deferred {
+    fn frame_offset(&self, frame: u64) -> Result<u64> {
+        Ok(self.opened()?.frame_offset(frame)?.unwrap_or_default())
+    }
+}
+
+impl ByteBlocks for Deferred {
+    fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
+        match self.source.get() {
+            Some(source) => source.unlocated_bytes(),
+            None if self.n_located.get().is_some() => None,
+            None => {
+                let whole = 0..self.file.outline().stamp.len;
+                Some([whole].into())
+            }
+        }
+    }
+
+    fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
+        self.opened()?.locate(parts)
+    }
+}
+
+impl SharedPlaces for Deferred {
+    fn places(&self) -> Vec<Places> {
+        match self.source.get() {
+            Some(source) => source.places(),
+            None => vec![self.places_now().clone().unwrap_or_else(|| Places::of_bytes(self.file.outline().stamp.len))],
+        }
+    }
+
+    fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
+        if let Some(source) = self.source.get() {
+            return source.take_places(places);
+        }
+        let Some(known) = places.next() else { return Ok(()) };
+        if let Some(n_frames) = known.n_frames()? {
+            self.n_located.get_or_init(|| n_frames);
+        }
+        *self.places_now() = Some(known);
+        Ok(())
+    }
+}
+
+impl FrameCopies for Deferred {
+    fn stored_format(&self) -> Option<&'static str> {
+        self.opened().ok()?.stored_format()
+    }
+
+    fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>> {
+        self.opened()?.stored_frames(frames)
+    }
+}
+
+impl EndCheck for Deferred {
+    fn check_end(&self) -> Result<()> {
+        if self.places_now().as_ref().is_some_and(Places::end_whole) {
+            return Ok(());
+        }
+        self.opened()?.check_end()
+    }
+}

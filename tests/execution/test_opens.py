@@ -1,0 +1,228 @@
+"""Opens of the files of a chain: the process that plans opens all of them once, each worker those that it reads."""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from h5md_writer import write_h5md
+from mdreel._core import FrameSet, plan
+from mdreel.errors import FormatError
+from mdreel.execution.job import Job
+from mdreel.trajectory.convert import convert
+from mdreel.trajectory.open import open as open_trajectory
+from mixed_job import bits_of, mixed_job
+from mpi_launcher import MPICH, needs
+from watched_calls import OPENS, counting_opens, opens_of, watcher
+
+N_WORKERS = 4
+
+PROGRAM = Path(__file__).parents[1] / "opened_chain.py"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return watcher(tmp_path_factory.mktemp("opening"), OPENS)
+
+
+@pytest.fixture(scope="module")
+def frame(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of one frame."""
+    positions = np.random.default_rng(3).normal(0, 5, (1, 12, 3)).astype(np.float32)
+    return write_h5md(tmp_path_factory.mktemp("frame") / "frame.h5md", {"position": positions})
+
+
+def segments(frame: Path, folder: Path, suffix: str, n_files: int) -> Path:
+    """A folder of files of one frame each."""
+    first = frame.with_suffix(suffix)
+    if not first.exists():
+        convert(frame, first)
+    for i in range(n_files):
+        os.link(first, folder / f"{i:04}{suffix}")
+    return folder
+
+
+def opens(library: Path, folder: Path, name: str, is_located: bool, place: Path) -> list[int]:
+    """Return how many files each process of a run opens, the busiest first; check that all frames were read."""
+    arguments = [str(PROGRAM), str(folder), name, "true" if is_located else "false", str(place / "rows.npy")]
+    launcher = MPICH.unforked()
+    command = launcher.command(N_WORKERS, *arguments) if name == "mpi" else [sys.executable, *arguments]
+    environment = dict(launcher.environment if name == "mpi" else os.environ)
+    environment |= counting_opens(library, folder, place / "log")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = np.load(place / "rows.npy")
+    assert rows[:, 0].tolist() == list(range(len(list(folder.iterdir()))))
+    return list(opens_of(place / "log").values())
+
+
+@pytest.mark.parametrize(
+    ("name", "n_files", "is_located"),
+    [
+        ("processes", 200, True),
+        ("processes", 200, False),
+        ("dask", 200, True),
+        pytest.param("mpi", 1000, True, marks=needs(MPICH)),
+        pytest.param("mpi", 1000, False, marks=needs(MPICH)),
+    ],
+)
+def test_each_worker_opens_the_files_that_it_reads(
+    name: str, n_files: int, is_located: bool, library: Path, frame: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "segments"
+    folder.mkdir()
+    planning, *workers = opens(library, segments(frame, folder, ".xtc", n_files), name, is_located, tmp_path)
+    most = n_files // N_WORKERS + 3
+    assert len(workers) == N_WORKERS - (name == "mpi")
+    assert max(workers) <= most, workers
+    # The process that plans opens all files once, and once more to locate the frames. Rank 0 also reads its share.
+    assert planning <= (1 + is_located) * n_files + (most if name == "mpi" else 3)
+
+
+def test_threads_share_the_files_that_are_open(library: Path, frame: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "segments"
+    folder.mkdir()
+    (alone,) = opens(library, segments(frame, folder, ".xtc", 200), "threads", False, tmp_path)
+    assert alone <= 2 * 200 + 3 * N_WORKERS
+
+
+@pytest.mark.parametrize("n_files", [1, 40])
+def test_workers_do_not_read_the_structure_of_hdf5_again(
+    n_files: int, library: Path, frame: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "segments"
+    folder.mkdir()
+    _, *workers = opens(library, segments(frame, folder, ".h5md", n_files), "processes", True, tmp_path)
+    assert len(workers) <= N_WORKERS
+    assert max(workers) <= n_files // N_WORKERS + 1 + (n_files > 1), workers
+
+
+FORMATS = ("xtc", "trr", "dcd", "nc", "h5md", "mixed")
+
+
+def elsewhere(job: Job) -> Job:
+    there: Job = pickle.loads(pickle.dumps(job))
+    return there
+
+
+def chain_of(format_: str, adk_xtc: Path, folder: Path) -> list[Path]:
+    """Three files of the AdK trajectory in one format, or in several."""
+    suffixes = ["xtc", "h5md", "dcd"] if format_ == "mixed" else [format_] * 3
+    paths = [folder / f"{i}.{suffix}" for i, suffix in enumerate(suffixes)]
+    for path in paths:
+        convert(adk_xtc, path, stop=9)
+    return paths
+
+
+def rows_of(job: Job, on_error: str = "raise") -> np.ndarray:
+    blocks = plan(job.source, FrameSet.range(0, 1, job.source.n_frames), 3, 1, False, 8)
+    outcome = job.finish(job.map(blocks, 0, len(blocks)))
+    assert outcome is not None
+    return bits_of(outcome)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_chain_elsewhere_is_the_chain_that_was_opened(
+    format_: str, on_error: str, adk_xtc: Path, tmp_path: Path
+) -> None:
+    paths = chain_of(format_, adk_xtc, tmp_path)
+    source = open_trajectory(paths, index="none").with_on_error(on_error)
+    assert source.n_frames == 27
+    job = mixed_job(source, np.arange(0, source.n_atoms, 5, dtype=np.uint32))
+    there = elsewhere(job).source
+    for name in ("n_atoms", "n_frames", "n_bytes", "n_segments", "format", "quantities", "on_error", "is_located"):
+        assert getattr(there, name) == getattr(source, name), name
+    np.testing.assert_array_equal(elsewhere(job).source.times(), source.times())
+    assert elsewhere(job).source.describe() == source.describe()
+    np.testing.assert_array_equal(rows_of(elsewhere(elsewhere(job))), rows_of(job))
+
+
+@pytest.mark.parametrize("format_", ["xtc", "dcd", "mixed"])
+def test_overlaps_are_dropped_elsewhere_without_opening_the_files(format_: str, adk_xtc: Path, tmp_path: Path) -> None:
+    paths = chain_of(format_, adk_xtc, tmp_path)
+    source = open_trajectory(paths, index="none", overlaps="drop")
+    assert source.n_frames == 9
+    job = mixed_job(source, np.arange(0, source.n_atoms, 5, dtype=np.uint32))
+    content = pickle.dumps(job)
+    expected = rows_of(job)
+    for path in paths[:2]:
+        path.unlink()  # no frame of these is left
+    there: Job = pickle.loads(content)
+    if format_ != "mixed":
+        assert there.source.n_frames == 9
+    np.testing.assert_array_equal(rows_of(there), expected)
+
+
+def replaced(path: Path) -> None:
+    new = path.with_suffix(".new")
+    new.write_bytes(path.read_bytes())
+    new.replace(path)
+
+
+def written_over(path: Path) -> None:
+    content = path.read_bytes()
+    with path.open("r+b") as file:
+        file.write(content)
+    os.utime(path, ns=(1, 10**18))
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 8)
+
+
+def lengthened(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(bytes(8))
+
+
+CHANGES = {
+    replaced: "another file has this name",
+    written_over: "was modified since",
+    cut: "it is not the same file",
+    lengthened: "it is not the same file",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("n_files", [1, 3])
+def test_file_that_changed_since_it_was_opened_is_noticed(
+    n_files: int, format_: str, change: Callable[[Path], None], adk_xtc: Path, tmp_path: Path
+) -> None:
+    paths = chain_of(format_, adk_xtc, tmp_path)[-n_files:]
+    source = open_trajectory(paths, index="none")
+    assert source.n_frames == 9 * n_files
+    content = pickle.dumps(mixed_job(source, np.arange(0, source.n_atoms, 5, dtype=np.uint32)))
+    change(paths[-1])
+    with pytest.raises(FormatError, match=CHANGES[change]) as raised:
+        rows_of(pickle.loads(content))
+    assert Path(str(raised.value.path)) == paths[-1]
+
+
+@pytest.mark.parametrize("on_error", ["raise", "stop", "skip"])
+def test_files_whose_frames_are_not_read_are_not_opened(on_error: str, adk_xtc: Path, tmp_path: Path) -> None:
+    paths = chain_of("xtc", adk_xtc, tmp_path)
+    source = open_trajectory(paths, index="none").with_on_error(on_error)
+    assert source.n_frames == 27
+    content = pickle.dumps(mixed_job(source, np.arange(0, source.n_atoms, 5, dtype=np.uint32)))
+    for path in (paths[0], paths[2]):
+        path.unlink()
+    there: Job = pickle.loads(content)
+    blocks = plan(there.source, FrameSet.range(10, 1, 7), 2, 1, False, 8)
+    assert there.map(blocks, 0, len(blocks)).n_frames == 7
+
+
+def test_file_that_is_gone_is_noticed_when_it_is_read(adk_xtc: Path, tmp_path: Path) -> None:
+    paths = chain_of("xtc", adk_xtc, tmp_path)
+    source = open_trajectory(paths, index="none")
+    assert source.n_frames == 27
+    content = pickle.dumps(mixed_job(source, np.arange(0, source.n_atoms, 5, dtype=np.uint32)))
+    paths[1].unlink()
+    with pytest.raises(FileNotFoundError, match=r"1\.xtc"):
+        rows_of(pickle.loads(content))
