@@ -99,7 +99,8 @@ class HydrogenBondAnalysis(BondCounts):
     Warns
     -----
     MdreelWarning
-        If there are no donors with hydrogens, or no acceptors.
+        If there are no donors with hydrogens, or no acceptors, or if a guess by charge leaves out nitrogens, oxygens
+        or their hydrogens, as in OPLS-AA and AMBER force fields.
 
     Notes
     -----
@@ -216,7 +217,7 @@ class HydrogenBondAnalysis(BondCounts):
         MissingDataError
             If the topology has no masses, charges or names; a `SelectionError` and MDAnalysis's NoDataError.
         """
-        return guess_hydrogens(self.u, select, (min_mass, max_mass), min_charge)
+        return guess_hydrogens(self.u, select, (min_mass, max_mass), min_charge, self.between_ags)
 
     @checked_arguments
     def guess_donors(self, select: str = "all", max_charge: float = -0.5) -> str:
@@ -232,12 +233,12 @@ class HydrogenBondAnalysis(BondCounts):
             Upper limit of the charge, exclusive, e.
         """
         hydrogens = select_atoms(self.u, self.hydrogens_sel, "hydrogens_sel")
-        return guess_donors(self.u, select, max_charge, hydrogens, self.d_h_cutoff)
+        return guess_donors(self.u, select, max_charge, hydrogens, self.d_h_cutoff, self.between_ags)
 
     @checked_arguments
     def guess_acceptors(self, select: str = "all", max_charge: float = -0.5) -> str:
         """Return a selection of acceptors: atoms with a charge (e) below `max_charge`; see `guess_hydrogens`."""
-        return guess_acceptors(self.u, select, max_charge)
+        return guess_acceptors(self.u, select, max_charge, self.between_ags)
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
