@@ -237,6 +237,11 @@ class DSSP(Analysis):
             len(self.atoms), self._residues, self._hydrogens, is_simplified, self._longest_bond, self._pbc
         )
 
+    def result_bytes(self, n_frames: int, n_columns: int) -> int:
+        """Return the least memory of the results of a run, bytes; see `Analysis.result_bytes`."""
+        of_residue = 4 + len(self.states)  # a character, and a flag for each state
+        return super().result_bytes(n_frames, n_columns) + of_residue * n_frames * len(self._backbone.atoms)
+
     def conclude(self, tally: Tally) -> None:
         """Convert state numbers to characters, flags and fractions."""
         n_residues, n_states = len(self._backbone.atoms), len(self.states)

@@ -248,7 +248,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
         """Return the least memory of the results of a run, bytes, for frames with a number of values each."""
-        return 8 * n_frames * n_columns
+        return 8 * n_frames * (2 + n_columns)  # with the number and the time of each frame
 
     @property
     def smaller_results(self) -> str:

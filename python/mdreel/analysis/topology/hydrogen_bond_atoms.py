@@ -111,7 +111,7 @@ def guess_acceptors(universe: "Universe", within: str, max_charge: float, betwee
     Warns
     -----
     MdreelWarning
-        If oxygens, or nitrogens with a lone pair, do not have such a charge.
+        If oxygens, or nitrogens that can accept a hydrogen bond, do not have such a charge.
     """
     atoms = select(universe, within, "select")
     guessed = atoms[_values(atoms, "charges", "charge") < max_charge]

@@ -24,7 +24,7 @@ _REMEDIES = {
 _DESCRIPTIONS = {
     "hydrogens": "hydrogens bonded to N or O",
     "donors": "N and O atoms with hydrogens",
-    "acceptors": "possible acceptors (O, and N with a lone pair)",
+    "acceptors": "possible acceptors (O, and N without hydrogens)",
 }
 
 
@@ -58,7 +58,7 @@ def possible_donors(universe: "Universe", hydrogens: "AtomGroup") -> "AtomGroup"
 def possible_acceptors(universe: "Universe") -> "AtomGroup":
     """Return the oxygens, and the nitrogens that have at most two bonds, none of them to a hydrogen.
 
-    Nitrogens with a hydrogen or with three bonds have no lone pair that accepts a hydrogen bond, except in amines.
+    A nitrogen with a hydrogen or with three bonds accepts no hydrogen bond, except in amines.
     """
     bonds = bonds_both_ways(universe)
     oxygens, nitrogens = (nitrogens_and_oxygens(universe, element) for element in "ON")
@@ -66,8 +66,8 @@ def possible_acceptors(universe: "Universe") -> "AtomGroup":
         return universe.atoms[oxygens]
     with_hydrogen = bonds[universe.atoms.masses[bonds[:, 1]] < 3.5, 0]  # also heavy ones
     n_bonds = np.bincount(bonds[:, 0], minlength=len(universe.atoms))
-    has_lone_pair = (n_bonds[nitrogens] <= 2) & ~np.isin(nitrogens, with_hydrogen)
-    return universe.atoms[np.union1d(oxygens, nitrogens[has_lone_pair])]
+    is_free = (n_bonds[nitrogens] <= 2) & ~np.isin(nitrogens, with_hydrogen)
+    return universe.atoms[np.union1d(oxygens, nitrogens[is_free])]
 
 
 def nitrogens_and_oxygens(universe: "Universe", elements: str) -> NDArray[np.int64]:
@@ -103,7 +103,7 @@ def warn_of_unguessed(
     Parameters
     ----------
     kind : {"hydrogens", "donors", "acceptors"}
-        What is guessed.
+        The kind of atoms that the guess looks for.
     candidates : AtomGroup
         The atoms that are of this kind by their elements and bonds.
     is_guessed : ndarray, shape (n_universe_atoms,), bool
