@@ -46,6 +46,8 @@ class Outcome:
         Handling of damaged frames.
     call : str
         Call in Python that ran the analyses.
+    n_requested : int
+        Number of workers that the user requested; 0 for the default.
     """
 
     rows: NDArray[np.float64]
@@ -59,6 +61,7 @@ class Outcome:
     own: tuple[Any, ...] = ()
     on_error: str = "raise"
     call: str = ""
+    n_requested: int = 0
 
     @classmethod
     def of(cls, results: tuple[Any, Any, Any]) -> Self:

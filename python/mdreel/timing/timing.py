@@ -15,7 +15,7 @@ from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
 from mdreel.timing.observables import Observables, observables_of
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.stragglers import Straggler, stragglers_of, typical_seconds
-from mdreel.timing.summary import SHORT_RUN_SECONDS, duration_text, stragglers_text, workers_text
+from mdreel.timing.summary import SHORT_RUN_SECONDS, duration_text, idle_text, stragglers_text, workers_text
 from mdreel.timing.time_shares import run_seconds, shares_in_words, shares_of, topology_seconds
 from mdreel.timing.workers import Member
 
@@ -34,6 +34,8 @@ class Timing:
         Process of each worker, and of `COORDINATOR`.
     tasks : ndarray, shape (n_tasks,), TASK, optional
         Tasks that an external scheduler has recorded.
+    n_requested : int
+        Number of workers that the user requested; 0 for the default.
 
     Attributes
     ----------
@@ -44,6 +46,8 @@ class Timing:
     tasks : ndarray, shape (n_tasks,), TASK
         With Dask, the scheduler's record of each task, with the fields first and end (blocks), worker, start_ns and
         stop_ns. A task and the spans of its blocks have the same worker.
+    n_requested : int
+        Number of workers that the user requested; 0 for the default, and for timings that were read from files.
 
     Examples
     --------
@@ -62,8 +66,10 @@ class Timing:
         spans: NDArray[np.void],
         crew: Mapping[int, Member] | None = None,
         tasks: NDArray[np.void] | None = None,
+        n_requested: int = 0,
     ) -> None:
         self.spans = spans
+        self.n_requested = n_requested
         self.crew = dict(crew or {})
         self.tasks = np.empty(0, TASK) if tasks is None else tasks
 
@@ -98,7 +104,7 @@ class Timing:
         for table in (spans, tasks):
             for edge in ("start_ns", "stop_ns"):
                 table[edge] += taken_ns
-        return Timing(np.concatenate([before, spans]), self.crew, tasks)
+        return Timing(np.concatenate([before, spans]), self.crew, tasks, self.n_requested)
 
     def without_topology(self) -> Timing:
         """Return the timing from the start of the run, without the loading of the topology before it."""
@@ -110,7 +116,7 @@ class Timing:
         for table in (spans, tasks):
             for edge in ("start_ns", "stop_ns"):
                 table[edge] -= before_ns
-        return Timing(spans, self.crew, tasks)
+        return Timing(spans, self.crew, tasks, self.n_requested)
 
     @cached_property
     def wall_seconds(self) -> float:
@@ -261,7 +267,9 @@ class Timing:
         A run of less than 2 s has a summary of one line, because so short a run does not show what limits a long one.
         `bottleneck`, `shares` and `observables` exist for every run.
         """
-        frames, workers = f"{self.n_frames:,} frames", workers_text(len(self.workers), self.crew)
+        frames, n_workers = f"{self.n_frames:,} frames", len(self.workers)
+        workers = workers_text(n_workers, self.crew, self.n_requested)
+        workers += idle_text(n_workers, self.n_requested, self.n_blocks)
         rate = f"{digits(self.frames_per_second)} frames/s, {digits(self.bytes_per_second * 1e-9)} GB/s of file"
         topology = f"; topology {digits(self.topology_seconds)} s before" if self.topology_seconds else ""
         memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""

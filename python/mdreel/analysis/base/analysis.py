@@ -89,7 +89,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
     def timing(self) -> Timing:
         """Timing of the last run."""
         outcome = self._done()
-        return Timing(outcome.spans, outcome.crew, outcome.tasks)
+        return Timing(outcome.spans, outcome.crew, outcome.tasks, outcome.n_requested)
 
     @property
     def damage(self) -> tuple[DamagedFrame, ...]:
