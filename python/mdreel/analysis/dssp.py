@@ -21,8 +21,8 @@ from mdreel.foundation.unit_check import check_length
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import selected
+from mdreel.trajectory.universe import cell_before_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,7 +199,7 @@ class DSSP(Analysis):
         if longest_bond is not None:
             check_length("longest_bond", longest_bond, empty=0.0, doubtful=1.3)
         if pbc and hasattr(protein.universe, "trajectory") and protein.universe.dimensions is not None:
-            pbc = cell_of(protein.universe) is not None
+            pbc = cell_before_run(protein.universe, is_opened=trajectory is None) is not None
         self._pbc = pbc
 
     @property

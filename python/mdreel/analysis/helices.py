@@ -134,7 +134,11 @@ class HelixEigenvalues(Analysis):
         if self._of_pairs or not self._squared:  # one segment with squared distances has no matrix
             lengths = [len(segment) for segment in self._segments]
             n_distances = max(lengths[i] * lengths[j] for i, j in self.pairs)
-            check_size("the distance matrix of a segment", 16 * n_distances, "select fewer atoms, or give squared=True")
+            check_size(
+                "the distances between the atoms of segments",
+                16 * n_distances,
+                "select fewer atoms, or give squared=True",
+            )
         return helix_eigenvalues(len(self.atoms), self._segments, self._of_pairs, self._squared)
 
     def conclude(self, tally: Tally) -> None:

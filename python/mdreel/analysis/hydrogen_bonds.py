@@ -32,9 +32,9 @@ from mdreel.foundation.arguments import checked_arguments, shown
 from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_angle, check_length
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import Selection, members_of
 from mdreel.trajectory.selection_tree import parsed_selection
+from mdreel.trajectory.universe import cell_before_run
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -328,7 +328,7 @@ class HydrogenBondAnalysis(BondCounts):
         if bonds is not None:
             self._pairs = bonded_pairs(np.unique(self._hydrogens.ix), bonds)
         elif has_positions:
-            frame = self.u.atoms.positions, cell_of(self.u)
+            frame = self.u.atoms.positions, cell_before_run(self.u, is_opened=self._given_trajectory is None)
             self._pairs = pairs_within(donors.ix, self._hydrogens.ix, *frame, criteria[0])
         else:
             self._pairs = np.empty((0, 2), np.int64)

@@ -103,13 +103,13 @@ class SectionedCommand(click.Command):
     def __init__(self, *args: Any, usage: str | None = None, hides_advanced: bool = False, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.usage, self.hides_advanced = usage, hides_advanced
-        if hides_advanced:
-            hidden: dict[str, None] = dict.fromkeys(
-                _declared(one, "group", HELP) for one in self.params if _declared(one, "is_advanced", False)
-            )
-            text = f"Show all options, including {', '.join(heading.lower() for heading in hidden)}."
-            show: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
-            self.params.append(click.Option(["--help-all"], help=text, **show))
+        hidden: dict[str, None] = dict.fromkeys(
+            _declared(one, "group", HELP) for one in self.params if _declared(one, "is_advanced", False)
+        )
+        text = f"Show all options, including {', '.join(heading.lower() for heading in hidden)}."
+        show: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
+        # Where `--help` hides nothing, both options do the same, and the help names one of them.
+        self.params.append(click.Option(["--help-all"], help=text, hidden=not hides_advanced, **show))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words of a command, in which some options take several values."""
