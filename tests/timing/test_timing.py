@@ -79,6 +79,7 @@ def test_summary_gives_the_reason_for_fewer_workers_than_requested(timing: Timin
     assert (workers(0), workers(1), workers(2)) == ("2 threads",) * 3
     assert workers(8) == "2 of 8 threads (the frames are in 2 blocks)"
     assert idle_text(n_workers=1, n_requested=2, n_blocks=16) == " (too few frames to share)"
+    assert idle_text(n_workers=1, n_requested=9, n_blocks=5) == " (too few frames to share)"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def idle_text(n_workers: int, n_requested: int, n_blocks: int) -> str:
     """Return why fewer workers had work than were requested, in brackets; an empty text if all had work."""
     if n_requested <= max(n_workers, 1):
         return ""
-    if n_blocks < n_requested:
+    if n_blocks <= max(n_workers, 1):
         return f" (the frames are in {n_blocks} block{'s' * (n_blocks != 1)})"
     return " (too few frames to share)"
 
