@@ -152,7 +152,7 @@ def follow(engine: str, folder: Path, n_frames: int) -> bool:
     command, name = ENGINES[engine](folder, STRIDE * n_frames)
     silent = subprocess.DEVNULL
     with subprocess.Popen(command, cwd=folder, stdout=silent, stderr=silent) as process:
-        live = rdf_of(mdreel.follow(folder / name, process=process.pid))
+        live = rdf_of(mdreel.trajectory.follow(folder / name, process=process.pid))
         for _ in mdreel.live.stream_results([live], every=0.2):
             peak = live.results.bins[np.argmax(live.results.rdf)]
             print(f"{engine}: {live.n_frames:6d} frames, the largest peak of g(r) at {peak:.2f} Å", flush=True)

@@ -26,7 +26,7 @@ class CentreOfMass(mdreel.AnalysisBase):
 def found(path: str, backend: str, folder: Path) -> dict[str, np.ndarray]:
     universe = MDAnalysis.Universe(PSF, path)
     atoms = universe.select_atoms("name CA")
-    reducer = mdreel.Reducer(lambda one, other: one + other)
+    reducer = mdreel.analysis.Reducer(lambda one, other: one + other)
     numbers = mdreel.from_function(lambda p: p[:, 0, 0].tolist(), atoms, per="block", reduce=reducer)
     average = mdreel.AverageStructure(universe, select="name CA", filename=folder / f"{backend}.gro")
     return {

@@ -31,7 +31,6 @@ from .analysis.selection import Selection as Selection
 from .analysis.site_rdf import InterRDF_s as InterRDF_s
 from .analysis.user.analysis_base import AnalysisBase as AnalysisBase
 from .analysis.user.from_function import from_function as from_function
-from .analysis.user.reducers import Reducer as Reducer
 from .errors import ArgumentError as ArgumentError
 from .errors import AtomOrderWarning as AtomOrderWarning
 from .errors import BrokenMoleculeWarning as BrokenMoleculeWarning
@@ -41,6 +40,7 @@ from .errors import FrameIndexError as FrameIndexError
 from .errors import FunctionError as FunctionError
 from .errors import JumpWarning as JumpWarning
 from .errors import MdreelError as MdreelError
+from .errors import MdreelWarning as MdreelWarning
 from .errors import MismatchError as MismatchError
 from .errors import MissedFramesWarning as MissedFramesWarning
 from .errors import RangeWarning as RangeWarning
@@ -56,9 +56,7 @@ from .execution.executors.local.processes import Processes as Processes
 from .execution.executors.local.serial import Serial as Serial
 from .execution.executors.local.threads import Threads as Threads
 from .execution.executors.mpi.executor import Mpi as Mpi
-from .trajectory.follow import follow as follow
 from .trajectory.open import open as open  # noqa: A004
-from .trajectory.read import iread as iread
 from .trajectory.read import read as read
 
 __version__: str

@@ -29,7 +29,7 @@ REDUCERS: list[dict[str, Any]] = [
     {"reduce": "std"},
     {"reduce": "max"},
     {"reduce": "histogram", "bins": 9, "range": (0, 400)},
-    {"reduce": mdreel.Reducer(lambda one, other: [*one, *other])},
+    {"reduce": mdreel.analysis.Reducer(lambda one, other: [*one, *other])},
 ]
 
 
@@ -77,7 +77,7 @@ def test_function_of_two_groups_and_frame_data_agrees_with_a_loop_on_every_execu
         assert type(frame) is int
         assert type(time) is float
         found = nearest(*arguments, dimensions, frame, time=time)
-        return [found] if isinstance(reduce, mdreel.Reducer) else found
+        return [found] if isinstance(reduce, mdreel.analysis.Reducer) else found
 
     bits = set()
     for how in EXECUTORS if reduce in (None, "std") else EXECUTORS[:3]:
@@ -111,7 +111,7 @@ def test_function_of_blocks_gets_arrays_of_frame_data(universe: MDAnalysis.Unive
         found = mdreel.from_function(of_block, first, second, per="block").run(**how).results.timeseries
         np.testing.assert_allclose(found, expected, rtol=1e-6)
     value = mdreel.from_function(
-        lambda first, frame: set(frame.tolist()), first, per="block", reduce=mdreel.Reducer(lambda a, b: a | b)
+        lambda first, frame: set(frame.tolist()), first, per="block", reduce=mdreel.analysis.Reducer(lambda a, b: a | b)
     )
     assert value.run(step=3).results.value == {*range(0, 24, 3)}
 
@@ -244,8 +244,8 @@ def test_frame_at_which_a_function_of_several_arguments_raises_is_named(universe
     for given, arguments, options in (
         (fails, (universe.atoms[:2],), {}),
         (block_fails, (), {"per": "block"}),
-        (fails, (universe.atoms[:2],), {"reduce": mdreel.Reducer(max)}),
-        (block_fails, (), {"per": "block", "reduce": mdreel.Reducer(lambda a, b: a)}),
+        (fails, (universe.atoms[:2],), {"reduce": mdreel.analysis.Reducer(max)}),
+        (block_fails, (), {"per": "block", "reduce": mdreel.analysis.Reducer(lambda a, b: a)}),
     ):
         with pytest.raises(FunctionError, match=r"frame 17: ZeroDivisionError.*fails"):
             mdreel.from_function(given, universe.atoms[:2], *arguments, **options).run()

@@ -144,7 +144,7 @@ def _ways(atoms: MDAnalysis.AtomGroup) -> dict[str, Callable[[dict[str, Any]], A
     """Return all ways to run user code, each with code that produces no results."""
     universe = atoms.universe
     ways: dict[str, Callable[[dict[str, Any]], Any]] = {}
-    for reduce in (None, mdreel.Reducer(max), *(name for name in REDUCERS if name != "discard")):
+    for reduce in (None, mdreel.analysis.Reducer(max), *(name for name in REDUCERS if name != "discard")):
         for per in ("frame", "block"):
             own = mdreel.from_function(nothing, atoms, per=per, reduce=reduce, **BINS.get(str(reduce), {}))
             ways[f"from_function, {per}, {reduce}"] = lambda how, own=own: own.run(**how)
@@ -198,7 +198,7 @@ def test_all_that_takes_code_of_users_is_among_these_ways() -> None:
     assert own == {"AnalysisBase"}
 
 
-@pytest.mark.parametrize("reduce", [None, "mean", "std", "max", "histogram", mdreel.Reducer(max)], ids=str)
+@pytest.mark.parametrize("reduce", [None, "mean", "std", "max", "histogram", mdreel.analysis.Reducer(max)], ids=str)
 def test_function_that_returns_nothing_for_one_frame_is_an_error_that_names_it(
     atoms: MDAnalysis.AtomGroup, reduce: Any
 ) -> None:
@@ -239,10 +239,10 @@ def test_reducer_that_returns_nothing_is_an_error(atoms: MDAnalysis.AtomGroup) -
     for n_parts, per in ((1, "frame"), (7, "block")):
         with pytest.raises(FunctionError, match=expected):
             given = listed if per == "block" else lambda positions: [positions[0, 0]]
-            reducer = mdreel.Reducer(merge_in_place)
+            reducer = mdreel.analysis.Reducer(merge_in_place)
             mdreel.from_function(given, atoms, per=per, reduce=reducer).run(n_parts=n_parts)
     with pytest.raises(FunctionError, match=r"nothing\(\), the finish function of the reducer, returned nothing"):
-        mdreel.from_function(lambda _: 1, atoms, reduce=mdreel.Reducer(max, finish=nothing)).run()
+        mdreel.from_function(lambda _: 1, atoms, reduce=mdreel.analysis.Reducer(max, finish=nothing)).run()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -88,7 +88,7 @@ def test_own_reducer_merges_in_the_order_of_the_frames(
         one += other
         return one
 
-    reducer = mdreel.Reducer(after_one_another, finish=np.array)
+    reducer = mdreel.analysis.Reducer(after_one_another, finish=np.array)
     for per, given in (("block", frames_of_block), ("frame", lambda p: [p[0, 0].item()])):
         own = mdreel.from_function(given, atoms, per=per, reduce=reducer, trajectory=adk_xtc)  # type: ignore[arg-type]
         np.testing.assert_array_equal(own.run(**options).results.value, first)
@@ -97,7 +97,7 @@ def test_own_reducer_merges_in_the_order_of_the_frames(
 def test_own_reducer_shares_a_pass_and_goes_on_from_a_checkpoint(
     atoms: MDAnalysis.AtomGroup, adk_xtc: Path, tmp_path: Path
 ) -> None:
-    reducer = mdreel.Reducer(lambda one, other: one + other)
+    reducer = mdreel.analysis.Reducer(lambda one, other: one + other)
     own = mdreel.from_function(frames_of_block, atoms, per="block", reduce=reducer, trajectory=adk_xtc)
     expected = own.run(backend="serial").results.value
     greatest = mdreel.from_function(centre_and_extent, atoms, reduce="max", trajectory=adk_xtc)
@@ -118,7 +118,7 @@ def test_frame_at_which_an_own_reducer_fails_is_named(long: Source) -> None:
             raise RuntimeError("too tall")
         return 0
 
-    keep = mdreel.Reducer(lambda one, other: one)
+    keep = mdreel.analysis.Reducer(lambda one, other: one)
     for per in ("frame", "block"):
         with pytest.raises(FunctionError, match="frame 12345: RuntimeError: too tall"):
             mdreel.from_function(raises, atoms, per=per, reduce=keep, trajectory=long).run()  # type: ignore[arg-type]
@@ -133,11 +133,13 @@ def test_values_that_do_not_merge_or_travel_are_an_error(
     def refuses(one: int, other: int) -> int:
         raise KeyError("no merging")
 
-    own = mdreel.from_function(lambda p: 1, atoms, per="block", reduce=mdreel.Reducer(refuses), trajectory=adk_xtc)
+    own = mdreel.from_function(
+        lambda p: 1, atoms, per="block", reduce=mdreel.analysis.Reducer(refuses), trajectory=adk_xtc
+    )
     with pytest.raises(FunctionError, match=r"KeyError: 'no merging' \(in refuses"):
         own.run(backend=backend, n_parts=4)
     if backend == "processes":
-        keep = mdreel.Reducer(lambda one, other: one)
+        keep = mdreel.analysis.Reducer(lambda one, other: one)
         own = mdreel.from_function(lambda p: (i for i in "ab"), atoms, reduce=keep, trajectory=adk_xtc)
         with pytest.raises(FunctionError, match=r"a value cannot be sent to other processes: .*generator"):
             own.run(backend=backend, n_workers=2)
@@ -154,4 +156,4 @@ def test_reducers_refuse_invalid_input(atoms: MDAnalysis.AtomGroup) -> None:
         with pytest.raises(MismatchError, match=expected):
             mdreel.from_function(np.max, atoms, **options)  # type: ignore[arg-type]
     with pytest.raises(MismatchError, match="merge of a reducer must be a function, got int"):
-        mdreel.Reducer(3)  # type: ignore[arg-type]
+        mdreel.analysis.Reducer(3)  # type: ignore[arg-type]

@@ -229,7 +229,7 @@ def test_own_analysis_saves_all_columns_and_names_what_it_leaves_out(trajectory:
 def test_own_function_without_a_table_is_refused(trajectory: Path, tmp_path: Path) -> None:
     group = peptide().atoms
     discarded = mdreel.from_function(lambda x: None, group, reduce="discard", trajectory=trajectory).run()
-    adding = mdreel.Reducer(lambda a, b: a + b)
+    adding = mdreel.analysis.Reducer(lambda a, b: a + b)
     added = mdreel.from_function(lambda x: float(x.sum()), group, reduce=adding, trajectory=trajectory).run()
     for analysis, found in ((discarded, "none at all"), (added, r"only results\.value")):
         with pytest.raises(UnsupportedError, match=f"no results with a value for each frame, {found}"):

@@ -106,6 +106,14 @@ def test_help_all_shows_all_options(run) -> None:
     assert "mdreel rmsd -s" in page.split("Examples:")[1]
 
 
+@pytest.mark.parametrize("words", ["align", "cluster slurm", "info", "ensemble run", "rmsd"])
+def test_every_command_has_help_all(run, words: str) -> None:
+    whole, short = (run(*words.split(), option) for option in ("--help-all", "--help"))
+    assert (whole.returncode, whole.stderr) == (0, "")
+    assert (whole.stdout == short.stdout) == (words != "rmsd")
+    assert ("--help-all" in short.stdout) == (words == "rmsd")
+
+
 def test_packages_add_commands_by_entry_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     (tmp_path / "planets.py").write_text(
         '"""Show the planets."""\nimport click\n@click.command()\ndef show() -> None:\n    click.echo("Mars")\n'

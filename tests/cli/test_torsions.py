@@ -88,3 +88,10 @@ def test_dihedrals_of_any_atoms_agree_with_mdanalysis(run, universe: MDAnalysis.
 def test_wrong_dihedrals_are_refused(run, tmp_path: Path, options: list[str], code: int, words: list[str]) -> None:
     (tmp_path / "a.ndx").write_text("[ Five ]\n1 2 3 4 5\n[ Twice ]\n1 2 3 4 1 2 3 4\n")
     refused(run("dihedral", *INPUT, *options), code, *words)
+
+
+def test_summary_names_a_single_torsion_once(run) -> None:
+    atoms = ("resid 5 and name N", "resid 5 and name CA", "resid 5 and name C", "resid 6 and name N")
+    done = run("dihedral", *INPUT, "--stop", "2", "-q", *(word for one in atoms for word in ("--atoms", one)))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].count("dihedral") == 1

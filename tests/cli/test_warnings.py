@@ -44,7 +44,7 @@ def test_recipe_warns_once_of_all_its_analyses(run, tmp_path: Path) -> None:
     )
     done = run("run", recipe)
     assert done.returncode == 0, done.stderr
-    (line,) = (line for line in done.stderr.splitlines() if "warning" in line)
+    (line,) = (line for line in done.stderr.splitlines() if "periodic cell" in line)
     assert line.startswith("mdreel: warning: Rg, RMSD: ")
 
 
@@ -60,3 +60,12 @@ def test_length_in_nanometres_is_warned_of_or_refused(run) -> None:
     assert refused.returncode == 3
     assert "--distance must be more than 1 Å, not 0.35" in refused.stderr
     assert "0.35 nm are 3.5 Å" in refused.stderr
+
+
+def test_reference_that_select_has_removed_is_warned_of(run) -> None:
+    command = ("select", "-s", TPR, "-f", XTC, "--stop", "1", "--dynamic", "name OW and around 3.5 protein")
+    done = run(*command, "--select", "resname SOL")
+    assert done.returncode == 0, done.stderr
+    assert "all 3,341 atoms that it refers to are outside the group" in done.stderr
+    assert "without --select" in done.stderr
+    assert "warning" not in run(*command).stderr

@@ -86,7 +86,7 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
     for module in ("analysis", "trajectory", "transformations"):
         for name in getattr(mdreel, module).__all__:
             value = getattr(getattr(mdreel, module), name)
-            if inspect.isfunction(value):
+            if inspect.isfunction(value) or module == "analysis":
                 yield name, value
 
 

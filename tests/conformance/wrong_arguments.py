@@ -154,7 +154,7 @@ def calls(s: System) -> dict[str, Call]:
         "from_function, histogram": analysis(
             mdreel.from_function, f=spread, atomgroup=ca, reduce="histogram", bins=3, range=(0.0, 30.0)
         ),
-        "Reducer": Call(mdreel.Reducer, {"merge": lambda a, b: a + b}),
+        "analysis.Reducer": Call(mdreel.analysis.Reducer, {"merge": lambda a, b: a + b}),
         "Dask": Call(mdreel.Dask),
         "Mpi": Call(mdreel.Mpi),
         "Processes": Call(mdreel.Processes),
@@ -189,9 +189,9 @@ def calls(s: System) -> dict[str, Call]:
         "PCA.projection": Call(pca.projection, {"atomgroup": ca}, lambda made: made.run(backend="serial")),
         "PCA.transform": Call(pca.transform, {"atomgroup": ca}),
         "open": Call(mdreel.open, {"paths": xtc}),
-        "follow": Call(mdreel.follow, {"path": xtc, "n_frames": N_FRAMES, "timeout": 1.0}),
+        "trajectory.follow": Call(mdreel.trajectory.follow, {"path": xtc, "n_frames": N_FRAMES, "timeout": 1.0}),
         "read": Call(mdreel.read, {"trajectory": u}),
-        "iread": Call(mdreel.iread, {"trajectory": u}, list),
+        "trajectory.iread": Call(mdreel.trajectory.iread, {"trajectory": u}, list),
         "trajectory.check": Call(t.check, {"path": xtc}),
         "trajectory.concat": Call(t.concat, {"paths": [xtc, xtc], "output": "out.xtc", "force": True}),
         "trajectory.convert": Call(t.convert, {"trajectory": xtc, "output": "out.xtc", "force": True}),

@@ -117,7 +117,7 @@ def analysis(kind, atoms):
     if kind == "rmsd":
         return mdreel.RMSD(atoms, weights="mass")
     if kind == "reducer":
-        return mdreel.from_function(importing, atoms, reduce=mdreel.Reducer(merged))
+        return mdreel.from_function(importing, atoms, reduce=mdreel.analysis.Reducer(merged))
     if kind == "histogram":
         return mdreel.from_function(importing, atoms, reduce="histogram", bins=5, range=(-50, 50))
     given = {

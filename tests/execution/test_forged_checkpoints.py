@@ -51,7 +51,7 @@ def extent(positions: np.ndarray) -> float:
 
 def run(universe: mda.Universe, trajectory: Path, path: Path, n_parts: int = 9) -> Any:
     atoms = universe.select_atoms("name CA")
-    own = mdreel.from_function(extent, atoms, reduce=mdreel.Reducer(max), trajectory=trajectory)
+    own = mdreel.from_function(extent, atoms, reduce=mdreel.analysis.Reducer(max), trajectory=trajectory)
     own.run(backend="serial", n_parts=n_parts, checkpoint=path)
     return own.results.value
 
@@ -88,7 +88,9 @@ def test_value_that_runs_code_is_not_unpickled(
     evil = tmp_path / "evil"
     other_key = tmp_path / "other.key"
     monkeypatch.setenv("MDREEL_KEY_FILE", str(other_key))
-    own = mdreel.from_function(extent, universe.select_atoms("name CA"), reduce=mdreel.Reducer(max), trajectory=adk_xtc)
+    own = mdreel.from_function(
+        extent, universe.select_atoms("name CA"), reduce=mdreel.analysis.Reducer(max), trajectory=adk_xtc
+    )
     own.run(backend="serial", n_parts=9, checkpoint=evil)
     monkeypatch.undo()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

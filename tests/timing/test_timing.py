@@ -1,9 +1,15 @@
 """What a timing says of spans."""
 
+import re
+
+import MDAnalysis
 import numpy as np
 import pytest
+from MDAnalysisTests.datafiles import DCD, PSF
 
+import mdreel
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.summary import idle_text
 from mdreel.timing.timing import Timing
 from synthetic_runs import stretched
 
@@ -63,6 +69,27 @@ def test_timing_of_a_short_run_sums_up_in_one_line_without_a_verdict(timing: Tim
     behind = timing.preceded_by("topology", 3.0)
     assert behind.summary() == f"{timing.summary()}; topology 3 s before"
     assert (timing.bottleneck.kind, len(timing.observables.ranks)) == ("compute", 2)
+
+
+def test_summary_gives_the_reason_for_fewer_workers_than_requested(timing: Timing) -> None:
+    def workers(n_requested: int) -> str:
+        text = Timing(timing.spans, n_requested=n_requested).preceded_by("topology", 1.0).summary()
+        return text.partition(" frames on ")[2].partition(",")[0]
+
+    assert (workers(0), workers(1), workers(2)) == ("2 threads",) * 3
+    assert workers(8) == "2 of 8 threads (the frames are in 2 blocks)"
+    assert idle_text(n_workers=1, n_requested=2, n_blocks=16) == " (too few frames to share)"
+    assert idle_text(n_workers=1, n_requested=9, n_blocks=5) == " (too few frames to share)"
+
+
+@pytest.mark.parametrize(
+    "options", [{"n_workers": 3}, {"backend": mdreel.Threads(3)}, {"n_workers": 3, "backend": "processes"}]
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_run_gives_the_reason_for_fewer_workers_than_requested(options: dict) -> None:
+    rmsd = mdreel.RMSD(MDAnalysis.Universe(PSF, DCD), select="name CA").run(stop=3, n_parts=1, **options)
+    assert re.search(r"on 1 of 3 (threads|processes) \(the frames are in 1 block\), ", rmsd.timing.summary())
+    assert "of" not in rmsd.run(stop=3, n_parts=1).timing.summary().partition(",")[0]
 
 
 def test_timing_is_short_below_two_seconds(timing: Timing) -> None:

@@ -77,7 +77,7 @@ def sleeper() -> Iterator["subprocess.Popen[bytes]"]:
 def test_follow_gives_every_frame_of_a_long_run_once_in_order(tmp_path: Path, atoms: Any) -> None:
     path = tmp_path / "run.xtc"
     with grow("xtc", LONG, path) as writer:
-        followed = rmsd(atoms, mdreel.follow(path, process=writer.pid))
+        followed = rmsd(atoms, mdreel.trajectory.follow(path, process=writer.pid))
     np.testing.assert_array_equal(followed[:, 0], np.arange(LONG))
     np.testing.assert_array_equal(followed[:, 1], np.arange(LONG))
     np.testing.assert_array_equal(followed, rmsd(atoms, path))
@@ -91,7 +91,7 @@ def test_follow_gives_the_bits_of_the_whole_file(
 ) -> None:
     path, done = tmp_path / f"run.{ending}", tmp_path / "done"
     with grow("pieces", whole[ending], path, done):
-        source = mdreel.follow(path, stop_file=done, notify=notify)
+        source = mdreel.trajectory.follow(path, stop_file=done, notify=notify)
         followed = rmsd(atoms, source, backend=backend)
     assert len(followed) == N_FRAMES
     np.testing.assert_array_equal(followed, rmsd(atoms, whole[ending], n_workers=2, n_parts=7))
@@ -104,19 +104,19 @@ def test_follow_gives_the_bits_of_the_whole_file(
 def test_follow_obeys_start_stop_and_step(
     whole: dict[str, Path], atoms: Any, ending: str, window: dict[str, int]
 ) -> None:
-    followed = rmsd(atoms, mdreel.follow(whole[ending], idle=0.05), **window)
+    followed = rmsd(atoms, mdreel.trajectory.follow(whole[ending], idle=0.05), **window)
     np.testing.assert_array_equal(followed, rmsd(atoms, whole[ending], **window))
 
 
 def test_follow_ends_with_the_number_of_frames(whole: dict[str, Path], atoms: Any) -> None:
     for _ in range(2):  # the second time with an index that has more of them
-        followed = rmsd(atoms, mdreel.follow(whole["xtc"], n_frames=1234))
+        followed = rmsd(atoms, mdreel.trajectory.follow(whole["xtc"], n_frames=1234))
         np.testing.assert_array_equal(followed, rmsd(atoms, whole["xtc"], stop=1234))
         assert rmsd(atoms, whole["xtc"]).shape == (N_FRAMES, 3)
 
 
 def test_follow_ends_with_the_process(whole: dict[str, Path], atoms: Any, sleeper: "subprocess.Popen[bytes]") -> None:
-    source = mdreel.follow(whole["trr"], process=sleeper.pid)
+    source = mdreel.trajectory.follow(whole["trr"], process=sleeper.pid)
     read_frames(source, N_FRAMES - 1)
     assert sleeper.stdin is not None
     sleeper.stdin.close()
@@ -127,14 +127,14 @@ def test_follow_waits_for_a_file_that_is_not_there_yet(tmp_path: Path, atoms: An
     path = tmp_path / "late.dcd"
     with grow("pieces", whole["dcd"], path, tmp_path / "done"):
         assert not path.exists()  # it takes longer to start Python than to come here
-        assert len(rmsd(atoms, mdreel.follow(path, stop_file=tmp_path / "done"))) == N_FRAMES
+        assert len(rmsd(atoms, mdreel.trajectory.follow(path, stop_file=tmp_path / "done"))) == N_FRAMES
 
 
 def test_follow_reads_frames_that_come_later(tmp_path: Path, few: tuple[bytes, list[int]], atoms: Any) -> None:
     content, ends = few
     path = tmp_path / "run.xtc"
     path.write_bytes(content[: ends[2] + 50])
-    source = mdreel.follow(path, stop_file=tmp_path / "done")
+    source = mdreel.trajectory.follow(path, stop_file=tmp_path / "done")
     np.testing.assert_allclose(read_frames(source, 2), 10 * positions(2), atol=0.006)
     assert source.n_frames == 3
     with path.open("ab") as file:
@@ -151,7 +151,7 @@ def test_follow_takes_zeros_for_what_is_not_shown_yet(tmp_path: Path, few: tuple
     content, ends = few
     path = tmp_path / "run.xtc"
     path.write_bytes(content[: ends[2]] + bytes(len(content) - ends[2]))
-    source = mdreel.follow(path, stop_file=tmp_path / "done")
+    source = mdreel.trajectory.follow(path, stop_file=tmp_path / "done")
     read_frames(source, 2)
     assert source.n_frames == 3
     with path.open("r+b") as file:
@@ -164,7 +164,7 @@ def test_follow_names_frame_and_byte_of_what_is_no_frame(tmp_path: Path, few: tu
     content, ends = few
     path = tmp_path / "run.xtc"
     path.write_bytes(content[: ends[2]] + b"no frame" * 20)
-    source = mdreel.follow(path, stop_file=tmp_path / "done")
+    source = mdreel.trajectory.follow(path, stop_file=tmp_path / "done")
     with pytest.raises(FormatError, match=f"run.xtc, frame 3, byte {ends[2]}: expected the magic number"):
         read_frames(source, 3)
     read_frames(source, 2)
@@ -176,7 +176,11 @@ def test_follow_refuses_a_torn_end(tmp_path: Path, few: tuple[bytes, list[int]],
     path, done = tmp_path / "run.xtc", tmp_path / "done"
     path.write_bytes(content[:-1])
     done.touch()
-    source = mdreel.follow(path, stop_file=done) if end == "stop_file" else mdreel.follow(path, idle=0.05)
+    source = (
+        mdreel.trajectory.follow(path, stop_file=done)
+        if end == "stop_file"
+        else mdreel.trajectory.follow(path, idle=0.05)
+    )
     with pytest.raises(
         FormatError, match=f"frame 7, byte {ends[6]}: the last frame is torn.*7 whole frames come before"
     ):
@@ -189,7 +193,7 @@ def test_follow_refuses_a_file_that_was_cut(tmp_path: Path, few: tuple[bytes, li
     content, ends = few
     path = tmp_path / "run.xtc"
     path.write_bytes(content)
-    source = mdreel.follow(path, stop_file=tmp_path / "done")
+    source = mdreel.trajectory.follow(path, stop_file=tmp_path / "done")
     read_frames(source, 7)
     with path.open("r+b") as file:
         file.truncate(ends[3])
@@ -201,7 +205,7 @@ def test_follow_bears_a_cut_behind_the_frames_that_came(tmp_path: Path, few: tup
     content, ends = few
     path = tmp_path / "run.xtc"
     path.write_bytes(content[: ends[4] + 99])
-    source = mdreel.follow(path, stop_file=tmp_path / "done")
+    source = mdreel.trajectory.follow(path, stop_file=tmp_path / "done")
     read_frames(source, 4)
     with path.open("r+b") as file:
         file.truncate(ends[4])
@@ -216,7 +220,7 @@ def test_follow_refuses_a_file_that_was_lost(
 ) -> None:
     path = tmp_path / "run.xtc"
     path.write_bytes(few[0])
-    source = mdreel.follow(path, stop_file=tmp_path / "done")
+    source = mdreel.trajectory.follow(path, stop_file=tmp_path / "done")
     read_frames(source, 7)
     if change == "remove":
         path.unlink()
@@ -228,7 +232,7 @@ def test_follow_refuses_a_file_that_was_lost(
 
 
 def test_follow_refuses_fewer_frames_than_expected(tmp_path: Path, whole: dict[str, Path], atoms: Any) -> None:
-    source = mdreel.follow(whole["xtc"], n_frames=N_FRAMES + 1, idle=0.05)
+    source = mdreel.trajectory.follow(whole["xtc"], n_frames=N_FRAMES + 1, idle=0.05)
     with pytest.raises(StreamError, match=f"{N_FRAMES + 1} frames were expected, but only {N_FRAMES} came"):
         rmsd(atoms, source)
 
@@ -236,25 +240,25 @@ def test_follow_refuses_fewer_frames_than_expected(tmp_path: Path, whole: dict[s
 def test_follow_needs_an_end_and_a_first_frame(tmp_path: Path, whole: dict[str, Path]) -> None:
     missing, done = tmp_path / "missing.xtc", tmp_path / "done"
     with pytest.raises(MismatchError, match="never end"):
-        mdreel.follow(whole["xtc"])
+        mdreel.trajectory.follow(whole["xtc"])
     with pytest.raises(MismatchError, match="idle must be a time in seconds"):
-        mdreel.follow(whole["xtc"], idle=-1)
+        mdreel.trajectory.follow(whole["xtc"], idle=-1)
     with pytest.raises(StreamTimeoutError, match=r"no frame came within 0.05 s"):
-        mdreel.follow(missing, stop_file=done, timeout=0.05)
+        mdreel.trajectory.follow(missing, stop_file=done, timeout=0.05)
     with pytest.raises(FileNotFoundError, match="missing"):
-        mdreel.follow(missing, idle=0.05)
+        mdreel.trajectory.follow(missing, idle=0.05)
     done.touch()
     (tmp_path / "torn.xtc").write_bytes(whole["xtc"].read_bytes()[:100])
     with pytest.raises(FormatError, match="torn"):
-        mdreel.follow(tmp_path / "torn.xtc", stop_file=done)
+        mdreel.trajectory.follow(tmp_path / "torn.xtc", stop_file=done)
     with pytest.raises(FormatError, match="expected a trajectory"):
-        mdreel.follow(Path(__file__), stop_file=tmp_path / "never")
+        mdreel.trajectory.follow(Path(__file__), stop_file=tmp_path / "never")
     with pytest.raises(IsADirectoryError):
-        mdreel.follow(tmp_path, stop_file=done)
+        mdreel.trajectory.follow(tmp_path, stop_file=done)
 
 
 def test_follow_refuses_what_needs_the_number_of_frames(tmp_path: Path, whole: dict[str, Path], atoms: Any) -> None:
-    source = mdreel.follow(whole["xtc"], idle=0.05)
+    source = mdreel.trajectory.follow(whole["xtc"], idle=0.05)
     for window in ({"frames": [1, 2]}, {"start": -5}, {"stop": -1}, {"step": -1}):
         with pytest.raises(UnsupportedError, match="need the number of frames, which is unknown"):
             rmsd(atoms, source, **window)
@@ -280,9 +284,9 @@ def test_follow_stops_waiting_when_a_signal_handler_raises(
         raise EnoughError
 
     never = tmp_path / "never"
-    source = mdreel.follow(whole["xtc"], stop_file=never)
+    source = mdreel.trajectory.follow(whole["xtc"], stop_file=never)
     actions: dict[str, Callable[[], object]] = {
-        "first frame": lambda: mdreel.follow(tmp_path / "missing.xtc", stop_file=never),
+        "first frame": lambda: mdreel.trajectory.follow(tmp_path / "missing.xtc", stop_file=never),
         "frame": lambda: read_frames(source, N_FRAMES),
         "threads": lambda: rmsd(atoms, source),
         "serial": lambda: rmsd(atoms, source, backend="serial"),
@@ -299,7 +303,7 @@ def test_follow_stops_waiting_when_a_signal_handler_raises(
 
 def test_follow_survives_pickling_and_keeps_its_index(whole: dict[str, Path], atoms: Any) -> None:
     assert not open_trajectory(whole["xtc"]).is_located
-    source = pickle.loads(pickle.dumps(mdreel.follow(whole["xtc"], idle=0.05)))
+    source = pickle.loads(pickle.dumps(mdreel.trajectory.follow(whole["xtc"], idle=0.05)))
     assert len(rmsd(atoms, source)) == N_FRAMES
     assert open_trajectory(whole["xtc"]).is_located
-    assert mdreel.follow(whole["xtc"], idle=0.05).n_frames == N_FRAMES  # nobody has looked yet
+    assert mdreel.trajectory.follow(whole["xtc"], idle=0.05).n_frames == N_FRAMES  # nobody has looked yet

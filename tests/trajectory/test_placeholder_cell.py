@@ -43,6 +43,7 @@ def test_analysis_of_frames_in_memory_does_not_use_a_placeholder(name: str, adk_
     with pytest.warns(UserWarning, match=r"placeholder .* not using periodic boundary conditions") as caught:
         found = ANALYSES[name](adk(adk_positions, PLACEHOLDER))
     assert {warning.filename for warning in caught} == {__file__}
+    assert len(caught) == 1
     np.testing.assert_array_equal(found, expected)
     assert np.size(expected) > 0
 

@@ -38,8 +38,8 @@ from mdreel.foundation.arguments import checked_arguments_but, shown
 from mdreel.foundation.unit_check import check_length
 from mdreel.results.column import Column
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import atoms_of, selected
+from mdreel.trajectory.universe import cell_before_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -335,7 +335,9 @@ class Contacts(TwoGroupAnalysis):
             raise MismatchError(f"refgroup has {sizes} atoms, the groups have {[len(self._from), len(self._to)]}")
         for name, own, theirs in zip(("first", "second"), (self._first, self._second), groups, strict=True):
             self._matching.check(own, theirs, f"the {name} group of refgroup")
-        cell = cell_of(groups[0].universe) if self.pbc else None
+        universe = groups[0].universe
+        is_opened = universe is self._first.universe and self._given_trajectory is None
+        cell = cell_before_run(universe, is_opened) if self.pbc else None
         first, second = (np.asarray(group.positions, np.float64) for group in groups)
         return self._near(first, second, cell, [group.ix for group in groups])
 

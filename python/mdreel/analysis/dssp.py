@@ -21,8 +21,8 @@ from mdreel.foundation.unit_check import check_length
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import selected
+from mdreel.trajectory.universe import cell_before_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -199,7 +199,7 @@ class DSSP(Analysis):
         if longest_bond is not None:
             check_length("longest_bond", longest_bond, empty=0.0, doubtful=1.3)
         if pbc and hasattr(protein.universe, "trajectory") and protein.universe.dimensions is not None:
-            pbc = cell_of(protein.universe) is not None
+            pbc = cell_before_run(protein.universe, is_opened=trajectory is None) is not None
         self._pbc = pbc
 
     @property
@@ -236,6 +236,11 @@ class DSSP(Analysis):
         return secondary_structure(
             len(self.atoms), self._residues, self._hydrogens, is_simplified, self._longest_bond, self._pbc
         )
+
+    def result_bytes(self, n_frames: int, n_columns: int) -> int:
+        """Return the least memory of the results of a run, bytes; see `Analysis.result_bytes`."""
+        of_residue = 4 + len(self.states)  # a character, and a flag for each state
+        return super().result_bytes(n_frames, n_columns) + of_residue * n_frames * len(self._backbone.atoms)
 
     def conclude(self, tally: Tally) -> None:
         """Convert state numbers to characters, flags and fractions."""

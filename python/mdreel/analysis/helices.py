@@ -17,6 +17,7 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.size_check import check_size
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.trajectory.opener import Trajectory
@@ -65,6 +66,8 @@ class HelixEigenvalues(Analysis):
     eigenvalue is the largest singular value of D [1]_.
 
     Memory: the results take 8 bytes for each segment or pair and frame, and 16 bytes for number and time of each frame.
+    Each worker keeps a matrix of up to 16 bytes for each pair of atoms, but with ``squared=True`` only for pairs of
+    segments.
 
     References
     ----------
@@ -128,6 +131,14 @@ class HelixEigenvalues(Analysis):
 
     def computation(self, source: Source) -> Computation:
         """Return the computation of the eigenvalues of each frame."""
+        if self._of_pairs or not self._squared:  # one segment with squared distances has no matrix
+            lengths = [len(segment) for segment in self._segments]
+            n_distances = max(lengths[i] * lengths[j] for i, j in self.pairs)
+            check_size(
+                "the distances between the atoms of segments",
+                16 * n_distances,
+                "select fewer atoms, or give squared=True",
+            )
         return helix_eigenvalues(len(self.atoms), self._segments, self._of_pairs, self._squared)
 
     def conclude(self, tally: Tally) -> None:

@@ -32,9 +32,9 @@ from mdreel.foundation.arguments import checked_arguments, shown
 from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_angle, check_length
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import Selection, members_of
 from mdreel.trajectory.selection_tree import parsed_selection
+from mdreel.trajectory.universe import cell_before_run
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -99,7 +99,8 @@ class HydrogenBondAnalysis(BondCounts):
     Warns
     -----
     MdreelWarning
-        If there are no donors with hydrogens, or no acceptors.
+        If there are no donors with hydrogens, or no acceptors, or if a guess by charge leaves out nitrogens, oxygens
+        or their hydrogens, as in OPLS-AA and AMBER force fields.
 
     Notes
     -----
@@ -216,7 +217,7 @@ class HydrogenBondAnalysis(BondCounts):
         MissingDataError
             If the topology has no masses, charges or names; a `SelectionError` and MDAnalysis's NoDataError.
         """
-        return guess_hydrogens(self.u, select, (min_mass, max_mass), min_charge)
+        return guess_hydrogens(self.u, select, (min_mass, max_mass), min_charge, self.between_ags)
 
     @checked_arguments
     def guess_donors(self, select: str = "all", max_charge: float = -0.5) -> str:
@@ -232,12 +233,12 @@ class HydrogenBondAnalysis(BondCounts):
             Upper limit of the charge, exclusive, e.
         """
         hydrogens = select_atoms(self.u, self.hydrogens_sel, "hydrogens_sel")
-        return guess_donors(self.u, select, max_charge, hydrogens, self.d_h_cutoff)
+        return guess_donors(self.u, select, max_charge, hydrogens, self.d_h_cutoff, self.between_ags)
 
     @checked_arguments
     def guess_acceptors(self, select: str = "all", max_charge: float = -0.5) -> str:
         """Return a selection of acceptors: atoms with a charge (e) below `max_charge`; see `guess_hydrogens`."""
-        return guess_acceptors(self.u, select, max_charge)
+        return guess_acceptors(self.u, select, max_charge, self.between_ags)
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
@@ -327,7 +328,7 @@ class HydrogenBondAnalysis(BondCounts):
         if bonds is not None:
             self._pairs = bonded_pairs(np.unique(self._hydrogens.ix), bonds)
         elif has_positions:
-            frame = self.u.atoms.positions, cell_of(self.u)
+            frame = self.u.atoms.positions, cell_before_run(self.u, is_opened=self._given_trajectory is None)
             self._pairs = pairs_within(donors.ix, self._hydrogens.ix, *frame, criteria[0])
         else:
             self._pairs = np.empty((0, 2), np.int64)

@@ -48,6 +48,8 @@ class Outcome:
         Call in Python that ran the analyses.
     n_missed : int
         Frames of a running simulation that the run could not have.
+    n_requested : int
+        Number of workers that the user requested; 0 for the default.
     """
 
     rows: NDArray[np.float64]
@@ -62,6 +64,7 @@ class Outcome:
     on_error: str = "raise"
     call: str = ""
     n_missed: int = 0
+    n_requested: int = 0
 
     @classmethod
     def of(cls, results: tuple[Any, Any, Any]) -> Self:

@@ -1,13 +1,12 @@
 """Plausibility of the sizes of arrays that arguments imply."""
 
-import os
-
 from mdreel.errors import MismatchError
 from mdreel.foundation.formatting import BYTES, amount
+from mdreel.foundation.usable_memory import usable_memory
 
 
 def check_size(what: str, n_bytes: float, remedy: str) -> None:
-    """Refuse an array that is larger than the memory of this machine.
+    """Refuse an array that is larger than the memory that this process can use.
 
     Parameters
     ----------
@@ -23,7 +22,7 @@ def check_size(what: str, n_bytes: float, remedy: str) -> None:
     MismatchError
         If the array does not fit into the memory.
     """
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = usable_memory()
     if not n_bytes <= memory:
         needed, available = amount(n_bytes, BYTES), amount(memory, BYTES)
-        raise MismatchError(f"{what} need {needed}, but this machine has {available} of memory: {remedy}")
+        raise MismatchError(f"{what} need {needed}, but this machine has {available} of memory left: {remedy}")

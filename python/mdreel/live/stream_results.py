@@ -74,7 +74,7 @@ def stream_results(
     >>> import mdreel
     >>> from MDAnalysisTests.datafiles import TPR, XTC
     >>> alpha = mda.Universe(TPR, XTC).select_atoms("name CA")
-    >>> rmsd = mdreel.RMSD(alpha, trajectory=mdreel.follow(XTC, idle=0.1))
+    >>> rmsd = mdreel.RMSD(alpha, trajectory=mdreel.trajectory.follow(XTC, idle=0.1))
     >>> for _ in mdreel.live.stream_results([rmsd], every=60):
     ...     print(len(rmsd.results.rmsd), "frames")
     10 frames

@@ -210,7 +210,7 @@ def explained_variance(cumulated: NDArray[np.float64], title: str = "", ax: "Axe
     numbers = np.arange(1, len(shown) + 1)
     with canvas(ax, title) as axes:
         axes.bar(numbers, np.diff(shown, prepend=0.0), color=RAW_ALONE, width=0.7, label="each component")
-        axes.plot(numbers, shown, color=COLOURS[1], linewidth=2.0, marker="o", markersize=5, label="all up to it")
+        axes.plot(numbers, shown, color=COLOURS[1], linewidth=2.0, marker="o", markersize=5, label="cumulative")
         axes.legend(**_ABOVE)
         limits = {"xlim": (0.3, len(shown) + 0.7), "ylim": (0.0, 104.0)}
         axes.set(xlabel="Principal component", ylabel="Variance (%)", **limits)

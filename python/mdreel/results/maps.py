@@ -38,7 +38,7 @@ def pair_map(values: NDArray[np.float64], label: str, title: str = "", ax: "Axes
     with canvas(ax, title, _SQUARE, grid=None) as axes:
         edges = [np.arange(n + 1) + 0.5 for n in values.shape]
         drawn = axes.pcolormesh(edges[1], edges[0], values, cmap=f"{SEQUENTIAL}_r")
-        axes.set(xlabel="Atom, to", ylabel="Atom, from", box_aspect=1)
+        axes.set(xlabel="Atom of the second group", ylabel="Atom of the first group", box_aspect=1)
         figure_of(axes).colorbar(drawn, ax=axes, label=label)
     return figure_of(axes)
 

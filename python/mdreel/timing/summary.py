@@ -21,8 +21,8 @@ def duration_text(run_seconds: float) -> str:
     return f"This run took {digits(run_seconds)} s"
 
 
-def workers_text(n_workers: int, crew: Mapping[int, Member]) -> str:
-    """Return the number and kind of the workers, such as "2 threads".
+def workers_text(n_workers: int, crew: Mapping[int, Member], n_requested: int = 0) -> str:
+    """Return the number and kind of the workers, such as "2 threads", or "1 of 2 threads" if more were requested.
 
     Parameters
     ----------
@@ -30,16 +30,29 @@ def workers_text(n_workers: int, crew: Mapping[int, Member]) -> str:
         Number of workers.
     crew : mapping of int to Member
         Process of each worker, and of `COORDINATOR`.
+    n_requested : int
+        Number of workers that the user requested; 0 for the default.
     """
     n_workers = max(n_workers, 1)
     processes = {(own.host, own.process) for worker, own in crew.items() if worker != COORDINATOR}
     caller = crew.get(COORDINATOR)
     is_single = not processes or (caller is not None and processes == {(caller.host, caller.process)})
-    words = f"{n_workers} {'thread' if is_single else 'process'}"
-    if n_workers > 1:
-        words += "s" if is_single else "es"
+    kind, ending = ("thread", "s") if is_single else ("process", "es")
+    if n_requested > n_workers:
+        words = f"{n_workers} of {n_requested} {kind}{ending}"
+    else:
+        words = f"{n_workers} {kind}{ending * (n_workers > 1)}"
     n_hosts = len({host for host, _ in processes})
     return f"{words} of {n_hosts} hosts" if n_hosts > 1 else words
+
+
+def idle_text(n_workers: int, n_requested: int, n_blocks: int) -> str:
+    """Return why fewer workers had work than were requested, in brackets; an empty text if all had work."""
+    if n_requested <= max(n_workers, 1):
+        return ""
+    if n_blocks <= max(n_workers, 1):
+        return f" (the frames are in {n_blocks} block{'s' * (n_blocks != 1)})"
+    return " (too few frames to share)"
 
 
 def stragglers_text(straggling: Sequence[Straggler]) -> str:

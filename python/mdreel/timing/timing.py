@@ -15,7 +15,7 @@ from mdreel.timing.bottleneck import Bottleneck, bottleneck_of
 from mdreel.timing.observables import Observables, observables_of
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.stragglers import Straggler, stragglers_of, typical_seconds
-from mdreel.timing.summary import SHORT_RUN_SECONDS, duration_text, stragglers_text, workers_text
+from mdreel.timing.summary import SHORT_RUN_SECONDS, duration_text, idle_text, stragglers_text, workers_text
 from mdreel.timing.time_shares import run_seconds, shares_in_words, shares_of, topology_seconds
 from mdreel.timing.workers import Member
 
@@ -36,6 +36,8 @@ class Timing:
         Tasks that an external scheduler has recorded.
     missed : int
         Number of frames of a running simulation that the run could not have.
+    n_requested : int
+        Number of workers that the user requested; 0 for the default.
 
     Attributes
     ----------
@@ -48,6 +50,8 @@ class Timing:
         stop_ns. A task and the spans of its blocks have the same worker.
     missed : int
         Number of frames of a running simulation that had left the channel before the run took them.
+    n_requested : int
+        Number of workers that the user requested; 0 for the default, and for timings that were read from files.
 
     Examples
     --------
@@ -67,8 +71,10 @@ class Timing:
         crew: Mapping[int, Member] | None = None,
         tasks: NDArray[np.void] | None = None,
         missed: int = 0,
+        n_requested: int = 0,
     ) -> None:
         self.spans = spans
+        self.n_requested = n_requested
         self.crew = dict(crew or {})
         self.tasks = np.empty(0, TASK) if tasks is None else tasks
         self.missed = missed
@@ -104,7 +110,7 @@ class Timing:
         for table in (spans, tasks):
             for edge in ("start_ns", "stop_ns"):
                 table[edge] += taken_ns
-        return Timing(np.concatenate([before, spans]), self.crew, tasks, self.missed)
+        return Timing(np.concatenate([before, spans]), self.crew, tasks, self.missed, self.n_requested)
 
     def without_topology(self) -> Timing:
         """Return the timing from the start of the run, without the loading of the topology before it."""
@@ -116,7 +122,7 @@ class Timing:
         for table in (spans, tasks):
             for edge in ("start_ns", "stop_ns"):
                 table[edge] -= before_ns
-        return Timing(spans, self.crew, tasks, self.missed)
+        return Timing(spans, self.crew, tasks, self.missed, self.n_requested)
 
     @cached_property
     def wall_seconds(self) -> float:
@@ -268,7 +274,9 @@ class Timing:
         `bottleneck`, `shares` and `observables` exist for every run.
         """
         missed = f" ({self.missed:,} missed)" if self.missed else ""
-        frames, workers = f"{self.n_frames:,} frames{missed}", workers_text(len(self.workers), self.crew)
+        frames, n_workers = f"{self.n_frames:,} frames{missed}", len(self.workers)
+        workers = workers_text(n_workers, self.crew, self.n_requested)
+        workers += idle_text(n_workers, self.n_requested, self.n_blocks)
         rate = f"{digits(self.frames_per_second)} frames/s, {digits(self.bytes_per_second * 1e-9)} GB/s of file"
         topology = f"; topology {digits(self.topology_seconds)} s before" if self.topology_seconds else ""
         memory = f"; memory {self.peak_bytes / 2**20:,.0f} MiB" if self.peak_bytes else ""

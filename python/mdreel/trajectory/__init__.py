@@ -1,7 +1,7 @@
 """Trajectories: reading, following, writing, converting, splitting, joining and checking.
 
-`mdreel.open`, `mdreel.read`, `mdreel.iread` and `mdreel.follow` read trajectories; the functions of this package write
-and examine them.
+`mdreel.open` and `follow` open trajectories, and `mdreel.read` and `iread` read them into arrays. The other functions
+of this package write and examine trajectories.
 
 Examples
 --------

@@ -78,13 +78,13 @@ def follow(
     --------
     >>> import mdreel
     >>> from MDAnalysisTests.datafiles import XTC
-    >>> source = mdreel.follow(XTC, idle=0.1)
+    >>> source = mdreel.trajectory.follow(XTC, idle=0.1)
     >>> source.n_atoms
     47681
 
     Analyse a trajectory while a simulation writes it, until the file ``md.done`` exists:
 
-    >>> source = mdreel.follow("md.xtc", stop_file="md.done")  # doctest: +SKIP
+    >>> source = mdreel.trajectory.follow("md.xtc", stop_file="md.done")  # doctest: +SKIP
     >>> mdreel.RMSD(alpha, trajectory=source).run()  # doctest: +SKIP
     """
     if n_frames is not None and n_frames < 1:

@@ -1,6 +1,7 @@
 """Translation of MDAnalysis's selections for the core, which evaluates them in each frame."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSelection
 from mdreel.errors import SelectionError, UnsupportedError
+from mdreel.trajectory.selection_references import REFERRING, warn_of_missing_references
 from mdreel.trajectory.selection_remedies import remedy_for_syntax
 
 if TYPE_CHECKING:
@@ -22,6 +24,40 @@ _AXES = {"x": 0, "y": 1, "z": 2}
 
 Tree = tuple[Any, ...]
 """A tuple of the name of an expression and its operands; see `FrameSelection`."""
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Atoms that a selection applies to.
+
+    Attributes
+    ----------
+    universe : MDAnalysis.Universe
+        The Universe.
+    base : AtomGroup or None
+        The group; None if it changes.
+    candidates : ndarray, shape (n_candidates,), int, or None
+        Indices of the atoms that can belong to a group that changes.
+    words : str
+        The selection string, for messages.
+    """
+
+    universe: Any
+    base: "AtomGroup | None"
+    candidates: NDArray[np.integer] | None
+    words: str
+
+    @property
+    def everywhere(self) -> "_Scope":
+        """All atoms of the Universe."""
+        return replace(self, base=self.universe.atoms, candidates=None)
+
+    def check_references(self, selection: Any) -> None:
+        """Warn if a selection that does not depend on positions loses atoms because it applies to this group."""
+        wanted = _applied(selection, self.universe.atoms).ix
+        present = self.candidates if self.base is None else _applied(selection, self.base).ix
+        assert present is not None, "the candidates of a group that changes are known"
+        warn_of_missing_references(self.words, wanted, present)
 
 
 def is_updating(atoms: object) -> bool:
@@ -84,7 +120,7 @@ def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
         selection = Parser.parse(resolved, groups, periodic=True)
     except Exception as error:
         raise SelectionError(f"'{words}': {error}: {remedy_for_syntax(str(error))}") from error
-    return FrameSelection(len(group.universe.atoms), _applied_tree(selection, group))
+    return FrameSelection(len(group.universe.atoms), _applied_tree(selection, group, words))
 
 
 def _group_tree(group: "AtomGroup") -> Tree:
@@ -93,19 +129,22 @@ def _group_tree(group: "AtomGroup") -> Tree:
         return _fixed(group)
     # MDAnalysis has no public names for these.
     selections, base = group._selections, group._base_group  # noqa: SLF001
+    words = " ".join(group._selection_strings)  # noqa: SLF001
     if len(selections) != 1:
         raise UnsupportedError(
             f"the updating group has {len(selections)} selection strings, and an atom could be selected by several of "
             "them: join the strings with 'or'"
         )
     if is_updating(base):
-        return "within", _group_tree(base), _tree(selections[0], None, base.universe)
-    return _applied_tree(selections[0], base)
+        of_base = _group_tree(base)
+        candidates = FrameSelection(len(base.universe.atoms), of_base).possible
+        return "within", of_base, _tree(selections[0], _Scope(base.universe, None, candidates, words))
+    return _applied_tree(selections[0], base, words)
 
 
-def _applied_tree(selection: Any, base: "AtomGroup") -> Tree:
+def _applied_tree(selection: Any, base: "AtomGroup", words: str) -> Tree:
     """Return the expression of a parsed selection that applies to a group that does not change."""
-    tree = _tree(selection, base, base.universe)
+    tree = _tree(selection, _Scope(base.universe, base, None, words))
     return tree if len(base.unique) == len(base.universe.atoms) else ("within", _fixed(base), tree)
 
 
@@ -113,28 +152,31 @@ def _fixed(group: "AtomGroup") -> Tree:
     return "fixed", np.unique(group.ix).astype(np.uint32)
 
 
-def _tree(selection: Any, base: "AtomGroup | None", universe: Any) -> Tree:
+def _tree(selection: Any, scope: _Scope, is_reference: bool = False) -> Tree:
     """Return the expression of a parsed selection of MDAnalysis.
 
     Parameters
     ----------
     selection : MDAnalysis.core.selection.Selection or LogicOperation
         The selection.
-    base : AtomGroup or None
-        The group that it applies to; None if that changes.
-    universe : MDAnalysis.Universe
-        The Universe.
+    scope : _Scope
+        The atoms that it applies to.
+    is_reference : bool
+        Whether other atoms are selected by their relation to these.
     """
+    name = type(selection).__name__
     if not _depends_on_positions(selection):
-        if base is not None:
-            return _fixed(_applied(selection, base))
-        if type(selection).__name__ not in _COMPOUND:
-            return "and", _fixed(_applied(selection, universe.atoms)), ("group",)
+        if is_reference:
+            scope.check_references(selection)
+        if scope.base is not None:
+            return _fixed(_applied(selection, scope.base))
+        if name not in _COMPOUND:
+            return "and", _fixed(_applied(selection, scope.universe.atoms)), ("group",)
 
-    def inner(of: Any, group: "AtomGroup | None" = base) -> Tree:
-        return _tree(of, group, universe)
+    def inner(of: Any, is_everywhere: bool = False) -> Tree:
+        return _tree(of, scope.everywhere if is_everywhere else scope, is_reference or name in REFERRING)
 
-    return _COMPOUND[type(selection).__name__](selection, inner, universe)
+    return _COMPOUND[name](selection, inner, scope.universe)
 
 
 def _applied(selection: Any, group: "AtomGroup") -> "AtomGroup":
@@ -224,7 +266,7 @@ _COMPOUND: dict[str, Callable[[Any, Callable[..., Tree], Any], Tree]] = {
     "AndOperation": lambda one, inner, _: ("and", inner(one.lsel), inner(one.rsel)),
     "OrOperation": lambda one, inner, _: ("or", inner(one.lsel), inner(one.rsel)),
     "NotSelection": lambda one, inner, _: ("not", inner(one.sel)),
-    "GlobalSelection": lambda one, inner, universe: ("everywhere", inner(one.sel, universe.atoms)),
+    "GlobalSelection": lambda one, inner, _: ("everywhere", inner(one.sel, is_everywhere=True)),
     "ByResSelection": lambda one, inner, universe: ("same", _labels(universe.atoms.resindices), inner(one.sel)),
     "SameSelection": _same,
     "BondedSelection": _bonded,

@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mdreel._core import Source
 from mdreel.errors import UnsupportedError
@@ -15,7 +16,7 @@ from mdreel.trajectory.hdf5 import open_hdf5
 from mdreel.trajectory.mdanalysis_source import source_of_reader
 from mdreel.trajectory.open import CORE_FORMATS, HDF5_FORMATS
 from mdreel.trajectory.open import open as open_trajectory
-from mdreel.trajectory.placeholder_cell import is_placeholder, warn_of_placeholder
+from mdreel.trajectory.placeholder_cell import cell_of, is_placeholder, known_cell, warn_of_placeholder
 
 if TYPE_CHECKING:
     from MDAnalysis import Universe
@@ -76,6 +77,31 @@ def source_of(universe: Universe) -> Source:
     if sum(segment.n_frames for segment in reader.readers) != reader.n_frames:
         raise UnsupportedError("a ChainReader with continuous=True is not supported: it leaves out overlapping frames")
     return _files(reader.readers)
+
+
+def cell_before_run(universe: Universe, is_opened: bool) -> NDArray[np.float32] | None:
+    """Return the cell of the current frame of a Universe, and warn once if it is a placeholder.
+
+    Parameters
+    ----------
+    universe : MDAnalysis.Universe
+        The Universe.
+    is_opened : bool
+        Whether the run opens the trajectory of this Universe, as `source_of` does.
+
+    Returns
+    -------
+    ndarray, shape (6,), float32, or None
+        Lengths in Å and angles in degrees; None without a cell, or for a placeholder.
+
+    Warns
+    -----
+    MdreelWarning
+        If the cell is a placeholder, unless `source_of` will warn.
+    """
+    readers = getattr(universe.trajectory, "readers", [universe.trajectory])
+    will_warn = any(reader.format == "MEMORY" or _is_foreign(reader) for reader in readers)
+    return known_cell(universe.dimensions) if is_opened and will_warn else cell_of(universe)
 
 
 def _files(readers: list[Any]) -> Source:

@@ -46,7 +46,9 @@ def test_growing_trajectory_warns_once_as_a_file_does(trajectory: Path, is_live:
     publishing = threading.Thread(target=lambda: replay(open_trajectory(trajectory), "run", n_consumers=1))
     if is_channel:
         publishing.start()
-    source = mdreel.live.channel("run", wait=20) if is_channel else mdreel.follow(trajectory, n_frames=N_FRAMES)
+    source = (
+        mdreel.live.channel("run", wait=20) if is_channel else mdreel.trajectory.follow(trajectory, n_frames=N_FRAMES)
+    )
     rg, msd = (kind(atoms, trajectory=source) for kind in (mdreel.Rg, mdreel.EinsteinMSD))
 
     def run() -> None:

@@ -87,7 +87,7 @@ def test_analysis_of_ones_own_gives_the_bits_of_the_file(whole: Path, atoms: Any
 
 def test_live_results_of_code_of_ones_own_are_those_of_the_frames_so_far(whole: Path, atoms: Any) -> None:
     expected, own = Width(atoms).run(source=whole).results.width, Width(atoms)
-    widest = mdreel.from_function(lambda frame: float(np.ptp(frame[:, 0])), atoms, reduce=mdreel.Reducer(max))
+    widest = mdreel.from_function(lambda frame: float(np.ptp(frame[:, 0])), atoms, reduce=mdreel.analysis.Reducer(max))
     with replayed(whole, n_slots=8, n_consumers=1, pace=Pace(frames=20_000)):
         for _ in mdreel.live.stream_results([own, widest], source=mdreel.live.channel("run", wait=20), every=0):
             np.testing.assert_array_equal(own.results.width, expected[: own.n_frames])
@@ -132,7 +132,7 @@ def test_live_results_are_those_of_the_frames_so_far_and_of_all_at_the_end(whole
 
 def test_live_results_obey_the_window_and_follow_files_as_well(whole: Path, atoms: Any) -> None:
     window = {"start": 10, "stop": 1500, "step": 7}
-    for source in (mdreel.live.channel("run"), mdreel.follow(whole, idle=0.1)):
+    for source in (mdreel.live.channel("run"), mdreel.trajectory.follow(whole, idle=0.1)):
         all_in_ring(whole)
         analysis = mdreel.RMSD(atoms)
         for _ in mdreel.live.stream_results([analysis], source=source, **window):

@@ -90,7 +90,7 @@ def test_follower_of_the_growing_file_sees_the_frames_that_are_sent(gromacs: Gro
             consumer = Consumer("water", wait=LONG, timeout=LONG).open()
             first = consumer.next()
             assert first is not None
-            source = mdreel.follow(path, n_frames=N_FRAMES, timeout=LONG)
+            source = mdreel.trajectory.follow(path, n_frames=N_FRAMES, timeout=LONG)
             reader = source.reader(np.arange(gromacs.n_atoms, dtype=np.uint32), ["positions"])
             sent = [first.copy()]
             seen = [np.array(reader.read(FrameSet.range(0, 1, 1)).positions[0])]

@@ -89,7 +89,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
     def timing(self) -> Timing:
         """Timing of the last run."""
         outcome = self._done()
-        return Timing(outcome.spans, outcome.crew, outcome.tasks, outcome.n_missed)
+        return Timing(outcome.spans, outcome.crew, outcome.tasks, outcome.n_missed, outcome.n_requested)
 
     @property
     def damage(self) -> tuple[DamagedFrame, ...]:
@@ -248,7 +248,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
         """Return the least memory of the results of a run, bytes, for frames with a number of values each."""
-        return 8 * n_frames * n_columns
+        return 8 * n_frames * (2 + n_columns)  # with the number and the time of each frame
 
     @property
     def smaller_results(self) -> str:

@@ -158,7 +158,9 @@ def run(
 
     with naming_cell_remedy(analyses):
         outcome, kernel = executor.share(compute)
-        outcome = replace(outcome, on_error=on_error, call=call)
+        outcome = replace(
+            outcome, on_error=on_error, call=call, n_requested=getattr(executor, "n_requested", None) or 0
+        )
         for analysis, tally in zip(analyses, Tally.of_each(outcome, kernel), strict=True):
             analysis.accept(outcome, tally)
     for observer in observers:

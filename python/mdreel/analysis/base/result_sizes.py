@@ -24,7 +24,7 @@ class Sized(Protocol):
 def check_result_sizes(
     analyses: Sequence[Sized], computations: Iterable[Computation], source: Source, selected: FrameSet | None
 ) -> None:
-    """Refuse a run whose results are larger than the memory of this machine.
+    """Refuse a run whose results are larger than the memory that this process can use.
 
     Parameters
     ----------

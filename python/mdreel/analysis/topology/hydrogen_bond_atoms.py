@@ -3,12 +3,19 @@
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import contacts_of
+from mdreel.analysis.topology.unguessed_atoms import (
+    bonds_both_ways,
+    polar_hydrogens,
+    possible_acceptors,
+    possible_donors,
+    warn_of_unguessed,
+)
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import Atoms
@@ -20,6 +27,9 @@ _DEPEND_ON_POSITIONS = frozenset(("around", "sphlayer", "sphzone", "isolayer", "
 """Keywords of selections whose atoms may change from frame to frame."""
 
 _REMEDY = "use one with charges and bonds, such as TPR or PSF, or give hydrogens_sel and acceptors_sel"
+
+Between: TypeAlias = "Sequence[tuple[AtomGroup, AtomGroup]] | None"
+"""Pairs of groups between which hydrogen bonds are looked for; None for all atoms."""
 
 _MOST_PAIRS = 32  # pairs in `between`, which take two bits each of a 64-bit mask
 
@@ -48,7 +58,9 @@ def select(universe: Atoms, selection: str, name: str) -> "AtomGroup":
         raise SelectionError(f"{name} '{selection}': {' '.join(str(error).split())}") from error
 
 
-def guess_hydrogens(universe: "Universe", within: str, masses: tuple[float, float], min_charge: float) -> str:
+def guess_hydrogens(
+    universe: "Universe", within: str, masses: tuple[float, float], min_charge: float, between: Between = None
+) -> str:
     """Return a selection of polar hydrogens, by mass and charge.
 
     Parameters
@@ -61,6 +73,8 @@ def guess_hydrogens(universe: "Universe", within: str, masses: tuple[float, floa
         Lower and upper limit of the mass, both exclusive, u.
     min_charge : float
         Lower limit of the charge, exclusive, e.
+    between : sequence of tuple of AtomGroup, optional
+        Pairs of groups; warnings do not count atoms outside all groups.
 
     Raises
     ------
@@ -68,29 +82,51 @@ def guess_hydrogens(universe: "Universe", within: str, masses: tuple[float, floa
         If no mass is between the limits.
     MissingDataError
         If the topology has no masses, charges, or names.
+
+    Warns
+    -----
+    MdreelWarning
+        If hydrogens that are bonded to nitrogen or oxygen do not have such a charge.
     """
     if masses[0] >= masses[1]:
         raise MismatchError(f"min_mass is higher than (or equal to) max_mass: {masses[0]:g} and {masses[1]:g} u")
     atoms = select(universe, within, "select")
     of_atoms = _values(atoms, "masses", "mass")
     charges = _values(atoms, "charges", "charge")
-    return _selection_of(atoms[(of_atoms > masses[0]) & (of_atoms < masses[1]) & (charges > min_charge)])
+    is_light = (of_atoms > masses[0]) & (of_atoms < masses[1])
+    guessed = atoms[is_light & (charges > min_charge)]
+    candidates = polar_hydrogens(universe, atoms[is_light])
+    warn_of_unguessed("hydrogens", candidates, _mask(guessed), f"above {min_charge:g}", between)
+    return _selection_of(guessed)
 
 
-def guess_acceptors(universe: "Universe", within: str, max_charge: float) -> str:
-    """Return a selection of the atoms with a charge below a limit.
+def guess_acceptors(universe: "Universe", within: str, max_charge: float, between: Between = None) -> str:
+    """Return a selection of the atoms with a charge below a limit; for the rest, see `guess_hydrogens`.
 
     Raises
     ------
     MissingDataError
         If the topology has no charges or names.
+
+    Warns
+    -----
+    MdreelWarning
+        If oxygens, or nitrogens that can accept a hydrogen bond, do not have such a charge.
     """
     atoms = select(universe, within, "select")
-    return _selection_of(atoms[_values(atoms, "charges", "charge") < max_charge])
+    guessed = atoms[_values(atoms, "charges", "charge") < max_charge]
+    candidates = atoms.intersection(possible_acceptors(universe))
+    warn_of_unguessed("acceptors", candidates, _mask(guessed), f"below {max_charge:g}", between)
+    return _selection_of(guessed)
 
 
 def guess_donors(
-    universe: "Universe", within: str, max_charge: float, hydrogens: "AtomGroup", d_h_cutoff: float
+    universe: "Universe",
+    within: str,
+    max_charge: float,
+    hydrogens: "AtomGroup",
+    d_h_cutoff: float,
+    between: Between = None,
 ) -> str:
     """Return a selection of the atoms that are bonded to hydrogens and have a charge below a limit.
 
@@ -100,11 +136,18 @@ def guess_donors(
     ------
     MissingDataError
         If the topology has no charges or names.
+
+    Warns
+    -----
+    MdreelWarning
+        If nitrogens or oxygens with such hydrogens do not have such a charge.
     """
-    atoms = select(universe, within, "select")
-    atoms = atoms[_values(atoms, "charges", "charge") < max_charge]
-    if hasattr(universe.atoms, "bonds"):
-        bonds = both_ways(universe)
+    every = select(universe, within, "select")
+    atoms = every[_values(every, "charges", "charge") < max_charge]
+    candidates = every.intersection(possible_donors(universe, hydrogens))
+    warn_of_unguessed("donors", candidates, _mask(atoms), f"below {max_charge:g}", between)
+    bonds = bonds_both_ways(universe)
+    if bonds is not None:
         partners = bonds[np.isin(bonds[:, 0], hydrogens.ix), 1]
     elif len(atoms) and len(hydrogens):
         partners = pairs_within(atoms.ix, hydrogens.ix, universe.atoms.positions, cell_of(universe), d_h_cutoff)[:, 0]
@@ -121,13 +164,13 @@ def both_ways(universe: "Universe") -> NDArray[np.int64]:
     MissingDataError
         If the topology has no bonds.
     """
-    if not hasattr(universe.atoms, "bonds"):
+    bonds = bonds_both_ways(universe)
+    if bonds is None:
         from mdreel.analysis.topology.missing_data import MissingDataError
 
         message = "donors are found by bonds, but the topology has no bond information"
         raise MissingDataError(f"{message}: give donors_sel, load a topology with bonds, or guess them")
-    bonds = np.asarray(universe.atoms.bonds.indices, np.int64).reshape(-1, 2)
-    return np.concatenate([bonds, bonds[:, ::-1]])
+    return bonds
 
 
 def bonded_pairs(hydrogens: NDArray[np.int64], bonds: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -201,6 +244,13 @@ def _values(atoms: "AtomGroup", attribute: str, name: str) -> NDArray[np.float64
 
         raise MissingDataError(f"hydrogen bonds: the topology has no {name} information: {_REMEDY}")
     return np.asarray(getattr(atoms, attribute), np.float64)
+
+
+def _mask(atoms: "AtomGroup") -> NDArray[np.bool_]:
+    """Return which atoms of the Universe are in a group, shape (n_universe_atoms,)."""
+    mask = np.zeros(len(atoms.universe.atoms), np.bool_)
+    mask[atoms.ix] = True
+    return mask
 
 
 def _selection_of(atoms: "AtomGroup") -> str:

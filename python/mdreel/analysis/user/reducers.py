@@ -46,7 +46,7 @@ class Reducer:
     >>> def extents(positions):  # returns one value for a block of frames
     ...     return max(np.ptp(positions, axis=1).max(axis=1).tolist())
     >>> protein = mda.Universe(PSF, DCD).select_atoms("protein")
-    >>> largest = mdreel.from_function(extents, protein, per="block", reduce=mdreel.Reducer(max))
+    >>> largest = mdreel.from_function(extents, protein, per="block", reduce=mdreel.analysis.Reducer(max))
     >>> round(largest.run().results.value, 1)
     60.4
     """

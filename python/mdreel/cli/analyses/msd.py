@@ -95,5 +95,5 @@ def _fit(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> lis
         return [f"diffusion  none: {error}"]
     return [
         f"slope      {fit.slope:>12.4g} Å²/ps   from {fit.begin:g} to {fit.end:g} ps",
-        f"diffusion  {fit.coefficient * 10:>12.4g} ± {fit.error * 10:.2g} 1e-5 cm²/s",
+        f"diffusion  {fit.coefficient * 10:>12.4g} ± {fit.error * 10:.2g}   in 1e-5 cm²/s",
     ]

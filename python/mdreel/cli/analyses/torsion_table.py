@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 def torsion_table(analysis: "QuadrupleAngles", figure: "Callable[[str], Figure] | None" = None) -> Table:
     """Return the table of a finished analysis of torsions; `figure` draws the results under a title."""
     time, names = analysis.times, analysis.names
+    named = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
     return Table(
         analysis.columns(),
         "\n".join(
             (
                 f"frames      {len(time):>10,}   {time[0]:,.6g} to {time[-1]:,.6g} ps",
-                f"torsions    {analysis.n_torsions:>10,}   {names[0]} to {names[-1]}",
+                f"torsions    {analysis.n_torsions:>10,}   {named}",
             )
         ),
         figure or (lambda title: analysis.plot(title=title)),

@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import click
 
 from mdreel.cli.errors import CommandError, ExitCode, one_line
+from mdreel.cli.options.numbers import Number, NumberInRange
 from mdreel.errors import MdreelError
 
 HELP = "Help"
@@ -103,13 +104,13 @@ class SectionedCommand(click.Command):
     def __init__(self, *args: Any, usage: str | None = None, hides_advanced: bool = False, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.usage, self.hides_advanced = usage, hides_advanced
-        if hides_advanced:
-            hidden: dict[str, None] = dict.fromkeys(
-                _declared(one, "group", HELP) for one in self.params if _declared(one, "is_advanced", False)
-            )
-            text = f"Show all options, including {', '.join(heading.lower() for heading in hidden)}."
-            show: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
-            self.params.append(click.Option(["--help-all"], help=text, **show))
+        hidden: dict[str, None] = dict.fromkeys(
+            _declared(one, "group", HELP) for one in self.params if _declared(one, "is_advanced", False)
+        )
+        text = f"Show all options, including {', '.join(heading.lower() for heading in hidden)}."
+        show: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
+        # Where `--help` hides nothing, both options do the same, and the help names one of them.
+        self.params.append(click.Option(["--help-all"], help=text, hidden=not hides_advanced, **show))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words of a command, in which some options take several values."""
@@ -119,7 +120,14 @@ class SectionedCommand(click.Command):
             if isinstance(one, click.Option) and _declared(one, "takes_several", False)
             for name in one.opts
         }
-        return super().parse_args(ctx, _repeated(args, names) if names else args)
+        first = next(iter(args), "-")
+        try:
+            return super().parse_args(ctx, _repeated(args, names) if names else args)
+        except click.MissingParameter as error:
+            if first.startswith("-") or error.param is None or "-s" not in error.param.opts:
+                raise
+            message = f"there is no option in front of {first!r}: name the topology with -s, the trajectory with -f"
+            raise click.UsageError(message, ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Its errors name options, not the parameters of the library."""
@@ -273,8 +281,12 @@ def _type(kind: Any, declared: Any) -> Any:
         return click.Choice(declared.choices or [one.value for one in kind])
     if kind is Path:
         return click.Path(path_type=Path)
-    if declared.minimum is not None or declared.maximum is not None:
-        return (click.IntRange if kind is int else click.FloatRange)(declared.minimum, declared.maximum)
+    has_limits = declared.minimum is not None or declared.maximum is not None
+    if kind is float:
+        metavar = declared.metavar
+        return NumberInRange(metavar, declared.minimum, declared.maximum) if has_limits else Number(metavar)
+    if has_limits:
+        return click.IntRange(declared.minimum, declared.maximum)
     return kind
 
 

@@ -51,6 +51,11 @@ class Processes(SingleProcess):
     schedule : {"demand", "static"}
         Distribution of the blocks: to the next free process, or one share for each process.
 
+    Attributes
+    ----------
+    n_requested : int or None
+        Argument `n_workers`; None for the default.
+
     Notes
     -----
     Each run starts its own processes. They do not import the caller's script, which therefore needs no
@@ -73,6 +78,7 @@ class Processes(SingleProcess):
 
     @checked_arguments
     def __init__(self, n_workers: int | None = None, schedule: Schedule = "demand") -> None:
+        self.n_requested = n_workers
         self.n_workers = available_processors() if n_workers is None else int(n_workers)
         if self.n_workers < 1:
             raise MismatchError(f"n_workers must be at least 1, not {n_workers}")

@@ -22,6 +22,11 @@ class Threads(SingleProcess):
     schedule : {"demand", "static"}
         Distribution of the blocks: to the next free thread, or one share for each thread.
 
+    Attributes
+    ----------
+    n_requested : int or None
+        Argument `n_workers`; None for the default.
+
     Examples
     --------
     >>> import MDAnalysis as mda
@@ -36,6 +41,7 @@ class Threads(SingleProcess):
 
     @checked_arguments
     def __init__(self, n_workers: int | None = None, schedule: Schedule = "demand") -> None:
+        self.n_requested = n_workers
         self.n_workers = available_processors() if n_workers is None else int(n_workers)
         if self.n_workers < 1:
             raise MismatchError(f"n_workers must be at least 1, not {n_workers}")
