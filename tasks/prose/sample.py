@@ -23,14 +23,14 @@ def main() -> int:
     """Write a numbered mix of sentences, and the key that tells which ones are ours."""
     parser = argparse.ArgumentParser(
         prog="python3 -m tasks.prose.sample",
-        description="Mix random sentences of mdreel with sentences of another project, for a reader who tells them apart.",
+        description="Mix random sentences of mdreel and of another project, for a reader who tells them apart.",
     )
     parser.add_argument("others", type=Path, help="sentences of the other project, one a line")
     parser.add_argument("mix", type=Path, help="the file for the mixed sentences; MIX.key gets the key")
     parser.add_argument("--seed", type=int, default=25, help="seed of the random numbers (default: 25)")
     parser.add_argument("--count", type=int, default=40, help="the number of sentences of each project (default: 40)")
     arguments = parser.parse_args()
-    random_numbers = random.Random(arguments.seed)
+    random_numbers = random.Random(arguments.seed)  # noqa: S311
     theirs = [line.strip() for line in arguments.others.read_text(encoding="utf-8").splitlines()]
     pool = {"ours": _own_sentences(), "theirs": sorted({neutralize(one) for one in theirs if _is_usable(one)})}
     drawn = [(text, name) for name, texts in pool.items() for text in random_numbers.sample(texts, arguments.count)]
@@ -49,7 +49,7 @@ def neutralize(sentence: str) -> str:
 def _own_sentences() -> list[str]:
     """Return the sentences of the README, the pages for users and the public docstrings, without names."""
     rules = load_rules()
-    found = set()
+    found: set[str] = set()
     for path in select_files(ROOT, rules.files, rules.exclude):
         parts = path.relative_to(ROOT).parts
         if parts[0] in _PAGES or any(one.startswith("_") for one in parts):

@@ -68,7 +68,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
         Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
         residues in the same order. With False, the atoms are compared in the given order without this check.
     strict : bool
-        Whether different numbers of atoms are an error. Otherwise residues whose numbers of atoms differ are left out
+        Whether different numbers of atoms are an error. Otherwise, residues whose numbers of atoms differ are left out
         of the superposition, with a warning.
     force : bool
         Whether an existing file may be replaced. The old file stays until the new one is complete.

@@ -68,7 +68,7 @@ class Contacts(TwoGroupAnalysis):
         The groups. With ``method="count"``, a group may be an UpdatingAtomGroup; then the pairs of the atoms that are
         selected in each frame count.
     refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, int, or None
-        The groups in one or several references, each at the current frame of its Universe, with as many atoms as
+        The groups in one or more references, each at the current frame of its Universe, with as many atoms as
         `select`; or the number of a frame of the trajectory. None if `method` is ``"count"``.
     method : {"hard_cut", "soft_cut", "radius_cut", "count"} or callable
         Criterion for a contact of the reference. With ``"hard_cut"``, the atoms must not be farther apart than in the

@@ -62,7 +62,7 @@ class HydrogenBondAnalysis(BondCounts):
     d_h_a_angle_cutoff : float
         Lower limit of the angle between donor, hydrogen and acceptor, degrees.
     update_selections : bool
-        Whether selections apply to each frame, and `donors_sel` pairs donors and hydrogens in each frame. Otherwise
+        Whether selections apply to each frame, and `donors_sel` pairs donors and hydrogens in each frame. Otherwise,
         they apply to the current frame of the Universe. Without `donors_sel`, and with selections that do not depend on
         positions, both give the same atoms in all frames, and mdreel takes the faster way.
     trajectory : path, sequence of paths, or Source, optional

@@ -87,7 +87,7 @@ class PCA(ComponentAnalysis):
 
     Memory does not grow with the number of frames, except for 16 bytes for each frame. It grows with the square of the
     number of atoms: sums take 72 bytes for each pair of atoms in every block that waits to be merged. Up to 16 blocks
-    wait for each worker. That is 3.3 MB a block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
+    wait for each worker. That is 3.3 MB per block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
 
     `PCA` of MDAnalysis superposes frames in single precision.
 
@@ -220,7 +220,7 @@ class PCA(ComponentAnalysis):
             Largest difference between the masses of two corresponding atoms, amu.
         match_atoms : bool, optional
             Whether the atoms must correspond to those of the components: same masses, and names and residues in the
-            same order. By default a difference is a warning, like in MDAnalysis; with True, it is an error. With
+            same order. By default, a difference is a warning, like in MDAnalysis; with True, it is an error. With
             False, the atoms are used in the given order without this check.
         trajectory : path, sequence of paths, or Source, optional
             The trajectory, if it is not the one of the Universe.

@@ -41,7 +41,7 @@ class RMSF(Analysis):
         Whether to superpose each frame on a reference first, which removes the translation and rotation of the
         molecule. With True, the atoms themselves are superposed. A group or a selection string names other atoms.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_superposed, 3), float64, optional
-        Structure to superpose on: the same number of atoms, or positions, Å. By default the superposed atoms.
+        Structure to superpose on: the same number of atoms, or positions, Å. By default, the superposed atoms.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     weights : {None, "mass"} or array_like, shape (n_superposed,), float64

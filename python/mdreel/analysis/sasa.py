@@ -51,7 +51,7 @@ class SASA(Analysis):
         Van der Waals radii, Å: by element, replacing those of the built-in table, or one for each atom of `surface`.
     surface : MDAnalysis.AtomGroup, optional
         All atoms that form the surface and can cover one another. It must include `atomgroup`; an example is a ligand
-        together with the protein that binds it. By default `atomgroup` alone; for an UpdatingAtomGroup, only the atoms
+        together with the protein that binds it. By default, `atomgroup` alone; for an UpdatingAtomGroup, only the atoms
         selected in a frame cover one another.
     average : bool
         Whether to keep only the mean and the variance of each atom or residue, which need less memory than the areas of

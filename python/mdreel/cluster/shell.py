@@ -176,7 +176,7 @@ def run_until_told(job: BatchJob, go_on: str, clock: str = "", command: str | No
     clock : str
         Line that sends USR1, where the scheduler does not. The line may use ``after``.
     command : str, optional
-        The command. By default the analysis on all ranks.
+        The command. By default, the analysis on all ranks.
     """
     return f"""\
 # after SECONDS COMMAND: run the command after some seconds, unless this script has ended.

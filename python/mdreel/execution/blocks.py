@@ -44,7 +44,7 @@ def select_frames(
     FrameIndexError
         If a frame does not exist, or none is left.
     MismatchError
-        If frames are given in both ways, or a mask has another length than the trajectory.
+        If frames are given in both ways, or a mask has a different length than the trajectory.
     FormatError
         If the frames reach the end of the trajectory, and the last frame is torn.
     UnsupportedError

@@ -16,7 +16,7 @@ _END_OF_WHOLE = 1 << 63
 
 
 class RefusedError(Exception):
-    """A value has another type than expected. The attributes name the part of the value and the expected type."""
+    """A value has a different type than expected. The attributes name the part of the value and the expected type."""
 
     def __init__(self, name: str, expected: str, value: object) -> None:
         super().__init__(name, expected, value)

@@ -76,7 +76,7 @@ def split(
     Raises
     ------
     MismatchError
-        If neither or both of `n_parts` and `frames_per_part` are given; see also `convert`.
+        Unless exactly one of `n_parts` and `frames_per_part` is given; see also `convert`.
     FrameIndexError
         If there are fewer frames than parts; see also `convert`.
     UnsupportedError, FormatError, SelectionError, OSError

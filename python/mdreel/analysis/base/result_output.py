@@ -110,8 +110,8 @@ class ResultOutput:
         force : bool
             Whether an existing file may be replaced. The old file stays until the new one is complete.
         metadata : mapping of str to str, int, float, bool or None, optional
-            Further or other entries of the description that every format except CSV contains. By default it consists of
-            title, topology, trajectory and number of atoms. It also names the damaged frames that the run left out.
+            Further or other entries of the description that every format except CSV contains. By default, it consists
+            of title, topology, trajectory and number of atoms. It also names the damaged frames that the run left out.
 
         Returns
         -------

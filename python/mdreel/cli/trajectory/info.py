@@ -86,7 +86,7 @@ def _page(facts: Facts) -> Iterator[str]:
         **_irregular(facts),
         "box": _cell(facts["first_box"]),
         "size": _size(facts["size_bytes"])
-        + (f", {_size(facts['bytes_per_frame'])} a frame" if facts["n_frames"] else ""),
+        + (f", {_size(facts['bytes_per_frame'])} per frame" if facts["n_frames"] else ""),
     }
     if "topology" in facts:
         topology = facts["topology"]

@@ -191,7 +191,7 @@ class Mpi:
         except SystemExit as error:  # a scheduler sends SIGTERM to all ranks
             self._communicator.Abort(int(error.code or 0))
             raise
-        except BaseException:  # the other ranks would wait for ever
+        except BaseException:  # the other ranks would wait forever
             traceback.print_exc()
             self._communicator.Abort(1)
             raise
