@@ -46,7 +46,7 @@ class RMSD(Analysis):
         The atoms from which `select` selects.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_selected, 3), float64, optional
         Structure to compare with, from which `select` selects as well; or positions of the selected atoms in Å. By
-        default the atoms themselves.
+        default, the atoms themselves.
     select : str, tuple, dict or None
         The atoms that are superposed and compared, in MDAnalysis's selection language. Give different selections as
         ``(atomgroup, reference)`` or ``{"mobile": ..., "reference": ...}``; each may be a list of selection strings.

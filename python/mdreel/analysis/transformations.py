@@ -38,8 +38,8 @@ def unwrap(atomgroup: AtomGroup, reference: Literal["com", "cog"] | None = None)
     atomgroup : MDAnalysis.AtomGroup
         Atoms whose fragments are made whole. A fragment contains all atoms connected by bonds.
     reference : {"com", "cog"}, optional
-        Whether to move whole fragments so that their centre of mass, or of geometry, is in the primary cell. By default,
-        the first atom of each fragment keeps its position.
+        Whether to move whole fragments so that their centre of mass, or of geometry, is in the primary cell. By
+        default, the first atom of each fragment keeps its position.
 
     Returns
     -------
