@@ -14,7 +14,7 @@ from tasks.prose.passages import CODE
 from tasks.prose.rules import load_rules
 
 ROOT = Path(__file__).resolve().parents[2]
-_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "lab")
+_PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/design/", "lab/")
 """Pages for developers, from which no sentence is drawn."""
 _NAMES = re.compile(r"\b(?:mdreel|MDAnalysis|MDReel)(?:'s)?\b|\b[A-Z][a-z]+(?:[A-Z]\w*)+\b|\b\w+(?:\.\w+)+\(?\)?")
 
@@ -51,8 +51,8 @@ def _own_sentences() -> list[str]:
     rules = load_rules()
     found: set[str] = set()
     for path in select_files(ROOT, rules.files, rules.exclude):
-        parts = path.relative_to(ROOT).parts
-        if parts[0] in _PAGES or any(one.startswith("_") for one in parts):
+        name = path.relative_to(ROOT)
+        if name.as_posix().startswith(_PAGES) or any(one.startswith("_") for one in name.parts):
             continue
         for passage in read_passages(path):
             if passage.kind in ("paragraph", "docstring", "module"):
