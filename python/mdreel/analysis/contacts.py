@@ -149,7 +149,7 @@ class Contacts(TwoGroupAnalysis):
     `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes spurious contacts: each
     shared atom is always in contact with itself (1/2 with ``"soft_cut"``), and pairs of shared atoms count twice. Use
     ``pairs="unique"`` to count each pair of different atoms once. For groups without shared atoms, both agree.
-    Arithmetic is float64; in the single precision of MDAnalysis, contacts at the cutoff may differ. Only pairs that are
+    Arithmetic is float64; in MDAnalysis's single precision, contacts at the cutoff may differ. Only pairs that are
     in contact in a reference are evaluated, and for a function all pairs; for counts, a cell list finds the pairs.
 
     Memory: the results take 8 bytes for each frame and column, a frame 16 bytes more, and a contact of a reference 16.

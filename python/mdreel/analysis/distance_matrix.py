@@ -53,7 +53,7 @@ class DistanceMatrix(Analysis):
         shape (n_atoms, 3), float64, Å, of an earlier and a later analysed frame. The default is the RMSD, which
         `MDAnalysis.analysis.rms.rmsd` also selects. Other functions are slow: Python calls them for one pair at a time.
     cutoff : float
-        Distances up to this value count as 0. The default of MDAnalysis, which is negative, keeps every RMSD.
+        Distances up to this value count as 0. MDAnalysis's default, which is negative, keeps every RMSD.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         Weight of each atom in the mean and in the superposition. Weights are normalised, but a `metric` receives the
         given weights, or the masses, unchanged.
@@ -151,7 +151,7 @@ class DistanceMatrix(Analysis):
 
         @property
         def __class__(self) -> type:
-            """The class of MDAnalysis once it is imported, because its `DiffusionMap` only takes that class."""
+            """MDAnalysis's class once it is imported, because its `DiffusionMap` only takes that class."""
             theirs = sys.modules.get("MDAnalysis.analysis.diffusionmap")
             return getattr(theirs, "DistanceMatrix", type(self))
 
@@ -161,7 +161,7 @@ class DistanceMatrix(Analysis):
 
     @property
     def _calculated(self) -> bool:
-        """Whether there are results; `DiffusionMap` of MDAnalysis reads this attribute."""
+        """Whether there are results; MDAnalysis's `DiffusionMap` reads this attribute."""
         return self._outcome is not None
 
     def columns(self) -> Sequence[Column]:

@@ -70,7 +70,7 @@ class DSSP(Analysis):
     backend : {"serial", "openmp", "distopia"}
         Accepted as in MDAnalysis, without effect: the core computes distances, and `run` has the executors.
     method : {"simplified", "kabsch-sander"}
-        Three states, exactly as in `DSSP` of MDAnalysis, or the eight states of Kabsch and Sander.
+        Three states, exactly as in MDAnalysis's `DSSP`, or the eight states of Kabsch and Sander.
     longest_bond : float, optional
         Largest distance in Å between C and the next N within a chain; a longer distance in a frame ends the chain. The
         program of Kabsch and Sander uses 2.5. By default, distances do not end chains: with three states, all residues

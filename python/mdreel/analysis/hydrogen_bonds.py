@@ -106,7 +106,7 @@ class HydrogenBondAnalysis(BondCounts):
     Donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the hydrogen is larger than
     `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The minimum image is used if
     a frame has a cell. Bonds between two hydrogens, as in rigid water models, make no donor. Arithmetic is float64; in
-    the single precision of MDAnalysis, bonds at the cutoff may differ. A cell list finds the pairs, so the time for a
+    MDAnalysis's single precision, bonds at the cutoff may differ. A cell list finds the pairs, so the time for a
     frame grows linearly with the number of atoms.
 
     Memory: the results take 48 bytes for each hydrogen bond (twice that while they are assembled), and 16 bytes for
@@ -143,7 +143,7 @@ class HydrogenBondAnalysis(BondCounts):
         verbose: bool = False,
     ) -> None:
         if "Universe" not in {kind.__name__ for kind in type(universe).__mro__}:
-            raise SelectionError(f"universe must be a Universe of MDAnalysis, not {type(universe).__name__}")
+            raise SelectionError(f"universe must be an MDAnalysis Universe, not {type(universe).__name__}")
         super().__init__(universe.atoms[:1], trajectory, verbose=verbose)
         self.u = universe
         self.d_h_cutoff, self.d_a_cutoff, self.d_h_a_angle = d_h_cutoff, d_a_cutoff, d_h_a_angle_cutoff

@@ -89,7 +89,7 @@ class PCA(ComponentAnalysis):
     number of atoms: sums take 72 bytes for each pair of atoms in every block that waits to be merged. Up to 16 blocks
     wait for each worker. That is 3.3 MB per block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
 
-    `PCA` of MDAnalysis superposes frames in single precision.
+    MDAnalysis's `PCA` superposes frames in single precision.
 
     Examples
     --------

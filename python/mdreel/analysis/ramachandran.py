@@ -41,7 +41,7 @@ class _TorsionPairs(QuadrupleAngles):
     _result_dimensions = MappingProxyType({"angles": ("frame", "residue", "torsion")})
 
     _reference_name: ClassVar[str]
-    """Name of the file of MDAnalysis with the angles of reference structures."""
+    """Name of MDAnalysis's file with the angles of reference structures."""
     _axis_labels: ClassVar[tuple[str, str]]
     _lowest: ClassVar[float]
     """Where the axes begin, degrees."""

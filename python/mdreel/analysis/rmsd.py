@@ -107,7 +107,7 @@ class RMSD(Analysis):
 
     A reference in another Universe is read with the reader of that Universe, which returns to its current frame. For
     positions given as an array, mdreel only checks their number. For a trajectory of several files, times are those in
-    the files (RMSD of MDAnalysis adds up the lengths of the files). With mass weights, the reference is centred by its
+    the files (MDAnalysis's RMSD adds up the lengths of the files). With mass weights, the reference is centred by its
     own masses, as in MDAnalysis; this matters only if they differ from those of the atoms.
 
     Memory: the results take 24 bytes for each frame, and 8 bytes for each group and frame.

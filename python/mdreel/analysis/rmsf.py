@@ -74,7 +74,7 @@ class RMSF(Analysis):
 
     Notes
     -----
-    The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. RMSF of MDAnalysis
+    The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. MDAnalysis's RMSF
     has no superposition and needs `AverageStructure` and `AlignTraj` first.
 
     Sums of displacements from the first frame and of their squares are exact, in steps of 2^-36 Å and 2^-27 Å^2.

@@ -283,7 +283,7 @@ def nojump(scheme: Scheme = "lattice") -> Transformation:
     -----
     Each frame depends on the previous one, so one worker reads all frames in order as a single block. Atoms must not
     move by more than half a cell between consecutive frames of the run. ``"lattice"`` uses the nearest image in
-    fractional coordinates (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161). `NoJump` of MDAnalysis rounds
+    fractional coordinates (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161). MDAnalysis's `NoJump` rounds
     fractional coordinates; in cells with angles far from 90 degrees, it differs for atoms that move by more than half
     the smallest height of the cell. At constant pressure with ``"lattice"``, an atom many cells away moves with the
     fluctuations of the cell. ``"toroidal"`` avoids this (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020)

@@ -147,7 +147,7 @@ _ARRAYS = {
 def _is_named(value: object, *names: str) -> bool:
     """Return whether a value is an instance of a class with one of these names.
 
-    Importing the classes of MDAnalysis or matplotlib takes longer than most analyses.
+    Importing MDAnalysis's classes or matplotlib takes longer than most analyses.
     """
     return any(kind.__name__ in names for kind in type(value).__mro__)
 
@@ -282,7 +282,7 @@ def _endless(kind: Expected) -> Iterator[Expected]:
 
 def _one_of(hint: Any) -> Expected | None:
     members = list(get_args(hint))
-    if any("_SupportsArray" in str(get_origin(member)) for member in members):  # ArrayLike of NumPy
+    if any("_SupportsArray" in str(get_origin(member)) for member in members):  # NumPy ArrayLike
         members = [member for member in members if not _is_of_array_like(member)] + [np.ndarray[Any, Any]]
     kinds = [expected_of(member) for member in members]
     if None in kinds:

@@ -106,7 +106,7 @@ def _metaclass() -> Any:
 
 @cache
 def _replacements() -> dict[type, type]:
-    """Return the readers of mdreel by the readers of MDAnalysis that they replace."""
+    """Return mdreel's readers, by the MDAnalysis readers that they replace."""
     from mdreel.mdanalysis.dcd import DCDReader
     from mdreel.mdanalysis.h5md import H5MDReader
     from mdreel.mdanalysis.netcdf import NCDFReader

@@ -26,11 +26,11 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
     Attributes
     ----------
     original : type
-        The reader of MDAnalysis that the subclass replaces.
+        MDAnalysis's reader that the subclass replaces.
     """
 
     original: ClassVar[type]
-    # None while the constructor of MDAnalysis reads the first frame.
+    # None while MDAnalysis's constructor reads the first frame.
     _ahead: ReadAhead | None = None
 
     def next(self) -> Any:

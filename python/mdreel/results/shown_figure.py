@@ -42,7 +42,7 @@ def adopt_into_pyplot(figure: "Figure") -> None:
 def _release_before_display(figure: "Figure") -> None:
     """Remove a figure from pyplot before a notebook displays it.
 
-    The inline backend displays the figures of pyplot at the end of a cell. A figure that is the value of the cell would
+    The inline backend displays pyplot's figures at the end of a cell. A figure that is the value of the cell would
     appear twice.
     """
     from matplotlib import get_backend, pyplot

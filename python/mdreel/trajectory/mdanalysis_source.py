@@ -18,7 +18,7 @@ Frame = tuple[list[NDArray[np.float32] | None], NDArray[np.float32] | None, floa
 
 
 class ForeignReader:
-    """Reader of MDAnalysis for one worker.
+    """MDAnalysis reader for one worker.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class ForeignTrajectory:
     Attributes
     ----------
     pickled : bytes
-        Pickled reader of MDAnalysis, which opens the file when it is unpickled.
+        Pickled MDAnalysis reader, which opens the file when it is unpickled.
     """
 
     pickled: bytes

@@ -20,7 +20,7 @@ Atoms: TypeAlias = "AtomGroup | ResidueGroup | SegmentGroup | Universe"
 """Atoms as a user names them: a group, or a Universe for all of its atoms."""
 
 Select: TypeAlias = str | Sequence[str] | None
-"""One or several selection strings, as `select_atoms` of MDAnalysis takes them; None for all atoms."""
+"""One or more selection strings, as MDAnalysis's `select_atoms` takes them; None for all atoms."""
 
 SelectBoth: TypeAlias = Select | tuple[Select, Select] | Mapping[str, Select]
 """Selections for a system and for its reference."""
@@ -81,7 +81,7 @@ class Selection:
         # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
         kinds = {kind.__name__ for kind in type(atomgroup).__mro__}
         if "AtomGroup" not in kinds:
-            raise SelectionError(f"{name} must be an AtomGroup of MDAnalysis, not {type(atomgroup).__name__}")
+            raise SelectionError(f"{name} must be an MDAnalysis AtomGroup, not {type(atomgroup).__name__}")
         if may_change and is_updating(atomgroup):
             return cls.again(frame_selection(atomgroup), name)
         _refuse_updating(atomgroup, name)

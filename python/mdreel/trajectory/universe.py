@@ -20,7 +20,7 @@ from mdreel.trajectory.placeholder_cell import is_placeholder, warn_of_placehold
 if TYPE_CHECKING:
     from MDAnalysis import Universe
 
-# Formats of MDAnalysis that the core reads. MDAnalysis reads all others, more slowly.
+# MDAnalysis formats that the core reads. MDAnalysis reads all others, more slowly.
 FORMATS = (*CORE_FORMATS, *HDF5_FORMATS)
 
 

@@ -165,7 +165,7 @@ class ResultOutput:
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            A copy of the table. A data frame of pandas has the units in ``frame.attrs["units"]``, and the description
+            A copy of the table. A pandas data frame has the units in ``frame.attrs["units"]``, and the description
             of `save` in ``frame.attrs["metadata"]``.
 
         Raises
@@ -198,7 +198,7 @@ class ResultOutput:
 
     @checked_arguments
     def to_xarray(self) -> Dataset:
-        """Return the results as a Dataset of xarray, which must be installed.
+        """Return the results as an xarray Dataset, which must be installed.
 
         Returns
         -------

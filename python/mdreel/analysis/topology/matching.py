@@ -177,7 +177,7 @@ class _Pairs:
         """Return an attribute of the atoms of both groups; None if one group lacks it."""
         try:
             mobile, reference = (np.asarray(getattr(group, attribute)) for group in self._groups)
-        except AttributeError:  # includes NoDataError of MDAnalysis
+        except AttributeError:  # includes MDAnalysis NoDataError
             return None
         return mobile, reference
 

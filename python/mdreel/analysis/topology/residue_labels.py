@@ -157,7 +157,7 @@ def _texts(residues: Any, name: str) -> NDArray[np.str_]:
     """Return an attribute of residues as text; empty if the topology lacks it."""
     try:
         values = getattr(residues, name)
-    except AttributeError:  # includes NoDataError of MDAnalysis
+    except AttributeError:  # includes MDAnalysis NoDataError
         return np.full(len(residues), "", np.str_)
     return np.array([str(value).strip() for value in values], np.str_)
 

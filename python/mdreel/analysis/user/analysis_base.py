@@ -36,7 +36,7 @@ _NOT_SENT = ("_outcome", "_trajectory", "_given_trajectory", "results")
 """Attributes of an analysis that are not sent to workers."""
 
 _PARALLELIZABLE = "_analysis_algorithm_is_parallelizable"
-"""Attribute by which a class of MDAnalysis declares that its frames may be analysed in any order."""
+"""Attribute by which an MDAnalysis class declares that its frames may be analysed in any order."""
 
 
 class AnalysisBase(Analysis):

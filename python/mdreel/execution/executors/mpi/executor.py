@@ -109,7 +109,7 @@ class Mpi:
         if communication not in (None, *(known := get_args(Communication))):
             raise UnsupportedError(f"unknown communication {communication!r}; known: {', '.join(known)}")
         if communicator is not None and not (hasattr(communicator, "size") and hasattr(communicator, "bcast")):
-            raise ArgumentError(f"communicator must be a communicator of mpi4py or None, not {shown(communicator)}")
+            raise ArgumentError(f"communicator must be an mpi4py communicator or None, not {shown(communicator)}")
         self._communicator = world() if communicator is None else communicator
         self.n_workers: int = self._communicator.size
         if n_workers not in (None, self.n_workers):
