@@ -152,7 +152,7 @@ class Contacts(TwoGroupAnalysis):
     Arithmetic is float64; in MDAnalysis's single precision, contacts at the cutoff may differ. Only pairs that are
     in contact in a reference are evaluated, and for a function all pairs; for counts, a cell list finds the pairs.
 
-    Memory: the results take 8 bytes for each frame and column, a frame 16 bytes more, and a contact of a reference 16.
+    Memory: the results take 8 bytes per frame and column, a frame 16 bytes more, and a contact of a reference 16.
 
     Examples
     --------

@@ -92,7 +92,7 @@ class DistanceMatrix(Analysis):
     as `mdreel.RMSD` (QCP). The number of threads is that of the local workers of the run. For i < j, the entry is
     bitwise identical to the RMSD of frame i from frame j, for every executor. Ctrl-C interrupts the comparison.
 
-    Memory: 8 bytes for each pair of frames. Positions take 12 bytes for each atom and frame, and four times that while
+    Memory: 8 bytes per pair of frames. Positions take 12 bytes per atom and frame, and four times that while
     they are sorted. For example, 10,000 frames take 0.8 GB, and 214 atoms add 0.1 GB. Use `step` for fewer frames.
 
     `MDAnalysis.analysis.diffusionmap.DiffusionMap` accepts this analysis instead of MDAnalysis's own.
@@ -165,7 +165,7 @@ class DistanceMatrix(Analysis):
         return self._outcome is not None
 
     def columns(self) -> Sequence[Column]:
-        """Return a row for each pair of different frames: both frames, and their RMSD or distance."""
+        """Return a row per pair of different frames: both frames, and their RMSD or distance."""
         matrix, frames = self.results.dist_matrix, self.frames
         first, second = np.triu_indices(len(frames), 1)
         name = "rmsd" if self._metric is None else "distance"

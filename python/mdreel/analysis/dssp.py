@@ -129,7 +129,7 @@ class DSSP(Analysis):
 
     Arithmetic is float64. In the single precision of the other programs, bonds close to -0.5 kcal/mol may differ.
 
-    Memory: while frames are read, 1 byte for each residue and frame. Results take 4 bytes for the character, and 3 or 8
+    Memory: while frames are read, 1 byte per residue and frame. Results take 4 bytes for the character, and 3 or 8
     bytes for the states (twice that while they are assembled).
 
     References

@@ -61,7 +61,7 @@ class EndToEnd(Analysis):
     ``run(transformations=[mdreel.transformations.unwrap(...)])`` for broken chains. The orientational autocorrelation
     of R is ``autocorrelation(vectors, legendre=1)``.
 
-    Memory: the results take 32 bytes for each chain and frame (twice that while they are assembled), and 16 bytes for
+    Memory: the results take 32 bytes per chain and frame (twice that while they are assembled), and 16 bytes for
     number and time of each frame.
 
     Examples

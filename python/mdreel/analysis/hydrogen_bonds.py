@@ -109,7 +109,7 @@ class HydrogenBondAnalysis(BondCounts):
     MDAnalysis's single precision, bonds at the cutoff may differ. A cell list finds the pairs, so the time for a
     frame grows linearly with the number of atoms.
 
-    Memory: the results take 48 bytes for each hydrogen bond (twice that while they are assembled), and 16 bytes for
+    Memory: the results take 48 bytes per hydrogen bond (twice that while they are assembled), and 16 bytes for
     number and time of each frame. `lifetime` takes about 50 bytes more for each bond. Results are bitwise identical
     for every executor and any number of workers and blocks.
 

@@ -85,8 +85,8 @@ class PCA(ComponentAnalysis):
     the first analysed frame, in steps of 2^-21 Å (4.8e-7 Å), and their products. The sums are exact, so the matrix is
     bitwise identical for every executor and any number of workers and blocks. LAPACK computes the eigenvectors.
 
-    Memory does not grow with the number of frames, except for 16 bytes for each frame. It grows with the square of the
-    number of atoms: sums take 72 bytes for each pair of atoms in every block that waits to be merged. Up to 16 blocks
+    Memory does not grow with the number of frames, except for 16 bytes per frame. It grows with the square of the
+    number of atoms: sums take 72 bytes per pair of atoms in every block that waits to be merged. Up to 16 blocks
     wait for each worker. That is 3.3 MB per block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
 
     MDAnalysis's `PCA` superposes frames in single precision.

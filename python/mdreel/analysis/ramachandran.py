@@ -193,7 +193,7 @@ class Ramachandran(_TorsionPairs):
 
     Notes
     -----
-    See `Dihedral`. Memory: the results take 16 bytes for each residue and frame, and 16 bytes for number and time of
+    See `Dihedral`. Memory: the results take 16 bytes per residue and frame, and 16 bytes for number and time of
     each frame.
 
     Examples
@@ -295,7 +295,7 @@ class Janin(_TorsionPairs):
 
     Notes
     -----
-    See `Dihedral`, and `Dihedrals` for chi3 and chi4. Memory: the results take 16 bytes for each residue and frame, and
+    See `Dihedral`, and `Dihedrals` for chi3 and chi4. Memory: the results take 16 bytes per residue and frame, and
     16 bytes for number and time of each frame.
 
     Examples

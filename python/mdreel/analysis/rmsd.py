@@ -110,7 +110,7 @@ class RMSD(Analysis):
     the files (MDAnalysis's RMSD adds up the lengths of the files). With mass weights, the reference is centred by its
     own masses, as in MDAnalysis; this matters only if they differ from those of the atoms.
 
-    Memory: the results take 24 bytes for each frame, and 8 bytes for each group and frame.
+    Memory: the results take 24 bytes per frame, and 8 bytes per group and frame.
 
     References
     ----------

@@ -105,8 +105,8 @@ class SASA(Analysis):
     them here, pass them, as in ``radii={"Na": 1.02, "Cl": 1.81}``.
 
     A cell list finds neighbours, so the time grows linearly with the number of atoms. Sums over frames are exact, so
-    results are bitwise identical for every executor and any number of workers and blocks. Memory: 8 bytes for each area
-    and frame (twice that while they are sorted), or 24 bytes for each frame with `average`.
+    results are bitwise identical for every executor and any number of workers and blocks. Memory: 8 bytes per area
+    and frame (twice that while they are sorted), or 24 bytes per frame with `average`.
 
     References
     ----------
@@ -214,7 +214,7 @@ class SASA(Analysis):
 
     @property
     def labels(self) -> ResidueLabels:
-        """Residue labels, with one entry for each area."""
+        """Residue labels, with one entry per area."""
         return ResidueLabels.of(self._listed.residues if self._mode == "residue" else self._listed)
 
     @property
@@ -258,7 +258,7 @@ class SASA(Analysis):
             warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time, the total area and each area; for averages a row for each atom or residue.
+        """Return columns of frame, time, the total area and each area; for averages a row per atom or residue.
 
         Columns of areas are named ``sasa_`` and the label of the residue, or the index of the atom in the Universe.
         """

@@ -84,7 +84,7 @@ def lookup(job: BatchJob) -> str:
 
 
 def environment(job: BatchJob) -> str:
-    """Return the lines that activate the environment and set one thread for each rank."""
+    """Return the lines that activate the environment and set one thread per rank."""
     lines = [
         lookup(job),
         "",

@@ -12,7 +12,7 @@ from mdreel.errors import ArgumentError, FrameIndexError, MismatchError, Unsuppo
 from mdreel.execution.source_name import source_name
 
 Frames: TypeAlias = Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_]
-"""Frame numbers, or a boolean mask with a value for each frame."""
+"""Frame numbers, or a boolean mask with a value per frame."""
 
 
 def select_frames(

@@ -200,7 +200,7 @@ def time_unit(times: NDArray[np.float64]) -> tuple[str, float]:
 
 
 def frame_edges(times: NDArray[np.float64]) -> tuple[float, float, str]:
-    """Return the limits and the label of a time axis for a map with one column for each frame.
+    """Return the limits and the label of a time axis for a map with one column per frame.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def adopt_into_pyplot(figure: "Figure") -> None:
     """Let ``plt.show()`` and notebooks show a figure, if the session uses pyplot.
 
     Pyplot keeps its figures until they are closed, and can open windows. A script that does not import pyplot
-    therefore keeps figures of its own, which vanish when nothing refers to them.
+    therefore keeps its own figures, which vanish when nothing refers to them.
 
     Parameters
     ----------

@@ -295,7 +295,7 @@ class ResultOutput:
         left = [f"results.{name}" for name, one in self.results.items() if not is_of_frames(one, len(self.frames))]
         if [column.name for column in columns] == ["frame", "time"]:
             found = f"only {', '.join(left)}" if left else "none at all"
-            message = f"{type(self).__name__} has no results with a value for each frame, {found}"
+            message = f"{type(self).__name__} has no results with a value per frame, {found}"
             raise UnsupportedError(f"{message}: define columns() in a subclass, or use to_xarray()")
         if left and not is_declared:
             message = f"{', '.join(left)} has no value for each frame and is not in the table: see to_xarray()"

@@ -98,7 +98,7 @@ class ResidueLabels:
         return columns
 
     def coordinates(self, dimension: str = "residue") -> list[LabelledArray]:
-        """Return labels of a dimension that has an entry for each residue: `texts`, and the columns of `columns`."""
+        """Return labels of a dimension that has an entry per residue: `texts`, and the columns of `columns`."""
         texts = LabelledArray(dimension, (dimension,), "", np.array(self.texts, np.str_))
         return [texts, *column_arrays(self.columns(), dimension)]
 
@@ -148,7 +148,7 @@ def atom_columns(atoms: "AtomGroup") -> list[Column]:
 
 
 def atom_coordinates(atoms: "AtomGroup", dimension: str = "atom") -> list[LabelledArray]:
-    """Return labels of a dimension that has an entry for each atom: its index, and the labels of its residue."""
+    """Return labels of a dimension that has an entry per atom: its index, and the labels of its residue."""
     index, *labels = atom_columns(atoms)
     return [LabelledArray(dimension, (dimension,), "", index.values), *column_arrays(labels, dimension)]
 

@@ -52,7 +52,7 @@ def dssp(
             "--characters",
             metavar="FILE",
             group=shared.OUTPUT,
-            help="Text file with a line for each frame and a character for each residue.",
+            help="Text file with a line per frame and a character for each residue.",
         ),
     ] = None,
 ) -> AnalysisSpec:

@@ -160,7 +160,7 @@ class SectionedCommand(click.Command):
 
 
 class CommandGroup(click.Group):
-    """A command with commands of its own."""
+    """A command with subcommands."""
 
     def __init__(self, name: str, help: str) -> None:  # noqa: A002
         super().__init__(name, help=help, no_args_is_help=False)

@@ -270,7 +270,7 @@ class Mpi:
         return [host for host, _ in answers]
 
     def _meet(self) -> BaseException | None:
-        """Wait for the other ranks without keeping a core busy; return the interrupt that came meanwhile, if any."""
+        """Wait for the other ranks without keeping a core busy; return the interrupt that arrived, if any."""
         request, interrupted = self._communicator.Ibarrier(), None
         while not request.Test():
             try:
