@@ -335,7 +335,7 @@ transformations
 
 
 def _precision(options: Mapping[str, Any]) -> float | None:
-    """Return the precision of XTC in integers per nm, from the options of a writer of MDAnalysis."""
+    """Return the precision of XTC in integers per nm, from the options of an MDAnalysis writer."""
     unknown = sorted(set(options) - {"precision"})
     if unknown:
         raise UnsupportedError(f"writer_kwargs {', '.join(unknown)} are not supported: only 'precision' is")

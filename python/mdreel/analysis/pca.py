@@ -321,7 +321,7 @@ class PCA(ComponentAnalysis):
         -------
         ComponentStructures
             The function. It takes a Timestep (or a group, for the current frame of its Universe), changes its
-            positions, and returns it. It is also a transformation of a trajectory of MDAnalysis.
+            positions, and returns it. It is also a transformation of an MDAnalysis trajectory.
 
         Raises
         ------

@@ -90,7 +90,7 @@ class _TorsionPairs(QuadrupleAngles):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default the current axes of pyplot.
+            Axes to draw into; by default the current pyplot axes.
         ref : bool
             Whether to show the regions that hold 90 and 99 % of the residues of MDAnalysis's reference structures.
         **kwargs

@@ -153,7 +153,7 @@ def _is_named(value: object, *names: str) -> bool:
 
 
 def has_atoms(value: object) -> bool:
-    """Return whether a value is a group of atoms, residues or segments, or a Universe of MDAnalysis."""
+    """Return whether a value is a group of atoms, residues or segments, or an MDAnalysis Universe."""
     return _is_named(value, *_GROUPS)
 
 

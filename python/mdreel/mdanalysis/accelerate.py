@@ -43,7 +43,7 @@ def accelerate() -> Acceleration:
     Raises
     ------
     UnsupportedError
-        If other code already replaces the readers of MDAnalysis.
+        If other code already replaces MDAnalysis's readers.
 
     Notes
     -----
@@ -89,7 +89,7 @@ def unaccelerate() -> None:
 
 
 def is_replaced(kind: type) -> bool:
-    """Return whether `accelerate` replaces a reader class of MDAnalysis."""
+    """Return whether `accelerate` replaces an MDAnalysis reader class."""
     return kind in _replacements()
 
 

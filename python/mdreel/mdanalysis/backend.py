@@ -128,7 +128,7 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     Returns
     -------
     Backend
-        Argument for ``run(backend=...)`` of an analysis of MDAnalysis.
+        Argument for ``run(backend=...)`` of an MDAnalysis analysis.
 
     Raises
     ------

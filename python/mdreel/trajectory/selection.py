@@ -224,7 +224,7 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, ma
     atoms : MDAnalysis.AtomGroup, ResidueGroup, SegmentGroup or Universe
         The atoms; all of a Universe.
     select : str or sequence of str, optional
-        Selection strings that the atoms must match, in the order of `select_atoms` of MDAnalysis. By default, the
+        Selection strings that the atoms must match, in the order of MDAnalysis's `select_atoms`. By default, the
         atoms in their order.
     name : str
         Name of the atoms in messages.

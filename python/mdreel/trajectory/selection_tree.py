@@ -114,7 +114,7 @@ def _fixed(group: "AtomGroup") -> Tree:
 
 
 def _tree(selection: Any, base: "AtomGroup | None", universe: Any) -> Tree:
-    """Return the expression of a parsed selection of MDAnalysis.
+    """Return the expression of a parsed MDAnalysis selection.
 
     Parameters
     ----------

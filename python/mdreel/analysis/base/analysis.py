@@ -153,7 +153,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         unsupported_backend : bool
             Accepted as in MDAnalysis, without effect: every analysis runs on every executor.
         progressbar_kwargs : dict, optional
-            Options of the progress bar of MDAnalysis. ``desc`` sets the title and ``disable`` hides the bar; the
+            Options of MDAnalysis's progress bar. ``desc`` sets the title and ``disable`` hides the bar; the
             others, which only change the appearance of that bar, have no effect.
         source : path, sequence of paths, Source or Channel, optional
             New trajectory of the analysis. It replaces the current one for this run and all later runs.

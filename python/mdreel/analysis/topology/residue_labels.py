@@ -44,7 +44,7 @@ class ResidueLabels:
 
     @classmethod
     def of(cls, group: "AtomGroup | ResidueGroup") -> Self:
-        """Return the labels of a group, with one entry for each of its atoms or residues in order."""
+        """Return the labels of a group, with one entry per atom or residue, in order."""
         indices, places = np.unique(np.asarray(group.resindices, np.int64), return_inverse=True)
         residues = group.universe.residues[indices]
         segids, resnames = _texts(residues, "segids"), _texts(residues, "resnames")
