@@ -61,7 +61,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     prefix : str
         Start of the default name of the output file.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
-        Weight of each selected atom; the masses are those of the reference.
+        Weight of each selected atom; masses are taken from the reference.
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
@@ -96,7 +96,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     mobile : MDAnalysis.AtomGroup
         All atoms of the system.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
-        The superposed atoms and those of the reference; None for positions given as an array.
+        The superposed atoms and the reference atoms; None for positions given as an array.
     written : Written or None
         Report on the written file, with the timing of the writing; None if MDAnalysis wrote it.
 
@@ -116,7 +116,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     Warns
     -----
     AtomOrderWarning
-        If residues are left out, or atoms may not correspond to those of the reference.
+        If residues are left out, or atoms may not correspond to the atoms of the reference.
     MdreelWarning
         If a file is requested, but the trajectory of the Universe is in memory.
 
@@ -233,7 +233,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 
     @property
     def timing(self) -> Timing:
-        """Timing of the computation of the RMSD; `written` has that of the writing."""
+        """Timing of the computation of the RMSD; `written` has the timing of the writing."""
         return self._rmsd.timing
 
     @property

@@ -95,7 +95,7 @@ class Contacts(TwoGroupAnalysis):
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
-        Whether the atoms of `refgroup` must correspond to those of `select`: same masses, and names and residues in
+        Whether the atoms of `refgroup` must correspond to the atoms of `select`: same masses, and names and residues in
         the same order. With False, the atoms are compared in the given order without this check.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
@@ -129,7 +129,7 @@ class Contacts(TwoGroupAnalysis):
         If a group is an UpdatingAtomGroup and `method` is not ``"count"``; this is also a TypeError.
     MismatchError
         If the radius is not a valid length or the method is unknown. If a reference has another number of atoms or
-        atoms that do not correspond to those of the groups. In `run`, if a reference has no contacts, or a function
+        atoms that do not correspond to the atoms of the groups. In `run`, if a reference has no contacts, or a function
         does not return a number. With ``require_cell=True``, if a reference or (in `run`) a frame has no periodic cell.
         Unless `pbc` is false, if a cell has no volume.
 

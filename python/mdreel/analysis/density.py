@@ -77,7 +77,7 @@ class DensityAnalysis(Analysis):
 
     Notes
     -----
-    Grid and counts equal those of `MDAnalysis.analysis.density.DensityAnalysis`. A bin includes its lower edge; the
+    Grid and counts are equal to `MDAnalysis.analysis.density.DensityAnalysis`. A bin includes its lower edge; the
     last bin also includes its upper edge. To keep a molecule in place, centre it (``run(transformations=...)``), or use
     a superposed trajectory. Memory does not grow with the number of frames: it takes 8 bytes per bin, and the same
     for each worker.

@@ -47,7 +47,8 @@ class DistanceMatrix(Analysis):
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. With None, those of `universe` in their order, with repetitions.
+        The atoms, in MDAnalysis's selection language. With None, all atoms of `universe` in their order, with
+        repetitions.
     metric : callable, optional
         Function that returns the distance of two frames, called as ``metric(a, b, weights=weights)`` with positions of
         shape (n_atoms, 3), float64, Å, of an earlier and a later analysed frame. The default is the RMSD, which

@@ -62,7 +62,7 @@ class DSSP(Analysis):
     atoms : MDAnalysis.Universe or AtomGroup
         A system with a protein. The analysis uses the residues that MDAnalysis recognizes as protein.
     guess_hydrogens : bool
-        Whether to place the hydrogens on N by geometry instead of using those of the trajectory.
+        Whether to place the hydrogens on N by geometry instead of using the hydrogens of the trajectory.
     heavyatom_names : tuple of str
         Names of N, CA, C and O. Each entry may list several names, separated by blanks.
     hydrogen_name : str

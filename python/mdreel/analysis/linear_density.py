@@ -114,7 +114,7 @@ class LinearDensity(Analysis):
     Warns
     -----
     MdreelWarning
-        If the cell is triclinic, where the results differ from those of MDAnalysis. If no bin has mass or
+        If the cell is triclinic, where the results differ from MDAnalysis. If no bin has mass or
         charge in any frame, because an UpdatingAtomGroup never selects an atom.
 
     Notes

@@ -42,7 +42,8 @@ class PCA(ComponentAnalysis):
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. With None, those of `universe` in their order, with repetitions.
+        The atoms, in MDAnalysis's selection language. With None, all atoms of `universe` in their order, with
+        repetitions.
     align : bool
         Whether to superpose each frame on the first analysed frame, with equal weights of the same atoms.
     mean : array_like, shape (n_atoms, 3), float64, optional
@@ -219,7 +220,7 @@ class PCA(ComponentAnalysis):
         tol_mass : float
             Largest difference between the masses of two corresponding atoms, amu.
         match_atoms : bool, optional
-            Whether the atoms must correspond to those of the components: same masses, and names and residues in the
+            Whether the atoms must correspond to the atoms of the components: same masses, and names and residues in the
             same order. By default, a difference is a warning, like in MDAnalysis; with True, it is an error. With
             False, the atoms are used in the given order without this check.
         trajectory : path, sequence of paths, or Source, optional
@@ -241,7 +242,7 @@ class PCA(ComponentAnalysis):
         Warns
         -----
         AtomOrderWarning
-            If the atoms do not correspond to those of the components.
+            If the atoms do not correspond to the atoms of the components.
         MdreelWarning
             If the components are of superposed frames, and `superposition` is not given.
         """
@@ -280,12 +281,12 @@ class PCA(ComponentAnalysis):
         superposition : bool, optional
             Whether to superpose each frame as for the components; by default if ``align=True``.
         match_atoms : bool, optional
-            Whether the atoms must correspond to those of the components; with None, a difference is a warning.
+            Whether the atoms must correspond to the atoms of the components; with None, a difference is a warning.
 
         Raises
         ------
         MismatchError
-            If the atoms do not correspond to those of the components; see also `transform`.
+            If the atoms do not correspond to the atoms of the components; see also `transform`.
         """
         self.check_run("projecting frames")
         if superposition and not self.align:

@@ -80,7 +80,7 @@ class RMSD(Analysis):
     results.rmsd : ndarray, shape (n_frames, 3 + n_groups), float64
         Frame, time in ps, RMSD in Å, RMSD of each group in Å.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
-        The selected atoms, and those of the reference; None for positions given as an array.
+        The selected atoms and the reference atoms; None for positions given as an array.
 
     Raises
     ------
@@ -90,8 +90,8 @@ class RMSD(Analysis):
         If the group is an UpdatingAtomGroup.
     MismatchError
         If reference or weights do not fit the atoms, or `groupselections` are given with an array as reference. If
-        atoms do not correspond to those of the reference. If the reference is an array, and `select` changes the order
-        of the atoms.
+        atoms do not correspond to the atoms of the reference. If the reference is an array, and `select` changes the
+        order of the atoms.
 
     Warns
     -----

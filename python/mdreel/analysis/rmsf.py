@@ -68,7 +68,8 @@ class RMSF(Analysis):
     SelectionError
         If there are no atoms.
     MismatchError
-        If reference or weights do not fit the superposed atoms, or these do not correspond to those of the reference.
+        If reference or weights do not fit the superposed atoms, or these do not correspond to the atoms of the
+        reference.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
 

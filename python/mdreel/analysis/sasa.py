@@ -41,14 +41,14 @@ class SASA(Analysis):
     atomgroup : MDAnalysis.AtomGroup
         The atoms whose area is computed.
     probe_radius : float
-        Radius of the probe, Å. The default 1.4 is that of water.
+        Radius of the probe, Å. The default 1.4 is the radius of water.
     n_sphere_points : int
         Number of points on the sphere around each atom. More points give higher accuracy and take longer.
     mode : {"atom", "residue", "total"}
         Whether to keep the area of each atom, of each residue (summed over its atoms in the group), or only the total
         area. The total area is always available.
     radii : mapping of str to float, or array_like, shape (n_surface,), float64, optional
-        Van der Waals radii, Å: by element, replacing those of the built-in table, or one for each atom of `surface`.
+        Van der Waals radii, Å: by element, replacing the built-in table, or one for each atom of `surface`.
     surface : MDAnalysis.AtomGroup, optional
         All atoms that form the surface and can cover one another. It must include `atomgroup`; an example is a ligand
         together with the protein that binds it. By default, `atomgroup` alone; for an UpdatingAtomGroup, only the atoms
@@ -100,7 +100,7 @@ class SASA(Analysis):
     The radius of the sphere around an atom is the sum of its van der Waals radius and the probe radius. The area of the
     atom is the fraction of sphere points outside all other spheres, times the area of the sphere [1]_. The points
     follow the golden spiral, as in `mdtraj.shrake_rupley`, whose single precision leads to slightly different areas.
-    Radii are those of Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for elements guessed by
+    Radii are from Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for elements guessed by
     MDAnalysis from atom names. These are radii of neutral atoms. mdtraj uses ionic radii for some elements; to use
     them here, pass them, as in ``radii={"Na": 1.02, "Cl": 1.81}``.
 

@@ -293,7 +293,7 @@ class Selection(Analysis):
         tau_max, window_step, intermittency, compound
             See `survival`.
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default those of a new figure.
+            Axes to draw into; by default, axes of a new figure.
         title : str, optional
             Title of the figure.
 

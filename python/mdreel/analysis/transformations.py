@@ -229,8 +229,8 @@ def fit_rot_trans(
     SelectionError
         If the group is empty, or the topology lacks masses that are needed.
     MismatchError
-        If reference or weights do not fit the group, or atoms do not correspond to those of the reference. In `run`, if
-        a coordinate of the group is not finite.
+        If reference or weights do not fit the group, or atoms do not correspond to the atoms of the reference. In
+        `run`, if a coordinate of the group is not finite.
 
     Notes
     -----

@@ -115,7 +115,7 @@ def check(
     path : path, URL or RemoteFile
         The file.
     n_atoms : int, optional
-        Expected number of atoms, for example that of a topology.
+        Expected number of atoms, for example of a topology.
     n_workers : int, optional
         Number of threads; by default one for each processor.
     progress : bool

@@ -308,7 +308,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def trajectory(self) -> Trajectory | ProtoReader:
-        """The given trajectory, or that of the Universe."""
+        """The given trajectory, or the trajectory of the Universe."""
         return self.universe_read.trajectory if self._given_trajectory is None else self._given_trajectory
 
     @property
@@ -324,7 +324,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def trajectory_read(self) -> Trajectory | ProtoReader:
-        """The given trajectory, or that of the Universe, as `trajectory`."""
+        """The given trajectory, or the trajectory of the Universe, as `trajectory`."""
         return self.trajectory
 
     @property

@@ -204,8 +204,8 @@ class ResultOutput:
         -------
         xarray.Dataset
             A variable for each result that is an array or a number, with named dimensions such as ``frame``, ``atom``
-            and ``residue``, and its unit in ``.attrs["units"]``. The values are those of `results`, not a copy. Results
-            that begin with columns of frame and time, as those of MDAnalysis, lack these columns: ``frame`` and
+            and ``residue``, and its unit in ``.attrs["units"]``. The values are the arrays of `results`, not copies.
+            Results that begin with columns of frame and time, as in MDAnalysis, lack these columns: ``frame`` and
             ``time`` are coordinates. The attributes are the description of `save`.
 
         Raises
@@ -236,7 +236,7 @@ class ResultOutput:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default those of a new figure.
+            Axes to draw into; by default, axes of a new figure.
         title : str, optional
             Title of the figure; by default the numbers of atoms and frames.
 

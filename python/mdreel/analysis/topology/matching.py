@@ -23,7 +23,7 @@ _REMEDY = "give the atoms in the same order, or skip this check with match_atoms
 
 @dataclass(frozen=True)
 class Matching:
-    """Options of the check of atoms against those of a reference.
+    """Options of the check of atoms against the atoms of a reference.
 
     Attributes
     ----------

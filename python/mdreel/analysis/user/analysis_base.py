@@ -208,7 +208,7 @@ class AnalysisBase(Analysis):
 
     @property
     def trajectory(self) -> Any:
-        """The given trajectory, or that of the Universe, as `trajectory_read`."""
+        """The given trajectory, or the trajectory of the Universe, as `trajectory_read`."""
         if "trajectory" in vars(self):
             return vars(self)["trajectory"]
         return self.trajectory_read
@@ -234,7 +234,7 @@ class AnalysisBase(Analysis):
 
     @property
     def trajectory_read(self) -> Trajectory | ProtoReader:
-        """The given trajectory, or that of the Universe."""
+        """The given trajectory, or the trajectory of the Universe."""
         return self.universe_read.trajectory if self._given_trajectory is None else self._given_trajectory
 
     @property

@@ -34,7 +34,7 @@ def dssp(
         Option(
             "--guess-hydrogens/--given-hydrogens",
             group=shared.ANALYSIS,
-            help="Place the hydrogens on N by geometry, or use those of the trajectory.",
+            help="Place the hydrogens on N by geometry, or use the hydrogens of the trajectory.",
         ),
     ] = True,
     longest_bond: Annotated[

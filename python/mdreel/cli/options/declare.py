@@ -21,7 +21,7 @@ class Option:
     Parameters
     ----------
     *names : str
-        The names, such as ``"-o", "--output"``; by default that of the parameter. A switch can have the form
+        The names, such as ``"-o", "--output"``; by default, the name of the parameter. A switch can have the form
         ``"--pbc/--no-pbc"``.
     help : str
         The help text.
@@ -183,7 +183,7 @@ def command(
     Parameters
     ----------
     name : str, optional
-        Its name; by default that of the function.
+        Its name; by default, the name of the function.
     examples : str
         Examples, at the end of the help.
     usage : str, optional

@@ -73,7 +73,7 @@ Environment = Annotated[
         "--environment",
         metavar="ENVIRONMENT",
         group=ENVIRONMENT,
-        help="Virtual environment (folder) or conda environment (folder or name).  [default: that of this mdreel]",
+        help="Virtual environment (folder) or conda environment (folder or name).  [default: the current one]",
     ),
 ]
 Script = Annotated[

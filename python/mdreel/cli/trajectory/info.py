@@ -77,7 +77,7 @@ def _topology(path: Path, n_atoms: int) -> Facts:
 
 
 def _page(facts: Facts) -> Iterator[str]:
-    """Yield the facts as lines: first those of the trajectory, then those of each file."""
+    """Yield the facts as lines: first of the trajectory, then of each file."""
     files = facts["files"]
     whole = {
         "atoms": f"{facts['n_atoms']:,}",
