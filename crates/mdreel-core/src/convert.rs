@@ -1,7 +1,7 @@
-//! Conversions: frames of a source, encoded by workers side by side, written in order.
+//! Conversion of the frames of a source: workers encode blocks in parallel, and the blocks are written in order.
 //!
-//! The file has the same bytes whatever the number of workers: an encoder keeps nothing from frame to frame, and what
-//! blocks became is appended in their order.
+//! The bytes of the file do not depend on the number of workers: an encoder has no state between frames, and the
+//! encoded blocks are appended in order.
 
 mod blocks;
 mod chunks;

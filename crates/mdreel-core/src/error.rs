@@ -1,4 +1,4 @@
-//! Errors: every message says which file, which frame, which byte, what was expected and what was found.
+//! Errors. Every message names the file, the frame, the byte, the expected value and the value found.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Frames: the coordinates of the wanted atoms at one time, and batches of them.
+//! Frames: the coordinates of the selected atoms at one time, and batches of frames.
 
 use crate::unit_cell::UnitCell;
 

@@ -1,4 +1,4 @@
-//! Stages of the XTC decoder one by one, for benchmarks and examples. Nothing here is a stable interface.
+//! Separate stages of the XTC decoder, for benchmarks and examples. This interface is not stable.
 
 use crate::frame::FrameBatch;
 use crate::simd::Level;

@@ -1,4 +1,4 @@
-//! Neighbours: the points that lie within a distance of a point, also as images in a periodic cell.
+//! Search for the points within a distance of a point, also across periodic boundaries.
 
 mod grid;
 

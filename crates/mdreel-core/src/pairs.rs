@@ -1,4 +1,4 @@
-//! Pairs of frames: the RMSD of each from each other.
+//! RMSD between all pairs of frames.
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, FrameHeader, Quantities};

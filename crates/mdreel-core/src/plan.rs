@@ -1,4 +1,4 @@
-//! Plans: how many blocks a run is cut into, and whether by frames or by bytes.
+//! Plans: the number of blocks of a run, cut by frames or by bytes.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The pool: hands blocks to workers on demand and hands their results on in block order.
+//! Pool that gives blocks to workers on demand and returns their results in block order.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Frames read into memory of the caller, by several threads.
+//! Reading of frames into memory of the caller, with several threads.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

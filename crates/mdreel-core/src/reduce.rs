@@ -1,5 +1,5 @@
-//! Partial results and how they merge. Merging is associative and happens in block order, so that the bits of a
-//! result do not depend on who computed what.
+//! Partial results and their merging. Merging is associative and happens in block order, so the bits of a result do not
+//! depend on the workers.
 
 mod ids;
 mod own;

@@ -1,4 +1,4 @@
-//! A run: blocks of a source, mapped by a kernel, merged in order.
+//! Run: maps the blocks of a source with a kernel and merges the results in order.
 
 use std::ops::Range;
 use std::time::Instant;

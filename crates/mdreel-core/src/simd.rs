@@ -1,9 +1,9 @@
 //! Vector instructions, chosen at run time, with one order of summation for all of them.
 //!
-//! An `Operation` is written once over [`Lanes`]: eight float64 that any processor has, as one register
-//! (AVX-512), two (AVX2), four (NEON) or an array. Lane arithmetic rounds the same everywhere (IEEE 754, fused
-//! multiply-add) and [`Lanes::sum`] adds the eight in one fixed tree, so the bits of a result do not depend on the
-//! processor. See `docs/design/003-one-order-of-summation.md` for what that costs.
+//! An `Operation` is written once over [`Lanes`]: eight float64 values, stored in one register (AVX-512), two (AVX2),
+//! four (NEON) or an array. Lane arithmetic rounds the same everywhere (IEEE 754, fused multiply-add), and
+//! [`Lanes::sum`] adds the eight lanes in one fixed tree. The bits of a result therefore do not depend on the
+//! processor. `docs/design/003-one-order-of-summation.md` gives the cost.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

@@ -1,7 +1,7 @@
-//! Sources: where frames come from.
+//! Sources of frames.
 //!
-//! A [`Source`] is a trajectory that has been opened: immutable, shared by all workers of a process. Each worker
-//! reads it through a [`Reader`] of its own, which decodes the wanted atoms and no others.
+//! A [`Source`] is an open trajectory: immutable, and shared by all workers of a process. Each worker reads it through
+//! its own [`Reader`], which decodes only the selected atoms.
 
 pub mod bytes;
 pub mod capabilities;

@@ -1,4 +1,4 @@
-//! Transformations: frames are changed before anybody sees them, as when molecules are made whole.
+//! Transformations of frames before any analysis uses them, for example to make molecules whole.
 
 mod center;
 mod compounds;

@@ -1,4 +1,4 @@
-//! The periodic cell, kept as the file has it and converted when asked.
+//! Periodic cell, stored as in the file and converted on request.
 
 use crate::units::ANGSTROM_PER_NANOMETRE;
 

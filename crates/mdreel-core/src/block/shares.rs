@@ -1,4 +1,4 @@
-//! Shares: the blocks of each worker where they are fixed before the run.
+//! Shares: the blocks of each worker if they are assigned before the run.
 
 use std::ops::Range;
 

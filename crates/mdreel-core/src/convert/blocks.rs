@@ -1,4 +1,4 @@
-//! Blocks of a conversion: each is read and coded by one worker, and written in its turn.
+//! Blocks of a conversion. A worker reads and encodes each block, and the blocks are written in order.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Conversions to chunks of arrays, which somebody else puts into a file.
+//! Conversion to chunks of arrays, which the caller writes to a file.
 
 use super::blocks::{BlockCoder, Conversion};
 use super::outline::outline_of;

@@ -1,4 +1,4 @@
-//! What a file says of its frames before the first one, found out from the first two and the last.
+//! Properties that a file stores before its first frame, determined from the first two frames and the last one.
 
 use crate::block::FrameSet;
 use crate::error::{Error, Result};

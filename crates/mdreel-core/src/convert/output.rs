@@ -1,4 +1,4 @@
-//! The file that a conversion writes.
+//! Output file of a conversion.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Segments: a trajectory split into files, each written by one worker from its beginning to its end.
+//! Splitting of a trajectory into files. One worker writes each file from beginning to end.
 
 use std::ops::Range;
 use std::sync::Arc;

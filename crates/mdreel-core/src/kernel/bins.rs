@@ -1,4 +1,4 @@
-//! Bins: of which of many equal intervals a distance is, exactly as its edges say.
+//! Equal bins with exact edges, and the bin of a distance.
 
 use std::sync::Arc;
 

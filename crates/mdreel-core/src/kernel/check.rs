@@ -1,4 +1,4 @@
-//! Check: what is wrong with frames that can be read.
+//! Check for defects in frames that can be read.
 
 use super::Kernel;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Some of the atoms of frames, beside one another.
+//! Copy of some atoms of frames to consecutive memory.
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};

@@ -1,4 +1,4 @@
-//! Contacts: how many of the contacts of a reference are there in each frame, or how many of any kind.
+//! Contacts: the number of reference contacts, or of all contacts, in each frame.
 
 use std::sync::Arc;
 

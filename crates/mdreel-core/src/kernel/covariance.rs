@@ -1,8 +1,8 @@
-//! Covariance: products of the displacements of all coordinates with all others, added up exactly.
+//! Covariance: exact sums of the products of all pairs of displacements.
 //!
-//! Displacements are integers, steps of 2^-21 Å, and so are their products, which add up in 64 bits: whichever frames come
-//! together, the bits of the sums are the same. The matrix product is cut into panels that stay in the cache, over all frames
-//! of a batch. See `docs/design/009-covariance.md`.
+//! Displacements are integers in steps of 2^-21 Å. Their products add up in 64 bits, so the sums have the same bits for
+//! any grouping of frames. The matrix product is cut into panels that stay in the cache, over all frames of a batch.
+//! See `docs/design/009-covariance.md`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Density: how many atoms are in each bin of a grid.
+//! Density: the number of atoms in each bin of a grid.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Dihedral angles: of four atoms each, in every frame.
+//! Dihedral angles of four atoms each, in every frame.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 use std::sync::Arc;

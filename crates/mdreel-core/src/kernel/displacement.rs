@@ -1,4 +1,4 @@
-//! Displacement: how far particles are from where they were, by the time that has passed.
+//! Mean square displacement of particles as a function of the lag time.
 
 use std::sync::Arc;
 

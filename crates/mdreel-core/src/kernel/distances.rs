@@ -1,4 +1,4 @@
-//! Distances: between all atoms of one group and all of another, or fixed points, in every frame.
+//! Distances between all atoms of one group and all atoms of another, or fixed points, in every frame.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Secondary structure: which residues of a protein are in helices, strands, turns and bends, by its hydrogen bonds (DSSP).
+//! Secondary structure of proteins from hydrogen bonds (DSSP): helices, strands, turns and bends.
 //!
 //! W. Kabsch, C. Sander, "Dictionary of protein secondary structure: pattern recognition of hydrogen-bonded and geometrical
 //! features", Biopolymers 22 (1983) 2577-2637.

@@ -1,4 +1,4 @@
-//! Values that a frame has by itself, whatever the others are.
+//! Values of single frames, which do not depend on other frames.
 
 use std::sync::Arc;
 

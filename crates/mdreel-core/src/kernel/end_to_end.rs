@@ -1,4 +1,4 @@
-//! End-to-end vectors: from the first to the last atom of each chain.
+//! End-to-end vectors from the first to the last atom of each chain.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Fits: for each frame, the motion that brings some of its atoms closest to a reference.
+//! Superposition of some atoms of each frame on a reference.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What tests of computations share: frames, and what a pass leaves of them.
+//! Frames and pass results that tests of computations share.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Fluctuation: how far atoms are from a structure on average, and how far in the root mean square.
+//! Fluctuation: mean and root mean square displacement of atoms from a structure.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Groups of atoms, which stay the same or are selected again in each frame.
+//! Groups of atoms that are fixed or selected again in each frame.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Gyration: how far atoms are from their centre.
+//! Radii of gyration: distances of atoms from their centre.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Eigenvalues of distance matrices: one number for the shape of a helix, or for how two of them lie to one another.
+//! Eigenvalues of distance matrices, which describe the shape of a helix or the arrangement of two helices.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Hydrogen bonds: donor, hydrogen and acceptor that are near and nearly in a line, in each frame.
+//! Hydrogen bonds in each frame: donor, hydrogen and acceptor that are close and nearly collinear.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Images: whether the shortest of each vector count, and how far no others do.
+//! Shortest periodic images, and the distance up to which they are the only images.
 
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;

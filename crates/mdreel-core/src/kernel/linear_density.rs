@@ -1,4 +1,4 @@
-//! Linear density: how much mass and charge is in each of many slabs across x, y and z.
+//! Linear density: mass and charge in slabs along x, y and z.
 
 mod changing;
 

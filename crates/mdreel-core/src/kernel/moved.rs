@@ -1,4 +1,4 @@
-//! Positions in float64: as they are, or after some atoms of each frame were superposed on a reference.
+//! Positions in float64, as stored or after superposition of some atoms of each frame on a reference.
 
 use super::chosen::Chosen;
 use super::fit::Fit;

@@ -1,4 +1,4 @@
-//! Pairs: of an atom of one group and one of another, or of two of one group, that are near to one another in a frame.
+//! Pairs of neighbouring atoms in a frame, within one group or between two groups.
 
 use super::group::Group;
 use super::not_finite;

@@ -1,4 +1,4 @@
-//! A pass: several computations over the same frames, each of which is read once.
+//! Pass: several computations over the same frames, which are read once.
 
 use std::ops::Range;
 

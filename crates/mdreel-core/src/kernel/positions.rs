@@ -1,4 +1,4 @@
-//! Positions of each frame, kept for what needs all frames at once; and the paths of atoms that they are.
+//! Positions of each frame, for computations that need all frames at once, and the paths of atoms.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Projections: how far each frame lies along directions of all its coordinates.
+//! Projections of frames onto directions in the space of all coordinates.
 
 use std::sync::Arc;
 

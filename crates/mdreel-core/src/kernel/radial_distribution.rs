@@ -1,4 +1,4 @@
-//! Radial distribution: how many pairs of atoms there are at each distance.
+//! Radial distribution: the number of pairs of atoms at each distance.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! RMSD: the distance of each frame from a reference structure.
+//! RMSD of each frame from a reference structure.
 
 use super::each_frame::{EachFrame, Measure};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! What is selected in each frame.
+//! Atoms that are selected in each frame.
 
 use super::Computation;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Site distribution: how often each of some pairs of atoms is at each distance.
+//! Site-specific radial distribution: counts of distances for given pairs of atoms.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Solvent accessible surface: how much of the sphere around each atom is inside no sphere around another (Shrake and Rupley,
-//! J. Mol. Biol. 79 (1973) 351).
+//! Solvent-accessible surface: the part of the sphere around each atom that is outside the spheres of all other atoms
+//! (Shrake and Rupley, J. Mol. Biol. 79 (1973) 351).
 
 mod caps;
 mod changing;

@@ -1,4 +1,4 @@
-//! The grid of cells into which points are sorted, and the search for those near a point.
+//! Grid of cells for sorting points, and the search for points near a point.
 
 use std::ops::RangeInclusive;
 

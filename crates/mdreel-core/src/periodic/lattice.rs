@@ -1,4 +1,4 @@
-//! Reduced lattices: the vectors that decide which image of a vector is the shortest.
+//! Reduced lattices: the vectors that determine the shortest image of a vector.
 
 /// Positive dot products that are taken for zero, as a part of the product of the lengths.
 const ROUNDING: f64 = 1e-13;

@@ -1,4 +1,4 @@
-//! What only a computation understands: values that code of users makes, on their way through a run.
+//! Values that user code creates and that only their computation can interpret.
 
 use std::any::Any;
 use std::fmt::{self, Debug};

@@ -1,4 +1,4 @@
-//! Records: values of what happens any number of times in a frame.
+//! Records of events that occur any number of times in a frame.
 
 use serde::{Deserialize, Serialize};
 

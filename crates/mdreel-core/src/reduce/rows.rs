@@ -1,4 +1,4 @@
-//! Rows: values of each frame.
+//! Rows: values of single frames.
 
 use std::mem::MaybeUninit;
 

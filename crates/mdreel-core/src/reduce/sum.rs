@@ -1,4 +1,4 @@
-//! Sums that do not depend on the order of what is added.
+//! Sums that do not depend on the order of the additions.
 
 use std::ops::AddAssign;
 

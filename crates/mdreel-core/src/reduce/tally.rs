@@ -1,4 +1,4 @@
-//! Tallies: what the computations of a pass leave behind, all in one.
+//! Tallies: the results of all computations of a pass.
 
 use std::ops::Range;
 

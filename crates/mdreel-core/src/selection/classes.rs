@@ -1,4 +1,4 @@
-//! What atoms have in common without looking at positions: labels and bonds.
+//! Properties of atoms that do not depend on positions: labels and bonds.
 
 use super::set::Set;
 use crate::error::{Error, Result};

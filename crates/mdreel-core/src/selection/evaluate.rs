@@ -1,4 +1,4 @@
-//! Finding what a selection selects in a frame.
+//! Evaluation of a selection in a frame.
 
 use std::sync::Arc;
 

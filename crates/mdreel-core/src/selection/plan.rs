@@ -1,4 +1,4 @@
-//! Prepares an expression: finds the atoms that it can select and the atoms whose positions it needs.
+//! Preparation of an expression: finds the atoms that it can select, and the atoms whose positions it needs.
 
 use super::classes::{Bonds, Classes};
 use super::set::Set;

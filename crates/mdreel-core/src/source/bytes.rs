@@ -1,4 +1,4 @@
-//! Bytes of a file, by ranges: the one way in which sources reach storage.
+//! Access to ranges of bytes of a file. All sources read storage through this module.
 
 mod access;
 #[cfg(unix)]

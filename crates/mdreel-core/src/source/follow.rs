@@ -1,9 +1,9 @@
-//! Following: a file that is read while a simulation writes it.
+//! Reading of a file while a simulation writes it.
 //!
-//! Nobody watches the file but those who wait for a frame: one of them looks (`look`), the others wait for what it finds.
-//! A look takes note of the frames that have become whole since the one before (`growing`), and of whether one of the
-//! conditions that end the following is met (`ending`). Between two looks the system wakes us, or time does (`alarm`).
-//! Frames are handed out when they are whole, and what was handed out stays as it is.
+//! There is no watching thread. One of the workers that wait for a frame checks the file (`look`), and the others wait
+//! for its result. A check finds the frames that were completed since the previous check (`growing`), and tests the end
+//! conditions (`ending`). Between two checks, the worker sleeps until the system reports a change or a time has passed
+//! (`alarm`). The source returns only complete frames, and a returned frame never changes.
 
 mod alarm;
 mod as_source;

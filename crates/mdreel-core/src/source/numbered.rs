@@ -1,4 +1,4 @@
-//! Frames that are found by number: which of an extent come next.
+//! Iteration over frames by number: the next frames of an extent.
 
 use super::bytes::{ByteReader, FileBytes};
 use crate::block::{Extent, FrameSet};

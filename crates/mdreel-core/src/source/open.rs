@@ -1,4 +1,4 @@
-//! Opening files by what is in them, whatever they are called.
+//! Opening of files by their content, regardless of their names.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Pieces: which bytes of a frame to load for the wanted atoms, and which atoms are in them. It is the same for all
-//! frames of a layout, only shifted.
+//! Pieces of a frame: the bytes to load for the selected atoms, and the atoms that they contain. The pieces of all
+//! frames of a layout are equal except for an offset.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Places: what one process knows of the files of a trajectory, so that others that read them need not find it out again.
+//! Frame offsets and other facts about the files of a trajectory, which one process finds and sends to the other
+//! readers.
 
 use serde::{Deserialize, Serialize};
 

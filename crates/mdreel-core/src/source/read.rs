@@ -1,4 +1,4 @@
-//! Frames read into one array, for callers that want the coordinates themselves.
+//! Reading of frames into one array, for callers that need the coordinates themselves.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! The sums over the atoms of a frame that a superposition needs.
+//! Sums over the atoms of a frame that a superposition needs.
 
 use super::points::WeightedPoints;
 use crate::frame::{LANES, Octets};

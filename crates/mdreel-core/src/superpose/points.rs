@@ -1,4 +1,4 @@
-//! Points with weights, in the form in which vector instructions take them.
+//! Weighted points, in the layout of the vector instructions.
 
 use super::superposition::Superposition;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! A reference that frames are superposed on.
+//! Reference structure for the superposition of frames.
 
 use super::eigen::{key_matrix, rotation_matrix};
 use super::moments::{Moments, moments};

@@ -1,4 +1,4 @@
-//! Centring: all atoms are moved so that the centre of some is at a place.
+//! Centring: moves all atoms so that the centre of some atoms is at a given point.
 
 use std::sync::Arc;
 

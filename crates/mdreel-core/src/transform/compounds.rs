@@ -1,4 +1,4 @@
-//! Compounds: atoms that stay together, as those of a molecule.
+//! Compounds: atoms that stay together, for example in a molecule.
 
 use std::ops::Range;
 

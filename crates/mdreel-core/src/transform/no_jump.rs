@@ -1,4 +1,4 @@
-//! No jumps: atoms that leave the cell on one side do not come back on the other.
+//! Removal of jumps: an atom that leaves the cell on one side does not re-enter it on the other.
 
 use super::{Mover, Transform, cell_of, difference, position, set_position, sum};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Superposing: all atoms are moved as brings some of them closest to a reference.
+//! Superposition: moves all atoms by the motion that brings some of them closest to a reference.
 
 use std::sync::Arc;
 

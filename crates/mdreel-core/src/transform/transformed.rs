@@ -1,4 +1,4 @@
-//! A source whose frames are transformed as they are read.
+//! Source that transforms its frames while they are read.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! Whole molecules: each atom at the image that is nearest to the atom it is bonded to.
+//! Whole molecules: moves each atom to the image nearest to the atom that it is bonded to.
 
 use std::sync::Arc;
 

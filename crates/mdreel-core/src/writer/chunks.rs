@@ -1,8 +1,8 @@
-//! Frames cut into the chunks of arrays that HDF5 stores, each compressed on its own.
+//! Frames cut into the chunks of arrays that HDF5 stores, each compressed separately.
 //!
-//! The arrays have the shape (frames, atoms, 3), little-endian float32; a chunk is a box of it, and one at an edge has its
-//! full size, filled up with zeros. The bytes are those that HDF5 would make, so that a library of HDF5 stores them as
-//! they are (`H5Dwrite_chunk`).
+//! The arrays have the shape (frames, atoms, 3), little-endian float32. A chunk is a box of the array. A chunk at an
+//! edge has the full size and is padded with zeros. The bytes are the same as those of HDF5, so the HDF5 library stores
+//! them unchanged (`H5Dwrite_chunk`).
 //!
 //! Source: HDF5 File Format Specification, "Filter Pipeline message".
 

@@ -1,4 +1,4 @@
-//! The file that a trajectory is written to.
+//! Output file of a trajectory.
 
 use std::io::Write;
 use std::path::Path;

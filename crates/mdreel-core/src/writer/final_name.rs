@@ -1,4 +1,4 @@
-//! Final names: the one place in which a file of ours gets the name under which it is trusted.
+//! Final names. Only this module gives an output file the name under which programs trust it.
 
 use std::fs::File;
 #[cfg(unix)]

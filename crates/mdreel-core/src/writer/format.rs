@@ -1,4 +1,4 @@
-//! The formats that can be written, by the ending of the file's name.
+//! Output formats, by the extension of the file name.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A file that is lent to a library which does not survive that writing fails.
+//! File object for a library that cannot handle write errors.
 
 use std::path::Path;
 

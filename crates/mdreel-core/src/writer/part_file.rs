@@ -1,4 +1,4 @@
-//! A file that gets its name when it is whole.
+//! File that gets its final name when it is complete.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! TRR: frames to the bytes that GROMACS writes.
+//! TRR writer, with the same bytes as GROMACS.
 
 use super::{Encoder, Outline};
 use crate::error::{Error, Result};

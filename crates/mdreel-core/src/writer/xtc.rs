@@ -1,8 +1,8 @@
 //! XTC: GROMACS's compressed trajectories.
 //!
-//! A frame is a header of big-endian words and the coordinates: plain floats for few atoms, else integers packed by
-//! `groups`. The choices that the format leaves open (which numbers are stored as differences, how many in a row,
-//! in how many bits) are those of the library that defines the format, so that the bytes are the same.
+//! A frame consists of a header of big-endian words and the coordinates: plain floats for few atoms, otherwise integers
+//! that `groups` packs. The format leaves some choices open: which numbers are stored as differences, how many in a
+//! row, and with how many bits. The writer makes the choices of the reference library, so the bytes are the same.
 //!
 //! # Source
 //!

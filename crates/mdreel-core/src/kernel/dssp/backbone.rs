@@ -1,4 +1,4 @@
-//! Backbones: what the hydrogen bonds and the bends of a frame depend on.
+//! Backbone coordinates that determine hydrogen bonds and bends.
 
 use super::rules::{Hydrogen, Method, Residue, Rules};
 use crate::frame::Columns;

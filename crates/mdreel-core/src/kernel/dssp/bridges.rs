@@ -1,4 +1,4 @@
-//! Bridges: pairs of residues that hydrogen bonds lay beside one another; and ladders, which are made of them.
+//! Bridges, which are pairs of residues that hydrogen bonds connect side by side, and ladders of bridges.
 
 use super::bonds::Bonds;
 

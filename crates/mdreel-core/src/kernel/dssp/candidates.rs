@@ -1,4 +1,4 @@
-//! Candidates: amides and carbonyls that are near enough for a bond.
+//! Candidates for hydrogen bonds: amides and carbonyls that are close enough.
 
 use super::backbone::{Amide, Backbone, square};
 use crate::frame::LANES;

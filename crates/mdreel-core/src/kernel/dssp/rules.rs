@@ -1,4 +1,4 @@
-//! Residues, and the rules by which their states are found.
+//! Residues, and the rules for their states.
 
 /// The state of residues in a helix, whichever the method.
 pub(super) const HELIX: u8 = 1;

@@ -1,4 +1,4 @@
-//! States: what hydrogen bonds make of residues.
+//! Assignment of states to residues from hydrogen bonds.
 
 use std::ops::Range;
 

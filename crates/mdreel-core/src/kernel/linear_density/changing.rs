@@ -1,4 +1,4 @@
-//! Atoms that are selected again in each frame, and the compounds that they form.
+//! Atoms that are selected again in each frame, and their compounds.
 
 use std::sync::Arc;
 

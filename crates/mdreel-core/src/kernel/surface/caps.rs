@@ -1,4 +1,4 @@
-//! Caps: what the spheres around neighbours cut off the sphere around an atom.
+//! Caps that the spheres of neighbours cut off the sphere of an atom.
 
 use super::sphere::{Patch, Sphere};
 use crate::frame::LANES;

@@ -1,4 +1,4 @@
-//! What is measured of a group that is selected again in each frame.
+//! Surface areas of a group that is selected again in each frame.
 
 use std::sync::Arc;
 

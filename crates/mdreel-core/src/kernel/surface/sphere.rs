@@ -1,4 +1,4 @@
-//! Points on a sphere of radius 1, in patches of eight that lie together.
+//! Points on a unit sphere, in patches of eight neighbouring points.
 
 use std::f64::consts::PI;
 

@@ -1,4 +1,4 @@
-//! Datasets: three numbers a row, rows a frame, cut into chunks that lie anywhere in a file.
+//! Datasets with three numbers per row and several rows per frame, cut into chunks anywhere in a file.
 
 use super::filters::{Filter, is_plain, most_bytes};
 use super::number::{Conversion, Number};

@@ -1,4 +1,4 @@
-//! Filling: which bytes of a dataset hold the wanted rows of some frames, and how they get into columns.
+//! Filling of columns: finds the bytes of a dataset that contain the selected rows of some frames, and copies them.
 
 use std::ops::Range;
 

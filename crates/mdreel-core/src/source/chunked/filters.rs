@@ -1,4 +1,4 @@
-//! Filters: what the bytes of a chunk went through before they were stored, undone in reverse.
+//! Filters that were applied to the bytes of a chunk, reversed in the opposite order.
 //!
 //! Source: HDF5 File Format Specification, "Filter Pipeline message"; LibLZF's description of its stream.
 

@@ -1,4 +1,4 @@
-//! Numbers as they are stored, and what they become.
+//! Numbers as stored, and their conversion.
 
 use crate::frame::ColumnsMut;
 

@@ -1,4 +1,4 @@
-//! One worker's way through a chunked trajectory.
+//! Reader of one worker for a chunked trajectory.
 
 use super::Chunked;
 use super::cells::CellReader;

@@ -1,4 +1,4 @@
-//! Gathering: wanted numbers out of a column of numbers, in the byte order of the file.
+//! Gathering of selected numbers from a column of numbers in the byte order of the file.
 
 /// Copies the `target.len()` numbers that follow one another at the beginning of `bytes`.
 pub(super) fn copy_run(bytes: &[u8], is_foreign: bool, target: &mut [f32]) {

@@ -1,4 +1,4 @@
-//! The header: three or four records in front of the frames.
+//! Header: three or four records before the frames.
 
 use super::record::{RecordFormat, RecordScanner};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Where things are: frames in the file, records in a frame.
+//! Positions of frames in the file and of records in a frame.
 
 use super::cell::CELL_BYTES;
 use super::header::Header;

@@ -1,5 +1,5 @@
-//! The plan of a frame: which bytes to load for the wanted atoms, and what to do with them. It is the same for all
-//! frames of a layout, only shifted.
+//! Plan of a frame: the bytes to load for the selected atoms, and the steps to decode them. The plans of all frames of
+//! a layout are equal except for an offset.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! One worker's way through a DCD file.
+//! Reader of one worker for a DCD file.
 
 use std::ops::Range;
 

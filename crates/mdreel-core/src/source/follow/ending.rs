@@ -1,4 +1,4 @@
-//! The end of what grows: the explicit conditions, of which none is a guess.
+//! End conditions of a growing file. All of them are explicit.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! A growing file of a format that can be followed: opening it once its first frame is there, and seeing what stands
+//! Growing file of a format that can be followed: opens it when its first frame is complete, and reports the bytes
 //! behind its last frame.
 
 use std::path::Path;

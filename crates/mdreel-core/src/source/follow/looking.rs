@@ -1,4 +1,4 @@
-//! A look at a file that is followed: what has come, and whether that was all.
+//! State of the checks of a followed file: the new frames, and whether the file has ended.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! One worker's way through a file that is followed.
+//! Reader of one worker for a followed file.
 
 use super::Follow;
 use crate::block::{Extent, FrameSet};

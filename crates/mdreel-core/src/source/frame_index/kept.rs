@@ -1,12 +1,11 @@
-//! Frame indices in files: in the user's cache, or beside the data.
+//! Files of frame indices, in the user's cache or beside the data.
 //!
-//! An index file is written under a temporary name and renamed, so that it needs no lock: whoever comes last wins, and
-//! all write the same. It carries what tells whether it still belongs to the data: size, modification time, change time, and
-//! a checksum of the first and of the last bytes that it covers. The change time (`st_ctime`) is the one that a program
-//! cannot set: each write moves it, and so does setting the modification time back. A copy, a restored backup, or a file whose
-//! mode was changed has another one, too: then the index is made anew, which costs no more than the first time.
-//! A file that has only grown keeps its index if its frames are where they were, as far as a sample shows
-//! (`located::LocatedFile`); the new part is located and appended.
+//! An index file is written under a temporary name and renamed, so it needs no lock: all processes write the same
+//! content, and the last one wins. The file contains the size, modification time and change time of the data, and a
+//! checksum of the first and last bytes that it covers. These values show whether it still belongs to the data. A
+//! program cannot set the change time (`st_ctime`): each write changes it, as does resetting the modification time. The
+//! change time of a copy, of a restored backup, or of a file with a new mode also differs. mdreel then builds the index
+//! again, which costs no more than the first time.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! Headers of frames that stand one after the other.
+//! Headers of consecutive frames.
 
 use crate::source::fault::Fault;
 

@@ -1,4 +1,4 @@
-//! Locating frames across damage: where the chain of headers breaks, the next header is searched for.
+//! Location of frames across damage: if the chain of headers breaks, it searches for the next header.
 
 use super::chained_header::ChainedHeader;
 use super::scan::{Gap, Located, header_at, location, search};

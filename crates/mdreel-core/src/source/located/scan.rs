@@ -1,4 +1,4 @@
-//! Locating frames: hopping from header to header, and finding a frame from anywhere in the file.
+//! Location of frames, from header to header or from any position in the file.
 
 use serde::{Deserialize, Serialize};
 

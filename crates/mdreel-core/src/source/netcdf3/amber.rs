@@ -1,4 +1,4 @@
-//! AMBER's convention: which variables a trajectory has, of which dimensions and in which units.
+//! AMBER convention: the variables of a trajectory with their dimensions and units.
 
 use super::header::{Header, Value, Variable};
 use super::number::Numbers;

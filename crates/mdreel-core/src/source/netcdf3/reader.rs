@@ -1,4 +1,4 @@
-//! One worker's way through a NetCDF file.
+//! Reader of one worker for a NetCDF file.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What a file is made of: versions of the format and types of numbers.
+//! Versions of the format and types of numbers.
 
 /// How wide sizes and offsets are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! A frame alone: its bytes as they stand in a file, but in memory, as a section of a frame of a channel has them.
+//! Single XTC frame in memory, with the same bytes as in a file, as a section of a channel's frame stores it.
 
 use super::coded::Coded;
 use super::control::Wanted;

@@ -1,9 +1,10 @@
-//! Canonical frames: whether a frame is packed as the library that defines the format packs its coordinates.
+//! Test whether a frame is packed as the reference library of the format packs it.
 //!
-//! The format leaves choices to the writer: which coordinates are stored as differences, how many in a row, in how many
-//! bits. All writers known to us make those of that library, and so do we, so that a frame that was read can be packed again
-//! and has the same bytes. Damage that gives other coordinates seldom gives those for which the same choices are right.
-//! Another writer may choose otherwise: a file is held to this only if frames at its beginning keep it.
+//! The format leaves some choices to the writer: which coordinates are stored as differences, how many in a row, and
+//! with how many bits. All writers that we know make the choices of that library, and so does mdreel. Packing a decoded
+//! frame again therefore gives the same bytes. Damage that changes coordinates rarely gives coordinates for which the
+//! same choices are right. Another writer may choose differently, so the test applies to a file only if frames at its
+//! beginning pass it.
 
 use super::alone;
 use super::header::{Compression, Header, Storage};

@@ -1,4 +1,4 @@
-//! A frame to be decoded: its compressed bytes, and how its big coordinates are packed.
+//! Frame before decoding: its compressed bytes and the packing of its big coordinates.
 
 use std::cell::OnceCell;
 

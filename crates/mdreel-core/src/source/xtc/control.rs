@@ -1,9 +1,9 @@
-//! The control pass: where each group of atoms starts, without decoding any coordinate.
+//! Control pass, which finds the start of each group of atoms without decoding coordinates.
 //!
-//! A group is a big coordinate, a flag bit, with the flag set five more bits (run length and change of the small
-//! index), and a run of small coordinates. Where the next group starts depends on these few bits only. Each step
-//! depends on the one before through memory, so that one walk leaves the processor idle most of the time: several
-//! frames are walked side by side.
+//! A group consists of a big coordinate, a flag bit, five more bits if the flag is set (run length and change of the
+//! small index), and a run of small coordinates. The position of the next group depends only on these few bits. Each
+//! step depends on the previous one through memory, so a single walk leaves the processor idle most of the time. The
+//! pass therefore walks through several frames side by side.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;

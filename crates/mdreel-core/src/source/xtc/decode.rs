@@ -1,4 +1,4 @@
-//! Decoding: from a frame's compressed bytes to the coordinates of the wanted atoms.
+//! Decoding of a frame: from its compressed bytes to the coordinates of the selected atoms.
 
 use super::coded::Coded;
 use super::control::{End, Groups, LANES, Walks, Wanted, walk};

@@ -1,7 +1,7 @@
-//! Extremes: whether the coordinates of a frame reach as far as its header says, and no farther.
+//! Comparison of the extreme coordinates of a frame with its header.
 //!
-//! A header gives the least and the largest integer of each axis. Writers take them from the coordinates of the same frame,
-//! so that some atom has each of them. Only a frame of which every atom was decoded can be held against them.
+//! A header contains the smallest and the largest integer of each axis. Writers take them from the coordinates of the
+//! same frame, so some atom has each of these values. The comparison needs a frame of which every atom was decoded.
 
 use super::gather::angstrom;
 use super::header::{Compression, MIN_AT};

@@ -1,4 +1,4 @@
-//! Gathering: from the groups of a chunk to the coordinates of the wanted atoms.
+//! Gathering of the coordinates of the selected atoms from the groups of a chunk.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -1,4 +1,4 @@
-//! The header of an XTC frame: all that stands before the compressed coordinates.
+//! Header of an XTC frame: everything before the compressed coordinates.
 //!
 //! Source: the XDR layout written by GROMACS (`xtc_header`, `xdr3dfcoord`): big-endian 32-bit words
 //! `magic natoms step time box[9] natoms`, then, for more than 9 atoms, `precision min[3] max[3] smallidx nbytes`

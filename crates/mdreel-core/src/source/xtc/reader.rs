@@ -1,4 +1,4 @@
-//! Reading: which frames come next, where their bytes are, and what they decode to.
+//! Reader of one worker: finds the next frames, loads their bytes and decodes them.
 
 use std::ops::Range;
 

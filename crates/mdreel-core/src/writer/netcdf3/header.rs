@@ -1,4 +1,4 @@
-//! The header: dimensions, attributes and variables of the convention.
+//! Header: dimensions, attributes and variables of the convention.
 
 use crate::frame::{Quantities, Quantity};
 

@@ -1,4 +1,4 @@
-//! Groups of atoms: a big coordinate, and a run of small ones, which are differences to the atom before.
+//! Groups of atoms: a big coordinate, and a run of small ones, which are differences from the previous atom.
 
 use super::bits::BitWriter;
 use super::integers::Integers;

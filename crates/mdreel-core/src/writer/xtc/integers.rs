@@ -1,4 +1,4 @@
-//! A frame's coordinates as integers: rounded, and what has to be known of them before they are packed.
+//! Coordinates of a frame, rounded to integers, and the values that packing requires.
 
 use crate::frame::Columns;
 use crate::xtc_tables::{SMALL_INDICES, SMALL_RADICES};

@@ -1,4 +1,4 @@
-//! Packing the coordinates of a frame again, to compare the bytes with those of a file.
+//! Packing of decoded coordinates, to compare the bytes with a file.
 
 use super::bits::{self, BitWriter};
 use super::groups;

@@ -1,4 +1,4 @@
-//! The control pass with AVX-512: a lane for each frame.
+//! Control pass with AVX-512, with one lane per frame.
 
 use std::arch::x86_64::*;
 

@@ -1,8 +1,9 @@
-//! The control pass where no wanted atom is near: groups are walked past without a note of them.
+//! Control pass far from selected atoms, which skips groups without recording them.
 //!
-//! Neither a mask of wanted atoms nor a word for the group is made, and nothing is checked at a step: before a stretch
-//! it is made sure that even the longest groups there are neither reach a wanted atom nor leave the frame's bytes. What
-//! six bits do to the run length and the small index is looked up at once, so that a step waits for two loads only.
+//! This pass creates neither a mask of selected atoms nor a record of the group, and checks nothing within a stretch.
+//! Before each stretch, it checks that even the longest possible groups neither reach a selected atom nor leave the
+//! bytes of the frame. One lookup gives the effect of six bits on the run length and the small index, so a step waits
+//! for only two loads.
 
 use super::super::radix::{SMALL_INDICES, load_bits};
 use super::{LANES, MAX_RUN, STRIDE, Walks, Wanted};

@@ -1,4 +1,4 @@
-//! The control pass over several frames at a time, and what of the processor it uses.
+//! Control pass over several frames at a time, with the instructions that the processor supports.
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;

@@ -1,8 +1,8 @@
-//! Gathering with AVX2: the small coordinates of a group side by side.
+//! Gathering with AVX2, which unpacks the small coordinates of a group side by side.
 //!
-//! Numbers of one group have one width and one radix, and follow one another: eight come with four loads, whatever the
-//! length of the run. What is behind the run is unpacked too, written, and written over by the next group: no processor
-//! foresees where runs end.
+//! The numbers of a group have the same width and radix and are consecutive, so four loads unpack eight of them for any
+//! run length. The code also unpacks and writes the numbers behind the run, and the next group overwrites them, because
+//! a processor cannot predict where runs end.
 
 mod packed;
 

@@ -1,8 +1,9 @@
-//! Gathering with AVX-512: eight packed numbers at a time.
+//! Gathering with AVX-512, eight packed numbers at a time.
 //!
-//! Groups differ in length, so that a loop over a group's atoms ends where no processor can foresee. The work is laid
-//! out flat instead, in passes without such branches: list the small coordinates that are needed, unpack them and sum
-//! them up, unpack the big ones, and take each wanted atom from its group's big coordinate and two sums.
+//! Groups differ in length, so a processor cannot predict the end of a loop over the atoms of a group. Instead, the
+//! work consists of passes without such branches. They list the required small coordinates, unpack them, compute their
+//! prefix sums, unpack the big coordinates, and compute each selected atom from the big coordinate of its group and two
+//! sums.
 
 mod packed;
 mod rows;

@@ -1,4 +1,4 @@
-//! Packed numbers, and how they become coordinates.
+//! Packed numbers and their conversion to coordinates.
 
 use crate::units::ANGSTROM_PER_NANOMETRE;
 

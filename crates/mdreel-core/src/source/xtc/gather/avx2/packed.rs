@@ -1,4 +1,4 @@
-//! Packed numbers, four at a time.
+//! Unpacking of packed numbers, four at a time.
 //!
 //! Quotients are products in float64, of a positive integer less not quite half the divisor, `v - h`, and a reciprocal
 //! that is rounded down; adding [`MAGIC`], at whose size float64 are integers, rounds to the nearest integer. With
