@@ -42,9 +42,9 @@ pub struct Converted {
     pub damage: Vec<Damage>,
 }
 
-/// Writes `frames` of `source`, of the selected atoms, on `n_workers` threads. Where all atoms of consecutive frames are
-/// wanted in the format and the precision that they have, their bytes are copied as they are, if frames stand alone in the
-/// format. An error leaves no file.
+/// Writes `frames` of `source`, of the selected atoms, on `n_workers` threads. Where all atoms of consecutive frames
+/// are wanted in the format and the precision that they have, their bytes are copied as they are, if frames stand alone
+/// in the format. An error leaves no file.
 pub fn convert(
     source: &dyn Source,
     atoms: &AtomSelection,

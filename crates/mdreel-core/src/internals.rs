@@ -27,7 +27,8 @@ pub struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// Add the frame at the start of `bytes`, which go on for `MARGIN` bytes after it. Return whether it is a compressed frame.
+    /// Add the frame at the start of `bytes`, which go on for `MARGIN` bytes after it. Return whether it is a
+    /// compressed frame.
     pub fn push(&mut self, bytes: &'a [u8]) -> bool {
         assert!(self.coded.len() < LANES, "at most {LANES} frames");
         let Some(header) = Header::parse(bytes).ok().flatten() else { return false };

@@ -15,7 +15,7 @@ pub use rows::Rows;
 pub use sum::Sum;
 pub use tally::{Layout, Slots, Tally};
 
-/// What a block of frames became.
+/// Partial result of a block of frames.
 pub trait Partial: Send {
     /// Number of frames in it.
     fn n_frames(&self) -> u64;

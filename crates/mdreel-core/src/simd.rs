@@ -56,7 +56,7 @@ impl Set {
                     && is_x86_feature_detected!("popcnt")
             }
             #[cfg(target_arch = "x86_64")]
-            // All of what server processors have had since 2017: F alone (Xeon Phi) does not count.
+            // All extensions of server processors since 2017; F alone (Xeon Phi) does not suffice.
             Set::Avx512 => {
                 is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
@@ -91,8 +91,8 @@ impl Level {
         false
     }
 
-    /// Whether AVX-512 F, BW, DQ and VL, and what `Self::is_avx2` says, may be used: for code that is written for
-    /// these instructions alone.
+    /// Whether AVX-512 F, BW, DQ and VL, and the instructions of `Self::is_avx2`, may be used: for code that is written
+    /// for these instructions alone.
     pub fn is_avx512(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return self.0 == Set::Avx512;

@@ -14,8 +14,8 @@ const NEAR: f64 = 1e-6;
 const MOST: usize = 1024;
 const PARTS: usize = 4;
 
-/// Intervals of one width. Each includes its lower edge and not its upper one, but for the last, which includes both: as
-/// `numpy.histogram` has it.
+/// Intervals of one width. Each includes its lower edge and not its upper one, but for the last, which includes both:
+/// as `numpy.histogram` has it.
 #[derive(Debug)]
 pub struct Bins {
     /// Those of the bin below all, of the bins, of the bin above all.
@@ -148,7 +148,7 @@ impl Histogram {
         }
     }
 
-    /// Adds to `counts`, one for each bin, `times` what was counted, and begins anew.
+    /// Adds to `counts`, one for each bin, `times` what was counted, and begins again.
     #[inline(always)]
     pub(crate) fn take(&mut self, times: u64, counts: &mut [u64]) {
         self.count();

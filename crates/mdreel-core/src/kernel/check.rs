@@ -164,7 +164,7 @@ impl Checked {
 }
 
 fn not_finite(columns: &Columns<'_>, quantity: Quantity) -> Option<String> {
-    // Each column by itself, so that the compiler can look at many numbers at once.
+    // Each column by itself, so the compiler can look at many numbers at once.
     let all_finite = |column: &[f32]| column.iter().fold(true, |all, value| all & value.is_finite());
     if all_finite(columns.x) && all_finite(columns.y) && all_finite(columns.z) {
         return None;

@@ -29,8 +29,9 @@ const WIDTH: usize = 64;
 /// Frames whose products add up in one go.
 const AT_ONCE: usize = 8;
 
-/// Sums over frames: of the displacement of each coordinate from a structure, Å, and of the product of each with itself and all
-/// that follow, Å², row after row of the upper triangle. Coordinates are x, y, z of the first atom, of the second, and so on.
+/// Sums over frames: of the displacement of each coordinate from a structure, Å, and of the product of each with itself
+/// and all that follow, Å², row after row of the upper triangle. Coordinates are x, y, z of the first atom, of the
+/// second, and so on.
 #[derive(Debug, Clone)]
 pub struct Covariance {
     n_atoms: usize,

@@ -50,7 +50,8 @@ impl Axis {
     }
 }
 
-/// Counts the atoms in each bin of a grid over all frames. A last count is the number of all atoms, inside or outside of the grid.
+/// Counts the atoms in each bin of a grid over all frames. A last count is the number of all atoms, inside or outside
+/// of the grid.
 #[derive(Debug, Clone)]
 pub struct Density {
     n_atoms: usize,

@@ -60,8 +60,8 @@ struct Memory {
 }
 
 impl Distances {
-    /// From atoms among `n_atoms` to others, or the images that `shortest` says. Fails where there are none on one side, or an
-    /// atom is not there.
+    /// From atoms among `n_atoms` to others, or the images that `shortest` says. Fails where there are none on one
+    /// side, or an atom is not there.
     pub fn new(n_atoms: usize, from: Vec<u32>, to: Other, shortest: Shortest, keep: Keep) -> Result<Self> {
         let level = Level::detect();
         let of_frame = match &to {

@@ -19,8 +19,8 @@ const SQUARE_FRACTION: u32 = 27;
 /// Frames whose steps add up in 64 bits for certain.
 const MOST_FRAMES: usize = 1 << 12;
 
-/// For each atom four sums over frames: of its displacement from a structure (x, y, z, Å), and of the square of that (Å²); with
-/// the coordinates as they are, or after superposition, whose RMSD (Å) is left of each frame then.
+/// For each atom four sums over frames: of its displacement from a structure (x, y, z, Å), and of the square of that
+/// (Å²); with the coordinates as they are, or after superposition, whose RMSD (Å) is left of each frame then.
 #[derive(Debug, Clone)]
 pub struct Fluctuation {
     n_atoms: usize,

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 use crate::selection::Selecting;
 
-/// Atoms given by their places in a frame, numbered from 0. In each frame, either all atoms or only the selected ones belong to
-/// the group.
+/// Atoms given by their places in a frame, numbered from 0. In each frame, either all atoms or only the selected ones
+/// belong to the group.
 #[derive(Debug, Clone)]
 pub struct Group {
     places: Arc<Vec<u32>>,

@@ -19,8 +19,8 @@ pub type Gyration = EachFrame<Radii, 4>;
 pub struct Radii(WeightedPoints);
 
 impl Gyration {
-    /// Of `n_atoms` atoms, weighted by `weights` (`None`: all alike). Fails where there are no atoms, or weights are negative,
-    /// not finite or all zero.
+    /// Of `n_atoms` atoms, weighted by `weights` (`None`: all alike). Fails where there are no atoms, or weights are
+    /// negative, not finite or all zero.
     pub fn new(n_atoms: usize, weights: Option<&[f64]>) -> Result<Self> {
         Gyration::at_level(n_atoms, weights, Level::detect())
     }
@@ -54,8 +54,8 @@ pub struct ChangingGyration {
 }
 
 impl ChangingGyration {
-    /// Of a group among `n_atoms` atoms with a weight for each of its numbers. Fails where an atom is not there, or weights are
-    /// negative or not finite.
+    /// Of a group among `n_atoms` atoms with a weight for each of its numbers. Fails where an atom is not there, or
+    /// weights are negative or not finite.
     pub fn new(n_atoms: usize, group: Group, weights: Vec<f64>) -> Result<Self> {
         if let Some(atom) = group.places().iter().find(|&&atom| atom as usize >= n_atoms) {
             return Err(Error::mismatch(format!("a radius of gyration needs atom {atom} of {n_atoms}")));

@@ -27,10 +27,12 @@ pub struct Criteria {
     pub angle: f64,
 }
 
-/// Which donors and acceptors may be bonded: those whose masks share a bit. One mask for each donor, and for each acceptor.
+/// Which donors and acceptors may be bonded: those whose masks share a bit. One mask for each donor, and for each
+/// acceptor.
 pub(crate) type Masks = [Vec<u64>; 2];
 
-/// Records of the hydrogen bonds of each frame: donor, hydrogen, acceptor, distance of donor and acceptor (Å), and angle (degrees).
+/// Records of the hydrogen bonds of each frame: donor, hydrogen, acceptor, distance of donor and acceptor (Å), and
+/// angle (degrees).
 #[derive(Debug, Clone)]
 pub struct HydrogenBonds {
     n_atoms: usize,
@@ -45,8 +47,9 @@ pub struct HydrogenBonds {
 }
 
 impl HydrogenBonds {
-    /// Of donors and acceptors among `n_atoms` atoms, with the place of the hydrogen of each donor. Fails where there are none, or
-    /// an atom is not there, or another number of hydrogens or masks, or criteria are no distance and angle.
+    /// Of donors and acceptors among `n_atoms` atoms, with the place of the hydrogen of each donor. Fails where there
+    /// are none, or an atom is not there, or another number of hydrogens or masks, or criteria are no distance and
+    /// angle.
     pub fn new(
         n_atoms: usize,
         donors: impl Into<Group>,

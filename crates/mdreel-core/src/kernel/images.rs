@@ -31,7 +31,7 @@ impl Shortest {
 }
 
 impl From<Option<bool>> for Shortest {
-    /// Whether they are wanted; `None` where that is for the frames to say.
+    /// Whether they are selected; `None` where that is for the frames to say.
     fn from(wanted: Option<bool>) -> Self {
         match wanted {
             None => Shortest::WherePossible,
@@ -44,8 +44,8 @@ impl From<Option<bool>> for Shortest {
 /// How much farther than images are unique a distance may reach, relatively: lengths of cells are rounded to float32.
 const ROUNDING: f64 = 1e-6;
 
-/// The radius within which images are unique, Å, if `distance` (Å) goes beyond it. Other images than the shortest lie within
-/// the distance then.
+/// The radius within which images are unique, Å, if `distance` (Å) goes beyond it. Other images than the shortest lie
+/// within the distance then.
 pub(super) fn exceeded_radius(images: Option<&Periodic>, distance: f64) -> Option<f64> {
     let radius = images?.unique_radius();
     (distance > radius * (1.0 + ROUNDING)).then_some(radius)

@@ -15,8 +15,8 @@ use crate::periodic::{Periodic, into_brick};
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Densities of mass and charge in slabs across x, y and z: for each slab the sum over frames of the density of mass, that of its
-/// square, and the same of charge.
+/// Densities of mass and charge in slabs across x, y and z: for each slab the sum over frames of the density of mass,
+/// that of its square, and the same of charge.
 #[derive(Debug)]
 pub struct LinearDensity {
     counted: Counted,
@@ -58,9 +58,10 @@ impl LinearDensity {
     /// Sums of each slab.
     pub(crate) const N_SUMS: usize = 4;
 
-    /// Of atoms with these masses and charges, where each is, or where the centre of mass of all with the same label is, as an image
-    /// in the cell. Slabs are between the edges of `bins`, Å, along each axis; an amount in a slab across x, y or z is multiplied by
-    /// `per_volume`. Fails where these do not fit each other, or a compound has no mass.
+    /// Of atoms with these masses and charges, where each is, or where the centre of mass of all with the same label
+    /// is, as an image in the cell. Slabs are between the edges of `bins`, Å, along each axis; an amount in a slab
+    /// across x, y or z is multiplied by `per_volume`. Fails where these do not fit each other, or a compound has no
+    /// mass.
     pub fn new(
         masses: &[f64],
         charges: &[f64],
@@ -71,8 +72,9 @@ impl LinearDensity {
         LinearDensity::of(Counted::Same(Arc::new(Compounds::new(masses, charges, labels)?)), bins, per_volume)
     }
 
-    /// The same of a group among `n_atoms` atoms that is selected again in each frame. The masses, charges and labels are those of its
-    /// numbers. A compound consists of its selected atoms; a frame in which they have no mass is an error.
+    /// The same of a group among `n_atoms` atoms that is selected again in each frame. The masses, charges and labels
+    /// are those of its numbers. A compound consists of its selected atoms; a frame in which they have no mass is an
+    /// error.
     pub fn changing(
         n_atoms: usize,
         group: impl Into<Group>,

@@ -7,7 +7,7 @@ use crate::frame::{FrameBatch, LANES};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::Superposition;
 
-/// Which atoms of frames are wanted, and how they are moved.
+/// Which atoms of frames are selected, and how they are moved.
 #[derive(Debug, Clone)]
 pub(super) struct Moved {
     fit: Option<Fit>,

@@ -59,8 +59,8 @@ impl Pairs {
         self.from.is_changing() || self.to.is_changing()
     }
 
-    /// Writes the places of the atoms that belonged to both groups in the frame that was visited last. Neither group may have an atom
-    /// twice.
+    /// Writes the places of the atoms that belonged to both groups in the frame that was visited last. Neither group
+    /// may have an atom twice.
     pub(crate) fn find_shared(&self, shared: &mut Vec<u32>) {
         shared.clear();
         self.from.for_each_latest(|atom| shared.push(atom));
@@ -93,8 +93,8 @@ impl Pairs {
         Ok(())
     }
 
-    /// Visits every pair of the i-th frame within `distance` (Å), and others; with `once` each pair of one group once, and no atom
-    /// and itself.
+    /// Visits every pair of the i-th frame within `distance` (Å), and others; with `once` each pair of one group once,
+    /// and no atom and itself.
     #[inline(always)]
     pub(crate) fn visit(
         &mut self,

@@ -85,9 +85,10 @@ struct Memory {
 }
 
 impl SurfaceArea {
-    /// Of atoms with these van der Waals radii and a probe, Å, with `n_points` points on the sphere around each. `measured` is which
-    /// atoms are measured, and the number of the area that each adds to. With `is_periodic` images in the cell, which every frame needs
-    /// to have then, are neighbours as well. Fails where radii or numbers mean nothing, or an atom is not there.
+    /// Of atoms with these van der Waals radii and a probe, Å, with `n_points` points on the sphere around each.
+    /// `measured` is which atoms are measured, and the number of the area that each adds to. With `is_periodic` images
+    /// in the cell, which every frame needs to have then, are neighbours as well. Fails where radii or numbers mean
+    /// nothing, or an atom is not there.
     pub fn new(
         radii: &[f64],
         probe: f64,
@@ -121,10 +122,11 @@ impl SurfaceArea {
         Ok(SurfaceArea { spheres, measured, changing: None, n_areas, is_periodic, keep, level, memory })
     }
 
-    /// The same of a group that is selected again in each frame, among `n_atoms` atoms: only its members are measured. `places` are
-    /// the atoms that the radii belong to, and `measured` is, for each number of the group, its place among these and the number of
-    /// its area. With `is_alone` members cover one another and no other atom does. With statistics, a count for each area is the
-    /// number of frames in which it has members; only these frames add to its sums. Areas of each frame are not kept.
+    /// The same of a group that is selected again in each frame, among `n_atoms` atoms: only its members are measured.
+    /// `places` are the atoms that the radii belong to, and `measured` is, for each number of the group, its place
+    /// among these and the number of its area. With `is_alone` members cover one another and no other atom does. With
+    /// statistics, a count for each area is the number of frames in which it has members; only these frames add to its
+    /// sums. Areas of each frame are not kept.
     pub fn of_changing(
         self,
         n_atoms: usize,

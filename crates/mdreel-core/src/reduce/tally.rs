@@ -26,8 +26,8 @@ impl Layout {
     }
 }
 
-/// Values of each frame, sums and counts over all, records of what happens any number of times in a frame, and what only
-/// computations understand.
+/// Values of each frame, sums and counts over all, records of what happens any number of times in a frame, and what
+/// only computations understand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Values of each frame, those of all computations beside one another.

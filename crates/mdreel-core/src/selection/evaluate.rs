@@ -238,8 +238,8 @@ impl Frame<'_> {
         })
     }
 
-    /// The candidates near an atom of `of`. The larger set is sorted into cells; each atom of the smaller set looks up its
-    /// neighbours.
+    /// The candidates near an atom of `of`. The larger set is sorted into cells; each atom of the smaller set looks up
+    /// its neighbours.
     fn around(&mut self, of: &Set, distance: Distance, candidates: &Set) -> Result<Set> {
         let nothing = Set::none(candidates.n_atoms());
         let [of, asked]: [Vec<u32>; 2] = [of.iter().collect(), candidates.iter().collect()];

@@ -39,12 +39,12 @@ pub struct Follow {
     path: PathBuf,
     growing: Growing,
     keep: Keep,
-    /// How much of the file counts: whole frames.
+    /// How much of the file counts: complete frames.
     length: Arc<AtomicU64>,
     lookout: Lookout<Known, Look>,
 }
 
-/// What is known of the frames.
+/// Known state of the frames.
 #[derive(Debug, Default)]
 struct Known {
     index: FrameIndex,
@@ -70,8 +70,8 @@ impl lookout::Known for Known {
 }
 
 impl Follow {
-    /// Follows the file at `path`, which need not be there yet: waits until its first frame is whole. `keep_waiting` is
-    /// asked every few milliseconds meanwhile.
+    /// Follows the file at `path`, which need not be there yet: waits until its first frame is complete. `keep_waiting`
+    /// is called every few milliseconds.
     pub fn open(path: &Path, settings: &Settings, keep_waiting: &mut dyn FnMut() -> bool) -> Result<Self> {
         settings.ending.check(path)?;
         let length = Arc::new(AtomicU64::new(0));
@@ -98,7 +98,7 @@ impl Follow {
         self.lookout.known()
     }
 
-    /// Changes what is known, and wakes who waits for that.
+    /// Changes the state and wakes the waiting workers.
     fn change(&self, change: impl FnOnce(&mut Known)) {
         let mut known = self.known();
         change(&mut known);

@@ -81,7 +81,7 @@ pub struct Options {
     pub access: Access,
     /// Where an index of the frames is kept.
     pub keep: Keep,
-    /// What is done where several files overlap in time.
+    /// Handling of files that overlap in time.
     pub overlaps: Overlaps,
 }
 
@@ -114,7 +114,7 @@ impl Options {
     }
 }
 
-/// A trajectory that has been opened, and what it is.
+/// Open trajectory with its format.
 #[derive(Clone)]
 pub enum Opened {
     /// An XTC file.
@@ -127,7 +127,7 @@ pub enum Opened {
     Ncdf(Arc<NetCdf3>),
     /// Frames in memory.
     Memory(Arc<MemorySource>),
-    /// A trajectory that somebody else has opened, and what its format is called.
+    /// Trajectory that the caller has opened, and the name of its format.
     Other(Arc<dyn Source>, Arc<str>),
     /// Several of them.
     Chain(Arc<ChainSource>, Vec<Opened>),
@@ -193,8 +193,8 @@ impl Opened {
     }
 }
 
-/// Whether a file is one of HDF5, whose structure is for others to read. Its signature stands at its beginning, or behind
-/// a block of the user's of 512 bytes or of that times a power of two.
+/// Whether a file is one of HDF5, whose structure is for others to read. Its signature stands at its beginning, or
+/// behind a block of the user's of 512 bytes or of that times a power of two.
 pub fn is_hdf5(path: &Path) -> Result<bool> {
     const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
     let file = FileBytes::open(path, Access::Read)?;
@@ -259,8 +259,8 @@ fn open_file(file: FileBytes, options: Options) -> Result<Opened> {
 
 fn signature(head: &[u8]) -> Option<Format> {
     let word: [u8; 4] = head.get(..4)?.try_into().ok()?;
-    // XTC: 1995, or 2023 for frames that may be larger, big-endian; TRR: 1993. DCD: a Fortran record of 84 bytes that begins
-    // with CORD; its length is in either byte order, in 4 or 8 bytes.
+    // XTC: 1995, or 2023 for frames that may be larger, big-endian; TRR: 1993. DCD: a Fortran record of 84 bytes that
+    // begins with CORD; its length is in either byte order, in 4 or 8 bytes.
     match i32::from_be_bytes(word) {
         1995 | 2023 => return Some(Format::Xtc),
         1993 => return Some(Format::Trr),
@@ -287,7 +287,7 @@ fn known() -> String {
     Format::ALL.map(Format::name).join(", ")
 }
 
-/// What a file is that is no trajectory that we read, as well as its first bytes tell.
+/// Type of a file that is not a supported trajectory, guessed from its first bytes.
 fn describe(head: &[u8]) -> String {
     let known: [(&[u8], &str); 7] = [
         (b"CDF", "a NetCDF file of an unknown version"),

@@ -8,9 +8,9 @@ use crate::periodic::Periodic;
 /// What is kept from frame to frame. Where the cell does not change, both give the same path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// The cell that an atom is in, counted in vectors of the cell: that of the image nearest to its last place in fractions of
-    /// the cell (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161, eq. B6, which rounds fractions: that is the nearest
-    /// image while no angle is far from 90 degrees).
+    /// The cell that an atom is in, counted in vectors of the cell: that of the image nearest to its last place in
+    /// fractions of the cell (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161, eq. B6, which rounds
+    /// fractions: that is the nearest image while no angle is far from 90 degrees).
     Lattice,
     /// How far it goes: the shortest vectors from each frame to the next add up (von Bülow, Bullerjahn and Hummer,
     /// J. Chem. Phys. 153 (2020) 021101). Where the cell fluctuates, an atom that is far away does not with it.

@@ -93,7 +93,8 @@ pub struct CutFrames {
 /// Cuts frames into chunks.
 pub struct ChunkCutter {
     layout: ChunkLayout,
-    /// The chunks of the frames that do not fill them yet: for each quantity, for each range of atoms, one behind the other.
+    /// The chunks of the frames that do not fill them yet: for each quantity, for each range of atoms, one behind the
+    /// other.
     staged: Vec<u8>,
     n_staged: usize,
     cut: CutFrames,
@@ -116,8 +117,8 @@ impl ChunkCutter {
         }
     }
 
-    /// Adds the frames of `batch`, behind those that were added before. What `is_wanted` says is asked before each chunk
-    /// is made; no more are made when nobody wants them, and what was cut is then worth nothing.
+    /// Adds the frames of `batch`, behind those that were added before. What `is_wanted` says is asked before each
+    /// chunk is made; no more are made when nobody wants them, and what was cut is then worth nothing.
     pub fn add(&mut self, batch: &FrameBatch, is_wanted: &mut dyn FnMut() -> bool) -> Result<()> {
         check_atoms(batch, self.layout.n_atoms)?;
         let mut first = 0;

@@ -107,8 +107,8 @@ fn push_record(out: &mut Vec<u8>, content: impl IntoIterator<Item = u8>) {
     out.extend(length);
 }
 
-/// When frames are, as the header says it for all of them: frame `i` is `first_step / steps_per_frame + i` intervals
-/// from zero.
+/// When frames are, according to the header it for all of them: frame `i` is `first_step / steps_per_frame + i`
+/// intervals from zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Clock {
     first_step: i32,

@@ -8,8 +8,8 @@ use super::{Encoder, PartFile};
 use crate::error::Result;
 use crate::frame::FrameBatch;
 
-/// Writes a trajectory to a file that appears when it is whole ([`FileWriter::finish`]). A writer that is dropped before
-/// leaves nothing behind, neither does a full disk.
+/// Writes a trajectory to a file that appears when it is whole ([`FileWriter::finish`]). A writer that is dropped
+/// before leaves nothing behind, neither does a full disk.
 pub struct FileWriter<E> {
     encoder: E,
     file: PartFile,

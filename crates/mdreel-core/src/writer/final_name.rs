@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::io::Result;
 use std::path::Path;
 
-/// Gives a file its final name, in place of a file that had it before. When this returns, the file and its name are on the disk: they
-/// survive a power failure, and what the file was made from may be removed.
+/// Gives a file its final name, in place of a file that had it before. When this returns, the file and its name are on
+/// the disk: they survive a power failure, and what the file was made from may be removed.
 ///
 /// # Errors
 /// What the disk said that did not take the file, or its name. Without its name it is not to be trusted.
@@ -17,9 +17,9 @@ pub(crate) fn give_name(file: &File, temporary: &Path, path: &Path) -> Result<()
     sync_directory_of(path)
 }
 
-/// Gives a file its final name without waiting for the disk: at any moment the one file or the other has the name, but after a power
-/// failure the content may be missing. For what is made anew then: channels, which live in memory, and the frame index, which is a
-/// help and has a checksum.
+/// Gives a file its final name without waiting for the disk: at any moment the one file or the other has the name, but
+/// after a power failure the content may be missing. For what is made again then: channels, which live in memory, and
+/// the frame index, which is a help and has a checksum.
 ///
 /// # Errors
 /// What the system said that refused.
@@ -27,8 +27,8 @@ pub fn give_name_until_power_fails(temporary: &Path, path: &Path) -> Result<()> 
     std::fs::rename(temporary, path)
 }
 
-/// Has the disk keep which files are in a directory. Some file systems cannot do that, and nobody can who may not read the directory:
-/// both are no errors.
+/// Has the disk keep which files are in a directory. Some file systems cannot do that, and nobody can who may not read
+/// the directory: both are no errors.
 ///
 /// # Errors
 /// What the disk said that has failed.

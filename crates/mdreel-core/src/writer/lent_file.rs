@@ -6,10 +6,10 @@ use super::PartFile;
 use super::positioned;
 use crate::error::{Error, Result};
 
-/// A file that is written anywhere by somebody else, such as the library of HDF5. That one cannot close a file whose disk is
-/// full: it tries again until the process ends, and may end it. So it is never told: from the first write that fails
-/// on, what is written is kept in memory, where it is found when it is read. [`LentFile::check`] tells of the failure,
-/// and the file never gets its name.
+/// A file that is written anywhere by somebody else, such as the library of HDF5. That one cannot close a file whose
+/// disk is full: it tries again until the process ends, and may end it. So it is never told: from the first write that
+/// fails on, what is written is kept in memory, where it is found when it is read. [`LentFile::check`] tells of the
+/// failure, and the file never gets its name.
 #[derive(Debug)]
 pub struct LentFile {
     file: PartFile,
@@ -87,7 +87,7 @@ impl LentFile {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Says that the file is not wanted any more: nothing gets to the disk from now on.
+    /// Says that the file is not selected any more: nothing gets to the disk from now on.
     pub fn give_up(&mut self) {
         self.is_given_up = true;
     }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::final_name::give_name;
 use crate::error::{Error, Result};
 
-/// A file under a temporary name beside its final one, which it gets in [`PartFile::finish`]. One that is dropped before
-/// leaves nothing behind; a killed process leaves the temporary file.
+/// A file under a temporary name beside its final one, which it gets in [`PartFile::finish`]. One that is dropped
+/// before leaves nothing behind; a killed process leaves the temporary file.
 #[derive(Debug)]
 pub(crate) struct PartFile {
     path: PathBuf,

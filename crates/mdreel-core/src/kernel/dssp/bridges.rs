@@ -2,8 +2,8 @@
 
 use super::bonds::Bonds;
 
-/// A bulge joins two ladders of which one begins less than this behind the end of the other on one strand, and on the other strand:
-/// with four extra residues at most, and with one.
+/// A bulge joins two ladders of which one begins less than this behind the end of the other on one strand, and on the
+/// other strand: with four extra residues at most, and with one.
 const BULGE: i64 = 6;
 const OTHER_BULGE: i64 = 3;
 
@@ -22,8 +22,8 @@ pub(super) struct Bridge {
     pub kind: Kind,
 }
 
-/// Finds the bridges of residues that are `least` or more residues apart: each once, in the order of the residues, `first` before
-/// `second`. A pair with bonds of both kinds is a parallel one.
+/// Finds the bridges of residues that are `least` or more residues apart: each once, in the order of the residues,
+/// `first` before `second`. A pair with bonds of both kinds is a parallel one.
 pub(super) fn find(bonds: &Bonds, chains: &[u32], least: usize, bridges: &mut Vec<Bridge>) {
     bridges.clear();
     let is_inner = |i: usize| i > 0 && i + 1 < chains.len() && chains[i - 1] == chains[i + 1];

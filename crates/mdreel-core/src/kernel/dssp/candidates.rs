@@ -121,8 +121,8 @@ impl Candidates {
     }
 }
 
-/// Which of eight points are nearer to a point than is allowed, by the squares of the distances: a bit for each. Bits are signs of
-/// differences, which compilers shift side by side; of comparisons they do not.
+/// Which of eight points are nearer to a point than is allowed, by the squares of the distances: a bit for each. Bits
+/// are signs of differences, which compilers shift side by side; of comparisons they do not.
 #[inline(always)]
 fn within([x, y, z]: [&Octet; 3], [a, b, c]: [f64; 3], allowed: &Octet) -> u64 {
     let mut found = 0;
@@ -134,8 +134,8 @@ fn within([x, y, z]: [&Octet; 3], [a, b, c]: [f64; 3], allowed: &Octet) -> u64 {
     found
 }
 
-/// Whether no image of a carbonyl is within `reach` (Å) of an amide but that which stands in the frame: each is a whole cell away
-/// from there along one axis, as a lies along x and b in the xy plane.
+/// Whether no image of a carbonyl is within `reach` (Å) of an amide but that which stands in the frame: each is a whole
+/// cell away from there along one axis, as a lies along x and b in the xy plane.
 #[inline(always)]
 fn is_apart_from_images(backbone: &Backbone, reach: f64) -> bool {
     let Some(cell) = backbone.images else { return true };

@@ -9,8 +9,8 @@ pub enum Method {
     /// Loop 0, helix 1, strand 2, or both 3, of all hydrogen bonds, as in PyDSSP: S. Minami,
     /// <https://github.com/ShintaroMinami/PyDSSP>.
     Simplified,
-    /// Loop 0, α-helix 1, bridge 2, strand 3, 3₁₀-helix 4, π-helix 5, turn 6, bend 7, of the two strongest hydrogen bonds of each
-    /// amide, as in the program of Kabsch and Sander.
+    /// Loop 0, α-helix 1, bridge 2, strand 3, 3₁₀-helix 4, π-helix 5, turn 6, bend 7, of the two strongest hydrogen
+    /// bonds of each amide, as in the program of Kabsch and Sander.
     KabschSander,
 }
 

@@ -23,7 +23,8 @@ pub(super) struct Sphere {
     pub n_points: usize,
     /// All of them.
     pub patches: Vec<Patch>,
-    /// Cosine and sine of the largest angle between a point and the centre of its patch; `None` where that is not below 90°.
+    /// Cosine and sine of the largest angle between a point and the centre of its patch; `None` where that is not below
+    /// 90°.
     pub spread: Option<[f64; 2]>,
 }
 
@@ -57,8 +58,8 @@ impl Patch {
     }
 }
 
-/// Points that are spread evenly: each in a zone of its own of one height, and so of one area, and turned on from the one before
-/// by the golden angle.
+/// Points that are spread evenly: each in a zone of its own of one height, and so of one area, and turned on from the
+/// one before by the golden angle.
 pub(super) fn golden_spiral(n_points: usize) -> Vec<[f64; 3]> {
     let golden_angle = PI * (3.0 - 5f64.sqrt());
     let point = |k: usize| {

@@ -35,8 +35,8 @@ pub enum Keep {
 
 impl FrameIndex {
     /// The index kept for `file`, if it is there and belongs to it. It may cover only the first part of a file that
-    /// has grown. An index that cannot be read is no error: it is made anew. Of one that covers only a part, who uses it has to
-    /// check that the file still has these frames: that part may have been written over when the file grew.
+    /// has grown. An index that cannot be read is no error: it is made again. Of one that covers only a part, who uses
+    /// it has to check that the file still has these frames: that part may have been written over when the file grew.
     pub fn load(file: &FileBytes, keep: Keep) -> Option<FrameIndex> {
         let mut kept = fs::File::open(place_of(file, keep)?).ok()?;
         let n_kept = kept.metadata().ok()?.len();
@@ -84,7 +84,7 @@ impl FrameIndex {
         let write = || -> std::io::Result<()> {
             let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
             [&head[..], &content, &sum].into_iter().try_for_each(|part| file.write_all(part))?;
-            // Not synced: what a power failure leaves of it is seen by its checksum, and it is made anew.
+            // Not synced: after a power failure, the checksum reveals a damaged index, which is made again.
             give_name_until_power_fails(&temporary, &path)
         };
         write().map_err(|error| {
@@ -145,8 +145,8 @@ fn cache_directory() -> Option<PathBuf> {
     Some(if cfg!(target_os = "macos") { home.join("Library/Caches/mdreel") } else { home.join(".cache/mdreel") })
 }
 
-/// Changes when the file does: its modification time and its change time, or what its server says. Those of when it was opened: what
-/// is written to it while its frames are located must not pass for what was located.
+/// Changes when the file does: its modification time and its change time, or what its server says. Those of when it was
+/// opened: what is written to it while its frames are located must not pass for what was located.
 fn version(file: &FileBytes) -> Option<[u64; 2]> {
     match file.version() {
         Some(version) => Some([checksum(version.as_bytes(), 0), 0]),

@@ -15,7 +15,7 @@ pub(super) enum Numbers {
     DoubleTimes(f64),
 }
 
-/// Which of the atoms in a range of bytes are wanted.
+/// Which of the atoms in a range of bytes are selected.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Chosen<'a> {
     /// All.

@@ -15,12 +15,12 @@ use crate::source::located::LocatedFile;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 use crate::writer::xtc::repack::Repacker;
 
-/// Frames at the beginning of a file that are looked at, and how many of them must be canonical: one may be damaged, and a
-/// single one of few atoms may be canonical by chance.
+/// Frames at the beginning of a file that are looked at, and how many of them must be canonical: one may be damaged,
+/// and a single one of few atoms may be canonical by chance.
 const LOOKED_AT: u64 = 4;
 const ENOUGH: usize = 2;
-/// Integers below this are found again from coordinates in single precision: these are rounded four times on the way to them
-/// and back, which moves an integer by less than a quarter.
+/// Integers below this are found again from coordinates in single precision: these are rounded four times on the way to
+/// them and back, which moves an integer by less than a quarter.
 const MOST: u32 = 1 << 20;
 
 /// Whether the writer of `file` packs as we do, by its first frames.
@@ -49,7 +49,8 @@ pub(super) struct Canonical {
 
 impl Canonical {
     /// Checks a frame, of which all coordinates, Å, have been decoded and have the extremes of the header. Frames with
-    /// integers so large that they cannot be found again pass. The byte of a fault is counted from the start of the frame.
+    /// integers so large that they cannot be found again pass. The byte of a fault is counted from the start of the
+    /// frame.
     pub(crate) fn check(
         &mut self,
         compression: &Compression,

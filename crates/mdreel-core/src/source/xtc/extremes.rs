@@ -10,8 +10,8 @@ use crate::source::fault::Fault;
 
 /// Checks the coordinates, Å, of all atoms of a frame. The byte of a fault is counted from the start of the frame.
 ///
-/// Integers and coordinates are in the same order, so that the least coordinate is that of the least integer. Integers
-/// above 2^24 may share a coordinate with their neighbours: these cannot be told apart, and need not be.
+/// Integers and coordinates are in the same order, so the least coordinate is that of the least integer. Integers
+/// above 2^24 may share a coordinate with their neighbours: these cannot be distinguished, and this is not necessary.
 pub(super) fn check(compression: &Compression, columns: &Columns<'_>) -> Result<(), Fault> {
     let inverse_precision = compression.inverse_precision();
     for (axis, column) in [columns.x, columns.y, columns.z].into_iter().enumerate() {

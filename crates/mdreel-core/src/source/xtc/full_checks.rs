@@ -22,8 +22,8 @@ impl FullChecks {
         FullChecks { canonical: is_canonical.then(Canonical::default) }
     }
 
-    /// Checks a frame whose `coded` bytes were decoded to these positions, Å, of all atoms. The byte of a fault is counted
-    /// from the start of the frame.
+    /// Checks a frame whose `coded` bytes were decoded to these positions, Å, of all atoms. The byte of a fault is
+    /// counted from the start of the frame.
     pub(crate) fn check(
         &mut self,
         compression: &Compression,

@@ -8,14 +8,14 @@
 use super::super::radix::{SMALL_INDICES, load_bits};
 use super::{LANES, MAX_RUN, STRIDE, Walks, Wanted};
 
-/// Strides of a stretch, at most: what is walked again when a small index leaves its range.
+/// Maximum number of strides of a stretch, which is repeated when a small index leaves its range.
 const MAX_STRIDES: u64 = 64;
 /// Bits of the longest group: a big coordinate, control bits, small coordinates.
 const MAX_BITS: u64 = 96 + 6 + MAX_RUN as u64 * *SMALL_INDICES.end() as u64;
 /// Atoms of the longest group.
 const MAX_ATOMS: u64 = MAX_RUN as u64 + 1;
 
-/// What six bits can say.
+/// Meanings of six bits.
 const CODES: usize = 64;
 const FIRST_INDEX: usize = *SMALL_INDICES.start() as usize;
 const N_INDICES: usize = *SMALL_INDICES.end() as usize - FIRST_INDEX + 1;
@@ -51,7 +51,7 @@ static STEPS: [u32; MISLED + CODES] = {
 /// Where the number of atoms stands in a step.
 const ATOMS: usize = 10;
 
-/// Walks every frame on to shortly before its next wanted atom, as far as that is not near already.
+/// Walks every frame on to shortly before its next selected atom, as far as that is not near already.
 #[inline(always)]
 pub(super) fn skip(walks: &mut Walks<'_>, wanted: &Wanted) {
     loop {
@@ -68,10 +68,10 @@ pub(super) fn skip(walks: &mut Walks<'_>, wanted: &Wanted) {
     }
 }
 
-/// Walks past `n_groups` groups in each of up to `N` frames, those with `strides`; or, if a small index leaves its range
-/// in one of them, in none.
+/// Walks past `n_groups` groups in each of up to `N` frames, those with `strides`; or, if a small index leaves its
+/// range in one of them, in none.
 ///
-/// All are walked side by side: what one waits for its loads is filled with the steps of the others, though the state of
+/// All are processed side by side: while one waits for its loads, the others take their steps, though the state of
 /// so many is then kept in memory.
 #[inline(always)]
 fn walk_past<const N: usize>(walks: &mut Walks<'_>, strides: [u64; LANES], n_groups: u64) -> bool {
@@ -115,7 +115,7 @@ fn walk_past<const N: usize>(walks: &mut Walks<'_>, strides: [u64; LANES], n_gro
     true
 }
 
-/// How many strides of the longest groups there are would still stay before the next wanted atom of a lane, and
+/// How many strides of the longest groups there are would still stay before the next selected atom of a lane, and
 /// within its bytes.
 #[inline(always)]
 fn strides_ahead(walks: &Walks<'_>, lane: usize, wanted: &Wanted) -> u64 {

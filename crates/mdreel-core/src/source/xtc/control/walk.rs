@@ -7,7 +7,7 @@ use super::{CHUNK, End, Group, Groups, LANES, Lane, NOWHERE, STRIDE, Walks, Want
 use crate::simd::Level;
 use crate::source::xtc::radix::load_bits;
 
-/// What six bits, the flag on top, say.
+/// Meaning of six bits, with the flag as the highest bit.
 #[derive(Clone, Copy)]
 struct Control {
     /// Bits taken.
