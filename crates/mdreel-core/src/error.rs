@@ -98,7 +98,7 @@ pub enum Error {
     Format {
         /// The damaged place.
         place: Place,
-        /// What was expected and what was found.
+        /// The expected value and the value found.
         message: String,
     },
     /// A frame number lies outside the trajectory.

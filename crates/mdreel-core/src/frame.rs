@@ -17,7 +17,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Positions => "positions",

@@ -39,12 +39,12 @@ impl<'a> Frames<'a> {
         true
     }
 
-    /// How many there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.coded.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.coded.is_empty()
     }

@@ -12,8 +12,9 @@ const ROWS: usize = 8;
 const OTHERS: usize = 256;
 
 /// RMSD of each pair of frames, Å, n_frames x n_frames, row after row. `positions` are those of `n_atoms` atoms, frame
-/// after frame, atom after atom, Å; they are weighted by `weights` (`None`: all alike), and superposed or taken as they
-/// are. On `n_workers` threads; the bits do not depend on how many. Fails where a coordinate is not finite.
+/// after frame, atom after atom, Å; they are weighted by `weights` (`None`: equal weights), and superposed or taken as
+/// they are. On `n_workers` threads; the bits do not depend on how many. Returns an error if a coordinate is not
+/// finite.
 pub fn distance_matrix(
     positions: &[f32],
     n_atoms: usize,

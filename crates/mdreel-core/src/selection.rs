@@ -168,8 +168,8 @@ enum Node {
 }
 
 impl Selection {
-    /// Of an expression over `n_atoms` atoms. Fails where an atom is not there, a limit is no number, or there is not
-    /// one label for each atom.
+    /// Of an expression over `n_atoms` atoms. Returns an error if an atom does not exist, a limit is no number, or
+    /// there is not one label for each atom.
     pub fn new(n_atoms: usize, expression: Expression) -> Result<Self> {
         if u32::try_from(n_atoms).is_err() {
             return Err(Error::mismatch(format!("{n_atoms} atoms are too many to select from")));

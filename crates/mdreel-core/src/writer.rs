@@ -72,7 +72,7 @@ impl<E: Encoder + ?Sized> Encoder for Arc<E> {
     }
 }
 
-/// Refuses frames of another number of atoms than the outline says.
+/// Refuses frames of a different number of atoms than the outline says.
 fn check_atoms(batch: &FrameBatch, n_atoms: usize) -> Result<()> {
     if batch.n_atoms() == n_atoms {
         return Ok(());

@@ -67,7 +67,8 @@ fn row_begin(i: usize, n: usize) -> usize {
 }
 
 impl Covariance {
-    /// Of `atoms` (`None`: all) of frames of `n_atoms` about `reference`, Å, moved as `fit` says (`None`: as they are).
+    /// Creates the computation for `atoms` (`None`: all) of frames of `n_atoms` about `reference`, Å, moved by `fit`
+    /// (`None`: as they are).
     pub fn new(n_atoms: usize, fit: Option<Fit>, atoms: Option<Vec<u32>>, reference: &[[f64; 3]]) -> Result<Self> {
         Covariance::at_level(n_atoms, fit, atoms, reference, Level::detect())
     }
@@ -123,7 +124,7 @@ impl Computation for Covariance {
     }
 }
 
-/// Adds a frame to panels; says whether it could, because all atoms are near.
+/// Adds a frame to panels; returns whether it could, because all atoms are near.
 struct AddFrame<'a> {
     columns: [&'a [f64]; 3],
     reference: &'a [Vec<f64>; 3],

@@ -43,7 +43,7 @@ impl Group {
         Ok(Group { places: Arc::new(places), changing: Some(changing) })
     }
 
-    /// Sorts its atoms, and keeps each once. Fails where the group changes and has an atom more than once.
+    /// Sorts its atoms, and keeps each once. Returns an error if the group changes and has an atom more than once.
     pub(crate) fn make_unique(&mut self) -> Result<()> {
         let mut places = self.places.to_vec();
         places.sort_unstable();

@@ -34,7 +34,7 @@ pub struct GroupRmsd {
 }
 
 impl GroupRmsd {
-    /// Of frames of `n_atoms` atoms. Fails where a group does not fit, or has no RMSD.
+    /// Creates the computation for frames of `n_atoms` atoms. Returns an error if a group does not fit, or has no RMSD.
     pub fn new(n_atoms: usize, fitted: Option<&Group>, groups: &[Group]) -> Result<Self> {
         GroupRmsd::at_level(n_atoms, fitted, groups, Level::detect())
     }

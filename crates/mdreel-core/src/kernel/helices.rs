@@ -14,7 +14,7 @@ const MAX_STEPS: usize = 10_000;
 /// Which matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// Of each segment, the distances within it.
+    /// The distances within each segment.
     Segments,
     /// Of each pair of segments, the distances from one to the other, as a bipartite matrix: the first with the second,
     /// the first with the third, and so on.
@@ -31,7 +31,7 @@ pub struct HelixEigenvalues {
     memory: Memory,
 }
 
-/// What is written while frames are looked at.
+/// Working memory for frames.
 #[derive(Debug, Clone, Default)]
 struct Memory {
     points: Vec<Vec<[f64; 3]>>,
@@ -39,8 +39,8 @@ struct Memory {
 }
 
 impl HelixEigenvalues {
-    /// Of segments of `n_atoms` atoms. Fails where there are none, or one of less than two atoms, or an atom that is
-    /// not there; for pairs, where there is one segment only.
+    /// Creates the computation for segments of `n_atoms` atoms. Returns an error if there are none, or one of less than
+    /// two atoms, or an atom that is not there; for pairs, where there is one segment only.
     pub fn new(n_atoms: usize, segments: Vec<Vec<u32>>, of: Of, is_squared: bool) -> Result<Self> {
         let least = if of == Of::Pairs { 2 } else { 1 };
         if segments.len() < least {

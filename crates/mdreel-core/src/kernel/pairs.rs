@@ -25,7 +25,8 @@ impl Clone for Pairs {
 }
 
 impl Pairs {
-    /// Of two groups among `n_atoms` atoms. Fails where a group has none, or an atom is not there.
+    /// Creates the search for pairs of two groups among `n_atoms` atoms. Returns an error if a group has none, or an
+    /// atom does not exist.
     pub(crate) fn new(n_atoms: usize, from: impl Into<Group>, to: impl Into<Group>) -> Result<Self> {
         let (from, to): (Group, Group) = (from.into(), to.into());
         if let Some(atom) = from.places().iter().chain(to.places().iter()).find(|&&atom| atom as usize >= n_atoms) {

@@ -15,8 +15,8 @@ const CELL: usize = 6;
 /// Frames whose positions are put in the order of paths at a time: they stay in the cache.
 const TILE: usize = 64;
 
-/// Keeps the positions of each frame, and its cell, as they are: x, y and z of one atom after the other, float32. Two
-/// of them take the place of a value, so they need no more memory than in the file. Finite float32 side by side are
+/// Stores the positions of each frame, and its cell, unchanged: x, y and z of one atom after the other, float32. Two
+/// of them fill one value, so they need no more memory than in the file. Finite float32 side by side are
 /// always a finite float64: no copy can change them.
 #[derive(Debug, Clone, Copy)]
 pub struct Positions {
@@ -24,7 +24,7 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Of `n_atoms` atoms.
+    /// Creates the computation for `n_atoms` atoms.
     pub fn new(n_atoms: usize) -> Result<Self> {
         if n_atoms == 0 {
             return Err(Error::mismatch("there are no atoms"));

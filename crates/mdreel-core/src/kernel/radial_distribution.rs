@@ -28,9 +28,9 @@ pub struct RadialDistribution {
 }
 
 impl RadialDistribution {
-    /// Of pairs of two groups among `n_atoms` atoms. Pairs with the same label, one for each atom of the groups, do not
-    /// count. With `needs_cell` a frame without a periodic cell is an error. Fails where a group has no atoms, or
-    /// another number of labels, or an atom is not there.
+    /// Creates the computation for pairs of two groups among `n_atoms` atoms. Pairs with the same label, one for each
+    /// atom of the groups, do not count. With `needs_cell` a frame without a periodic cell is an error. Returns an
+    /// error if a group has no atoms, or a different number of labels, or an atom does not exist.
     pub fn new(
         n_atoms: usize,
         [from, to]: [impl Into<Group>; 2],

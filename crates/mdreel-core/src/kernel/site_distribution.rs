@@ -22,8 +22,8 @@ pub struct SiteDistribution {
 }
 
 impl SiteDistribution {
-    /// Of pairs among `n_atoms` atoms. With `needs_cell` a frame without a periodic cell is an error. Fails where there
-    /// is no pair, or an atom is not there.
+    /// Creates the computation for pairs among `n_atoms` atoms. With `needs_cell` a frame without a periodic cell is an
+    /// error. Returns an error if there is no pair, or an atom does not exist.
     pub fn new(n_atoms: usize, pairs: Vec<[u32; 2]>, bins: Bins, needs_cell: bool) -> Result<Self> {
         if let Some(atom) = pairs.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
             return Err(Error::mismatch(format!("a pair needs atom {atom} of {n_atoms}")));

@@ -44,7 +44,7 @@ struct Scratch {
 }
 
 impl Selecting {
-    /// In frames that have these atoms, ascending. Fails where one is missing that the selection needs.
+    /// In frames that have these atoms, ascending. Returns an error if one is missing that the selection needs.
     pub fn new(selection: Arc<Selection>, atoms: &[u32]) -> Result<Self> {
         let mut places = vec![ABSENT; selection.n_atoms];
         for (place, &atom) in (0..).zip(atoms) {

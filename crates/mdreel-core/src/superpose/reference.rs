@@ -94,7 +94,8 @@ impl Reference {
         is_precise.then(|| (2.0 * mean_moment * gap / self.points.total_weight).sqrt())
     }
 
-    /// The optimal superposition of `columns`. Fails where they are not finite, or of another number of atoms.
+    /// The optimal superposition of `columns`. Returns an error if they are not finite, or of a different number of
+    /// atoms.
     pub(crate) fn superpose(&self, columns: Columns<'_>) -> Result<Superposition> {
         let (expected, got) = (self.n_atoms(), [columns.x.len(), columns.y.len(), columns.z.len()]);
         if got != [expected; 3] {

@@ -33,7 +33,7 @@ impl Scheme {
 pub struct Path {
     /// Where it was: in fractions of the cell, with its jumps undone; or as it was stored.
     before: [f64; 3],
-    /// Where it is, with all jumps undone, Å.
+    /// Its position, with all jumps undone, Å.
     now: [f64; 3],
 }
 

@@ -20,7 +20,7 @@ pub struct Transformed {
 }
 
 impl Transformed {
-    /// `inner`, transformed by one after the other. Fails where it does not have the atoms that they name.
+    /// `inner`, transformed by one after the other. Returns an error if it does not have the atoms that they name.
     pub fn new(inner: Arc<dyn Source>, transforms: Vec<Arc<dyn Transform>>) -> Result<Self> {
         for transform in &transforms {
             let last = transform.named().iter().max().copied();

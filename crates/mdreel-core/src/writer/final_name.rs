@@ -10,7 +10,8 @@ use std::path::Path;
 /// the disk: they survive a power failure, and what the file was made from may be removed.
 ///
 /// # Errors
-/// What the disk said that did not take the file, or its name. Without its name it is not to be trusted.
+/// The error of the system if the file or its name could not be written. A file without its final name must not be
+/// trusted.
 pub(crate) fn give_name(file: &File, temporary: &Path, path: &Path) -> Result<()> {
     file.sync_all()?;
     std::fs::rename(temporary, path)?;
@@ -22,16 +23,16 @@ pub(crate) fn give_name(file: &File, temporary: &Path, path: &Path) -> Result<()
 /// the frame index, which is a help and has a checksum.
 ///
 /// # Errors
-/// What the system said that refused.
+/// The error of the system.
 pub fn give_name_until_power_fails(temporary: &Path, path: &Path) -> Result<()> {
     std::fs::rename(temporary, path)
 }
 
-/// Has the disk keep which files are in a directory. Some file systems cannot do that, and nobody can who may not read
-/// the directory: both are no errors.
+/// Syncs a directory, so that its entries are on disk. Some file systems cannot do this, and it needs read permission
+/// for the directory; neither is an error.
 ///
 /// # Errors
-/// What the disk said that has failed.
+/// The error of the disk.
 #[cfg(unix)]
 pub fn sync_directory(directory: &Path) -> Result<()> {
     match File::open(directory).and_then(|directory| directory.sync_all()) {

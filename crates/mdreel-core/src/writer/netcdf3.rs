@@ -15,13 +15,13 @@ use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 use crate::units::KILOJOULE_PER_KILOCALORIE;
 use header::Header;
 
-/// What errors call the format.
+/// Name of the format in errors.
 const NAME: &str = "AMBER NetCDF";
 
 /// Most bytes of a variable in a record: larger ones cannot be told in the header.
 const MOST_RECORD_BYTES: u64 = u32::MAX as u64 - 3;
 
-/// Where the header counts records.
+/// Position of the number of records in the header.
 const N_RECORDS_AT: u64 = 4;
 
 /// Writes AMBER NetCDF.

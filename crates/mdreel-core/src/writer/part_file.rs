@@ -18,7 +18,7 @@ pub(crate) struct PartFile {
 }
 
 impl PartFile {
-    /// Begins a file. `path` is not touched until it is whole.
+    /// Begins a file. `path` is not touched until the file is complete.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         if path.is_dir() {
             return Err(Error::io(path, std::io::ErrorKind::IsADirectory.into()));
@@ -63,7 +63,7 @@ impl Drop for PartFile {
     }
 }
 
-/// A number that no other file of this process has.
+/// Number that is unique within this process.
 fn unique() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)

@@ -4,7 +4,7 @@ use super::{Encoder, Outline};
 use crate::error::{Error, Result};
 use crate::frame::{Columns, FrameBatch, FrameHeader, Quantities, Quantity};
 
-/// What every frame begins with: the magic number, and the name with its length, once with and once without a final 0.
+/// Start of every frame: the magic number, and the name with its length, once with and once without a final 0.
 pub(crate) const BEGINNING: [u8; 24] = *b"\x00\x00\x07\xc9\x00\x00\x00\x0d\x00\x00\x00\x0cGMX_trn_file";
 
 /// From Å to nm, and from kJ/(mol Å) to kJ/(mol nm).

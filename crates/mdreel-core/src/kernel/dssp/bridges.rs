@@ -52,13 +52,13 @@ pub(super) fn find(bonds: &Bonds, chains: &[u32], least: usize, bridges: &mut Ve
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ladder {
     kind: Kind,
-    /// From which residue to which it goes on one strand, and on the other, whose residues ascend too.
+    /// First and last residue on one strand, and on the other, whose residues also ascend.
     pub strands: [[u32; 2]; 2],
     pub n_bridges: u32,
 }
 
 impl Ladder {
-    /// Whether the residues of another one, which begins behind it on the first strand, go on where it ends.
+    /// Whether another ladder, which begins behind it on the first strand, continues it.
     fn goes_on(&self, next: &Ladder, chains: &[u32]) -> bool {
         let [first, second] = self.strands.map(|strand| strand.map(i64::from));
         let [next_first, next_second] = next.strands.map(|strand| strand.map(i64::from));

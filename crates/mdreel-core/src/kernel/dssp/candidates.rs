@@ -26,7 +26,7 @@ type Octet = [f64; LANES];
 /// All of a frame, and memory to find them.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Those found, in the order of the amides.
+    /// Candidates, in the order of the amides.
     pub found: Vec<Candidate>,
     /// Middles of eight carbonyls that follow one another: a piece of the chain, which is not far across.
     pieces: Vec<[Octet; 3]>,
@@ -35,7 +35,7 @@ pub(super) struct Candidates {
     neighbours: Neighbours,
 }
 
-/// What is near.
+/// Neighbouring pieces.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// How far middles are apart, at most, Å.
@@ -45,7 +45,7 @@ pub(super) struct Limits {
 }
 
 impl Candidates {
-    /// Finds them; says whether all of a backbone is finite.
+    /// Finds the candidates; returns whether all coordinates of the backbone are finite.
     #[inline(always)]
     pub(crate) fn find(&mut self, backbone: &Backbone, limits: Limits) -> bool {
         self.found.clear();

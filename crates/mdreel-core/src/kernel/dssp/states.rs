@@ -36,7 +36,7 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
-    /// Of a backbone with its bonds.
+    /// Creates the assignment for a backbone with its bonds.
     pub(crate) fn of(&mut self, method: Method, backbone: &Backbone, bonds: &Bonds) -> &[u8] {
         let chains = &backbone.chains;
         self.find_turns(bonds, chains);
@@ -87,8 +87,8 @@ impl Assignment {
         }
     }
 
-    /// Eight states, in the order in which they are given: a later one takes the place of an earlier one where that is
-    /// said.
+    /// Eight states, in the order of assignment: a later state replaces an earlier one only where the comments state
+    /// this.
     fn assign(&mut self, is_bent: impl Fn(usize) -> bool) {
         let states = &mut self.states[..];
         for ladder in &self.ladders {

@@ -55,7 +55,7 @@ impl Changing {
         self.is_alone
     }
 
-    /// Writes the positions of the atoms that cover others in the i-th frame, Å, and what is measured of them.
+    /// Writes the positions of the atoms that cover others in the i-th frame, Å, and the measured atoms.
     pub(super) fn gather(
         &mut self,
         batch: &FrameBatch,

@@ -10,7 +10,7 @@ use crate::simd::Octet;
 pub(super) struct Patch {
     /// x, y and z.
     pub points: [Octet; 3],
-    /// Which of them there are, a bit for each.
+    /// Bit mask of the existing points.
     pub present: u8,
     /// The point of the sphere about which they lie.
     pub centre: [f64; 3],
@@ -29,7 +29,7 @@ pub(super) struct Sphere {
 }
 
 impl Sphere {
-    /// Of the golden spiral.
+    /// Creates the points of the golden spiral.
     pub(crate) fn new(n_points: usize) -> Self {
         let mut patches = Vec::with_capacity(n_points.div_ceil(LANES));
         cut(&mut golden_spiral(n_points), &mut patches);
@@ -40,7 +40,7 @@ impl Sphere {
 }
 
 impl Patch {
-    /// Of eight points, or fewer; where some are missing, the first stands in for them.
+    /// Creates a patch of up to eight points; the first point replaces missing ones.
     fn of(points: &[[f64; 3]]) -> Self {
         let column = |axis: usize| Octet(std::array::from_fn(|k| points.get(k).unwrap_or(&points[0])[axis]));
         let sums = [0, 1, 2].map(|axis: usize| points.iter().map(|point| point[axis]).sum::<f64>());

@@ -134,7 +134,7 @@ impl Reopened {
         &self.path
     }
 
-    /// The open file. Fails when another file has its name by now.
+    /// The open file. Returns an error if another file has its name by now.
     pub(crate) fn handle(&self) -> Result<Arc<Handle>> {
         let mut slot = lock(&self.slot);
         if let Some(handle) = &*slot {

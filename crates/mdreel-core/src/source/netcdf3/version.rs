@@ -22,7 +22,7 @@ impl Version {
         }
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Version::Classic => "CDF-1",

@@ -310,7 +310,7 @@ pub(crate) struct Big {
 }
 
 impl Big {
-    /// Of `bits` bits, components below `sizes`, to which `min` is added.
+    /// Creates the constants for numbers of `bits` bits with components below `sizes`, to which `min` is added.
     pub(crate) fn new(bits: u32, sizes: [u32; 3], min: [i32; 3]) -> Self {
         let quotients = Quotients::new(sizes);
         let [half_z, half_y] = quotients.halves.map(|half| half as i64);
