@@ -124,9 +124,9 @@ class Contacts(TwoGroupAnalysis):
     ------
     SelectionError
         If a group has no atoms, or a selection is not valid. If the reference has groups, one of the groups may be
-        empty. Where a group is neither a string nor an AtomGroup, this is also a TypeError.
+        empty. If a group is neither a string nor an AtomGroup, the error is also a TypeError.
     UnsupportedError
-        If a group is an UpdatingAtomGroup and `method` is not ``"count"``; this is also a TypeError.
+        If a group is an UpdatingAtomGroup and `method` is not ``"count"``; the error is also a TypeError.
     MismatchError
         If the radius is not a valid length or the method is unknown. If a reference has another number of atoms or
         atoms that do not correspond to the atoms of the groups. In `run`, if a reference has no contacts, or a function

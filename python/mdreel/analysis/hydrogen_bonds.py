@@ -105,9 +105,9 @@ class HydrogenBondAnalysis(BondCounts):
     -----
     Donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the hydrogen is larger than
     `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The minimum image is used if
-    a frame has a cell. Bonds between two hydrogens, as in rigid water models, make no donor. Arithmetic is float64; in
-    MDAnalysis's single precision, bonds at the cutoff may differ. A cell list finds the pairs, so the time for a
-    frame grows linearly with the number of atoms.
+    a frame has a cell. A bond between two hydrogens, as in rigid water models, does not make them donors. Arithmetic
+    is float64; in MDAnalysis's single precision, bonds at the cutoff may differ. A cell list finds the pairs, so the
+    time for a frame grows linearly with the number of atoms.
 
     Memory: the results take 48 bytes per hydrogen bond (twice that while they are assembled), and 16 bytes for
     number and time of each frame. `lifetime` takes about 50 bytes more for each bond. Results are bitwise identical

@@ -108,8 +108,8 @@ class LinearDensity(Analysis):
         If there are no atoms, an atom is in the group more than once, the topology has no masses, or it lacks the bonds
         that define fragments.
     MismatchError
-        If `grouping` is unknown, which is also an AttributeError. If the frame of the bins or a frame of the run has no
-        cell, or bins are wider than the cell. If the selected atoms of a residue, segment or fragment have no mass.
+        If `grouping` is unknown (also raised as an AttributeError). If the frame of the bins or a frame of the run has
+        no cell, or bins are wider than the cell. If the selected atoms of a residue, segment or fragment have no mass.
 
     Warns
     -----

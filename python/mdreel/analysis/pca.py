@@ -327,7 +327,7 @@ class PCA(ComponentAnalysis):
         Raises
         ------
         MismatchError
-            If the analysis has not run. If there is no such component (also an `IndexError`). If a residue of `group`
+            If the analysis has not run. If the component does not exist (also an `IndexError`). If a residue of `group`
             does not have exactly one anchor, or an anchor is not among the atoms of the components.
         SelectionError
             If `anchor` is not a valid selection.

@@ -76,7 +76,7 @@ class Selection:
         SelectionError
             If the group is empty and may not be, or not an AtomGroup. If no atom can belong to a group that changes.
         UnsupportedError
-            If the group is an UpdatingAtomGroup and may not be one.
+            If the group is an UpdatingAtomGroup where this is not allowed.
         """
         # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
         kinds = {kind.__name__ for kind in type(atomgroup).__mro__}
@@ -205,7 +205,7 @@ def members_of(
     Parameters
     ----------
     places : ndarray, shape (n_given,), uint32
-        Places of the atoms among those that the computation receives.
+        Indices of the atoms within the atoms that the computation receives.
     changing : FrameSelection or None
         Selection of each frame; None if all atoms belong to the group in every frame.
     atoms : ndarray, shape (n_read,), uint32
@@ -241,7 +241,7 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, ma
     SelectionError
         If `atoms` is neither a group nor a Universe, or a selection is invalid or empty.
     UnsupportedError
-        If the atoms are an UpdatingAtomGroup and may not be one.
+        If the atoms are an UpdatingAtomGroup where this is not allowed.
     """
     # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
     kinds = {kind.__name__ for kind in type(atoms).__mro__}

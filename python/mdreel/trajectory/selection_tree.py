@@ -121,7 +121,7 @@ def _tree(selection: Any, base: "AtomGroup | None", universe: Any) -> Tree:
     selection : MDAnalysis.core.selection.Selection or LogicOperation
         The selection.
     base : AtomGroup or None
-        The group that it applies to; None if that changes.
+        The group that it applies to; None if the group changes between frames.
     universe : MDAnalysis.Universe
         The Universe.
     """
