@@ -35,7 +35,7 @@ extensions = [
     "repository_files",
     "search_from_files",
 ]
-# The gallery has an extension of its own, which makes its pictures.
+# A separate extension makes the pictures of the gallery.
 if (DOCS / "_ext" / "gallery.py").exists():
     extensions.append("gallery")
 

@@ -49,7 +49,7 @@ def _number(value: float) -> str:
 
 
 def _plot(rows: list[dict[str, str]]) -> Iterator[str]:
-    """Give the HTML of a plot: one line for each contender, on a logarithmic scale of times relative to the first."""
+    """Give the HTML of a plot: one line per contender, on a logarithmic scale of times relative to the first."""
     ratios = [float(row[name]) for row in rows for name in ("lowest", "highest")]
     low, high = math.floor(math.log10(min(ratios))), math.ceil(math.log10(max(ratios)))
 

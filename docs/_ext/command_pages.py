@@ -1,4 +1,4 @@
-"""A page for each command of ``mdreel``, made from the objects of Click that run it."""
+"""A page per command of ``mdreel``, made from the objects of Click that run it."""
 
 import re
 from collections.abc import Iterator

@@ -92,7 +92,7 @@ def _read_source(app: Sphinx, name: str, source: list[str]) -> None:
         file = (page / included[2]).resolve()
         app.env.note_dependency(str(file), docname=name)
         text = _rewrite(file.read_text(encoding="utf-8"), page, file.parent, repository)
-        # A page can have another title than the file.
+        # A page can have a different title than the file.
         source[0] = included[1] + _TITLE.sub("", text) if included[1] else text
 
 

@@ -1,7 +1,7 @@
 """Parallel analysis of molecular dynamics trajectories, as fast as the hardware allows.
 
 Create an analysis with atoms of an MDAnalysis Universe, call its ``run``, and read its ``results``. The analyses have
-the names, parameters and results of the analyses of MDAnalysis. `mdreel.trajectory` reads, writes and checks
+the names, parameters and results of MDAnalysis's analyses. `mdreel.trajectory` reads, writes and checks
 trajectories, and `mdreel.live` analyses running simulations.
 
 Examples

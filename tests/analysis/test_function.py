@@ -129,7 +129,7 @@ def test_invalid_return_values_are_errors(long: Source, adk_xtc: Path) -> None:
         (grows, {}, r"frame 12345: the function returned the shape \(2,\), for frame 0 \(1,\)"),
         (text, {}, r"frame 0: the function text\(\) returned str: expected a number"),
         (endless, {"reduce": "sum"}, "frame 12345: value 0 is inf: it cannot be added up"),
-        (flat, {"per": "block"}, "an array with one entry for each frame"),
+        (flat, {"per": "block"}, "an array with one entry per frame"),
     ):
         with pytest.raises(FunctionError, match=expected):
             mdreel.from_function(given, atoms, trajectory=long, **options).run()

@@ -232,7 +232,7 @@ def test_own_function_without_a_table_is_refused(trajectory: Path, tmp_path: Pat
     adding = mdreel.analysis.Reducer(lambda a, b: a + b)
     added = mdreel.from_function(lambda x: float(x.sum()), group, reduce=adding, trajectory=trajectory).run()
     for analysis, found in ((discarded, "none at all"), (added, r"only results\.value")):
-        with pytest.raises(UnsupportedError, match=f"no results with a value for each frame, {found}"):
+        with pytest.raises(UnsupportedError, match=f"no results with a value per frame, {found}"):
             analysis.save(tmp_path / "own.csv")
 
 

@@ -51,7 +51,7 @@ def test_info_is_readable(run, adk):
     assert said["frames"] == "98"
     assert said["time"] == "1 to 98 ps, every 1 ps"
     assert said["box"] == "none"
-    assert said["size"] == "3.93 MB, 40.1 kB a frame"
+    assert said["size"] == "3.93 MB, 40.1 kB per frame"
     assert said["topology"].endswith("214 residues")
     assert said["flavor"] == "CHARMM"
     assert said["frame interval"] == "1 ps"

@@ -36,7 +36,7 @@ impl FrameSet {
         FrameSet::Range { start, step, count: (u64::MAX - start) / step }
     }
 
-    /// Whether nobody has said how many frames there are.
+    /// Whether the number of frames is unknown.
     pub fn is_endless(&self) -> bool {
         matches!(self, FrameSet::Range { start, step, count } if *count > 0 && *count == (u64::MAX - start) / step)
     }
@@ -100,12 +100,12 @@ impl FrameSet {
     }
 }
 
-/// What a block covers.
+/// Range of a block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Extent {
     /// Frames by number: the source must know where they are.
     Frames(FrameSet),
-    /// All frames that begin within a range of bytes: for a file whose frames nobody has located yet. Such a
+    /// All frames that begin within a range of bytes: for a file whose frames have not been located yet. Such a
     /// block numbers its frames from 0; `run` renumbers them once all blocks before it are done.
     Bytes(Range<u64>),
 }
@@ -120,12 +120,12 @@ impl Extent {
     }
 }
 
-/// A piece of work: what one worker reads and maps in one go.
+/// Block: the frames that one worker reads and maps at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Position in the order of merging.
     pub index: usize,
-    /// What it covers.
+    /// Its range.
     pub extent: Extent,
     /// The segment of the trajectory in which all of it lies, where blocks keep to segments. A worker whose blocks are
     /// fixed has all of a segment, or none.
@@ -171,7 +171,7 @@ impl Blocks {
         self.len() == 0
     }
 
-    /// What the `block`-th block covers.
+    /// Range of the `block`-th block.
     pub fn extent(&self, block: usize) -> Option<Extent> {
         match self {
             Blocks::Listed(blocks) => blocks.get(block).map(|block| block.extent.clone()),
@@ -222,8 +222,8 @@ pub fn plan_frames(frames: &FrameSet, n_parts: u64) -> Vec<Block> {
         .collect()
 }
 
-/// Cuts `frames` into up to `n_parts` blocks between multiples of `together` frames, so that none of them splits what is
-/// stored in one piece. Frames in any order are cut anywhere.
+/// Cuts `frames` into up to `n_parts` blocks between multiples of `together` frames, so that none of them splits what
+/// is stored in one piece. Frames in any order are cut anywhere.
 pub(crate) fn plan_whole_steps(frames: &FrameSet, n_parts: u64, together: u64) -> Vec<Block> {
     let (start, step, count) = match frames {
         FrameSet::Range { start, step, count } if together > 1 && *count > 0 => (*start, *step, *count),

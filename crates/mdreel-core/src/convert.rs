@@ -1,7 +1,7 @@
-//! Conversions: frames of a source, encoded by workers side by side, written in order.
+//! Conversion of the frames of a source: workers encode blocks in parallel, and the blocks are written in order.
 //!
-//! The file has the same bytes whatever the number of workers: an encoder keeps nothing from frame to frame, and what
-//! blocks became is appended in their order.
+//! The bytes of the file do not depend on the number of workers: an encoder has no state between frames, and the
+//! encoded blocks are appended in order.
 
 mod blocks;
 mod chunks;
@@ -42,9 +42,9 @@ pub struct Converted {
     pub damage: Vec<Damage>,
 }
 
-/// Writes `frames` of `source`, of the selected atoms, on `n_workers` threads. Where all atoms of consecutive frames are
-/// wanted in the format and the precision that they have, their bytes are copied as they are, if frames stand alone in the
-/// format. An error leaves no file.
+/// Writes `frames` of `source`, of the selected atoms, on `n_workers` threads. Where all atoms of consecutive frames
+/// are wanted in the format and the precision that they have, their bytes are copied as they are, if frames stand alone
+/// in the format. An error leaves no file.
 pub fn convert(
     source: &dyn Source,
     atoms: &AtomSelection,

@@ -1,4 +1,4 @@
-//! Errors: every message says which file, which frame, which byte, what was expected and what was found.
+//! Errors. Every message names the file, the frame, the byte, the expected value and the value found.
 
 use std::path::{Path, PathBuf};
 
@@ -98,7 +98,7 @@ pub enum Error {
     Format {
         /// The damaged place.
         place: Place,
-        /// What was expected and what was found.
+        /// The expected value and the value found.
         message: String,
     },
     /// A frame number lies outside the trajectory.

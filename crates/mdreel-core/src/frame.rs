@@ -1,4 +1,4 @@
-//! Frames: the coordinates of the wanted atoms at one time, and batches of them.
+//! Frames: the coordinates of the selected atoms at one time, and batches of frames.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Positions => "positions",
@@ -222,7 +222,7 @@ impl FrameBatch {
         split(&mut self.coordinates[start..start + 3 * self.stride], self.stride, self.n_atoms)
     }
 
-    /// The columns of a quantity of the `i`-th frame held, to be filled; `None` if it is not wanted.
+    /// The columns of a quantity of the `i`-th frame held, to be filled; `None` if it is not selected.
     pub fn columns_of_mut(&mut self, i: usize, quantity: Quantity) -> Option<ColumnsMut<'_>> {
         let start = i * self.frame_len() + self.place(quantity)?;
         Some(split(&mut self.coordinates[start..start + 3 * self.stride], self.stride, self.n_atoms))
@@ -259,7 +259,8 @@ impl FrameBatch {
         FrameBatch { headers: Vec::new(), coordinates: Vec::new(), ..*self }
     }
 
-    /// An empty batch for the same quantities of `n_atoms` atoms, of a size that suits the cache, and for no more frames.
+    /// An empty batch for the same quantities of `n_atoms` atoms, of a size that suits the cache, and for no more
+    /// frames.
     #[must_use]
     pub(crate) fn for_more_atoms(&self, n_atoms: usize) -> Self {
         let suited = Self::for_quantities(n_atoms, self.wanted);
@@ -291,7 +292,7 @@ impl FrameBatch {
         self.columns_at(i * self.frame_len())
     }
 
-    /// A quantity of the `i`-th frame held; `None` if it is not wanted, or the frame does not have it.
+    /// A quantity of the `i`-th frame held; `None` if it is not selected, or the frame does not have it.
     pub fn columns_of(&self, i: usize, quantity: Quantity) -> Option<Columns<'_>> {
         let place = self.place(quantity).filter(|_| self.headers[i].present.contains(quantity))?;
         Some(self.columns_at(i * self.frame_len() + place))

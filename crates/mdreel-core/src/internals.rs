@@ -1,4 +1,4 @@
-//! Stages of the XTC decoder one by one, for benchmarks and examples. Nothing here is a stable interface.
+//! Separate stages of the XTC decoder, for benchmarks and examples. This interface is not stable.
 
 use crate::frame::FrameBatch;
 use crate::simd::Level;
@@ -27,7 +27,8 @@ pub struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// Add the frame at the start of `bytes`, which go on for `MARGIN` bytes after it. Return whether it is a compressed frame.
+    /// Add the frame at the start of `bytes`, which go on for `MARGIN` bytes after it. Return whether it is a
+    /// compressed frame.
     pub fn push(&mut self, bytes: &'a [u8]) -> bool {
         assert!(self.coded.len() < LANES, "at most {LANES} frames");
         let Some(header) = Header::parse(bytes).ok().flatten() else { return false };
@@ -38,12 +39,12 @@ impl<'a> Frames<'a> {
         true
     }
 
-    /// How many there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.coded.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.coded.is_empty()
     }

@@ -59,15 +59,15 @@ pub trait Kernel: Clone + Send + Sync {
     /// The partial result of no frames.
     fn empty(&self) -> Self::Partial;
 
-    /// Adds the frames of `batch` to `partial`, which must not depend on how the frames of a block are cut into batches:
-    /// storage decides that, and of a file that grows, when they come.
+    /// Adds the frames of `batch` to `partial`, which must not depend on how the frames of a block are cut into
+    /// batches: storage decides that, and of a file that grows, when they come.
     fn map(&mut self, batch: &FrameBatch, partial: &mut Self::Partial) -> Result<()>;
 }
 
 /// One of the computations of a [`pass::Pass`]: an analysis, as far as it looks at frames.
 ///
-/// What it leaves must not depend on the blocks into which frames are cut, nor on their order: values of single frames, sums
-/// that are exact ([`crate::reduce::Sum`]), counts, and records ([`crate::reduce::Records`]).
+/// What it leaves must not depend on the blocks into which frames are cut, nor on their order: values of single frames,
+/// sums that are exact ([`crate::reduce::Sum`]), counts, and records ([`crate::reduce::Records`]).
 pub trait Computation: Send + Sync {
     /// Atoms in each frame that it is given.
     fn n_atoms(&self) -> usize;
@@ -92,7 +92,8 @@ pub trait Computation: Send + Sync {
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()>;
 }
 
-/// The error that names the first atom of the i-th frame of `batch` that has no finite coordinates, or says that `what` is not finite.
+/// The error that names the first atom of the i-th frame of `batch` that has no finite coordinates, or says that `what`
+/// is not finite.
 #[cold]
 pub(crate) fn not_finite(batch: &FrameBatch, i: usize, what: &str) -> Error {
     let columns = batch.columns(i);

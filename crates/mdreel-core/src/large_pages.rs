@@ -1,5 +1,5 @@
-//! Large pages for large arrays. Memory that is touched for the first time costs a fault for each page: one for 2 MiB
-//! instead of one for 4 KiB, where the system is asked for it.
+//! Large pages for large arrays. The first access to memory costs one fault per page. On request, the system uses pages
+//! of 2 MiB instead of 4 KiB.
 
 /// Bytes of a large page: arrays smaller than this have no use for one.
 #[cfg(any(target_os = "linux", target_os = "android"))]

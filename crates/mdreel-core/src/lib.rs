@@ -1,8 +1,8 @@
 //! mdreel-core: reading, mapping and reducing frames of molecular dynamics trajectories.
 //!
-//! The flow is `Source -> Frame -> Block -> Kernel -> Partial -> reduce -> results`; the modules
-//! below carry those nouns and import each other in that order only. The core knows atom indices,
-//! never names; it knows no Python and never prints.
+//! The data flow is `Source -> Frame -> Block -> Kernel -> Partial -> reduce -> results`. The modules below have these
+//! names and import each other only in this order. The core works with atom indices and not with names, does not depend
+//! on Python, and never prints.
 
 pub mod block;
 pub mod convert;

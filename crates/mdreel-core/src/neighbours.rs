@@ -1,4 +1,4 @@
-//! Neighbours: the points that lie within a distance of a point, also as images in a periodic cell.
+//! Search for the points within a distance of a point, also across periodic boundaries.
 
 mod grid;
 
@@ -11,10 +11,10 @@ use crate::periodic::Periodic;
 
 /// Points, sorted into cells so that those near a point are found at once. Memory is kept from frame to frame.
 ///
-/// Cells are stacked along x in columns. What is within the distance of a point are stretches of columns, each of consecutive
-/// points that share one image: no search for the shortest image is left where distances are computed. Where the distance is not
-/// below half the shortest lattice vector of the periodic cell, a point may have several images within it: all pairs are looked
-/// at then, by their shortest image.
+/// Cells are stacked along x in columns. The points within the distance of a point are in stretches of columns, each of
+/// consecutive points that share one image: no search for the shortest image is left where distances are computed.
+/// Where the distance is not below half the shortest lattice vector of the periodic cell, a point may have several
+/// images within it: all pairs are looked at then, by their shortest image.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
     /// x, y and z of the points in the order of the cells, and whole octets more.
@@ -32,7 +32,7 @@ pub(crate) struct Neighbours {
     vectors: [Vec<f64>; 3],
 }
 
-/// Consecutive points, of which some may be near a point. What lies behind the last of them in memory may be read.
+/// Consecutive points, some of which may be near a point. The memory behind the last one may be read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run<'a> {
     columns: [&'a [f64]; 3],
@@ -49,7 +49,7 @@ impl Run<'_> {
         let [x, y, z] = self.columns.map(|column| column[..whole].as_chunks::<LANES>().0);
         let squares = squares[..whole].as_chunks_mut::<LANES>().0;
         for (((x, y), z), squares) in x.iter().zip(y).zip(z).zip(squares) {
-            // In arrays of its own, so that compilers see eight numbers that nobody else writes.
+            // Separate arrays show the compiler eight numbers without other writers.
             let (x, y, z, mut octet) = (*x, *y, *z, [0.0; LANES]);
             for (k, square) in octet.iter_mut().enumerate() {
                 let d = [x[k] - self.point[0], y[k] - self.point[1], z[k] - self.point[2]];
@@ -89,22 +89,22 @@ impl Run<'_> {
     }
 }
 
-/// What is done with the neighbours of a point.
+/// Handler for the neighbours of a point.
 pub(crate) trait Visit {
     /// Looks at some that may be near point `from`. Mark it `#[inline(always)]`, as [`crate::simd::Operation::run`].
     fn visit(&mut self, from: u32, run: Run<'_>);
 }
 
 impl Neighbours {
-    /// Places `points` (x, y and z), in a periodic cell or none, to be found within `distance` (Å, finite). Says whether all are
-    /// finite; if not, nothing may be looked for.
+    /// Places `points` (x, y and z), in a periodic cell or none, to be found within `distance` (Å, finite). Says
+    /// whether all are finite; if not, nothing may be looked for.
     pub(crate) fn place(&mut self, points: [&[f64]; 3], images: Option<Periodic>, distance: f64) -> bool {
         let n_points = points[0].len();
         if !points.iter().all(|column| column.iter().fold(true, |all, value| all & value.is_finite())) {
             return false;
         }
         self.images = images;
-        // A little more, for what is rounded where cells are looked up.
+        // A little more, because the lookup of cells rounds.
         let extent = points.iter().flat_map(|column| column.iter()).fold(0.0, |most: f64, value| most.max(value.abs()));
         self.reach = distance + 1e-9 * (1.0 + distance + extent);
         let is_sorted = images.is_none_or(|cell| self.reach < cell.unique_radius());
@@ -160,13 +160,15 @@ impl Neighbours {
         }
     }
 
-    /// Visits what may be near `point`, which has the number `from`: every point within the distance once, and others.
+    /// Visits the points that may be near `point`, which has the number `from`: every point within the distance once,
+    /// and some others.
     #[inline(always)]
     pub(crate) fn near(&mut self, from: u32, point: [f64; 3], visit: &mut impl Visit) {
         self.look(from, point, None, visit);
     }
 
-    /// Visits what may be near each of the points: every pair within the distance once, and others, but no point and itself.
+    /// Visits the pairs of points that may be near: every pair within the distance once, and some others, but no point
+    /// with itself.
     #[inline(always)]
     pub(crate) fn pairs(&mut self, visit: &mut impl Visit) {
         for i in 0..self.places.len() {
@@ -175,7 +177,7 @@ impl Neighbours {
         }
     }
 
-    /// Visits what may be near a point; of each pair of two of the points once, from the `behind`-th in their order.
+    /// Visits the points that may be near a point, each pair once, starting at the `behind`-th point in order.
     #[inline(always)]
     fn look(&mut self, from: u32, point: [f64; 3], behind: Option<usize>, visit: &mut impl Visit) {
         match &self.grid {
@@ -188,8 +190,8 @@ impl Neighbours {
         }
     }
 
-    /// From slab to slab along z, from column to column along y, to stretches along x. Of each two images that are opposite to one
-    /// another one is looked at, where pairs count once.
+    /// From slab to slab along z, from column to column along y, to stretches along x. Of each two images that are
+    /// opposite to one another one is looked at, where pairs count once.
     #[inline(always)]
     fn look_in_cells(&self, grid: &Grid, from: u32, point: [f64; 3], behind: Option<usize>, visit: &mut impl Visit) {
         let is_half = behind.is_some();

@@ -1,4 +1,4 @@
-//! Pairs of frames: the RMSD of each from each other.
+//! RMSD between all pairs of frames.
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, FrameHeader, Quantities};
@@ -6,14 +6,15 @@ use crate::pool::{Crew, Monitor, Shared, Worker, run_blocks};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::{Reference, WeightedPoints};
 
-/// Frames that are references side by side, so that each other one is taken into the cache once for all of them.
+/// Frames that are references side by side, so each other one is taken into the cache once for all of them.
 const ROWS: usize = 8;
 /// Other frames between two looks at the clock.
 const OTHERS: usize = 256;
 
-/// RMSD of each pair of frames, Å, n_frames x n_frames, row after row. `positions` are those of `n_atoms` atoms, frame after
-/// frame, atom after atom, Å; they are weighted by `weights` (`None`: all alike), and superposed or taken as they are. On
-/// `n_workers` threads; the bits do not depend on how many. Fails where a coordinate is not finite.
+/// RMSD of each pair of frames, Å, n_frames x n_frames, row after row. `positions` are those of `n_atoms` atoms, frame
+/// after frame, atom after atom, Å; they are weighted by `weights` (`None`: equal weights), and superposed or taken as
+/// they are. On `n_workers` threads; the bits do not depend on how many. Returns an error if a coordinate is not
+/// finite.
 pub fn distance_matrix(
     positions: &[f32],
     n_atoms: usize,

@@ -1,4 +1,5 @@
-//! Parts: what consecutive blocks became, ready to be merged with the part that follows, here or in another process.
+//! Parts: the results of consecutive blocks, which can merge with the part that follows, in the same or in another
+//! process.
 
 use std::ops::Range;
 

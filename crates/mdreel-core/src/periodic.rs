@@ -23,12 +23,12 @@ pub struct Periodic {
 }
 
 impl Periodic {
-    /// Prepares the images of a cell. Returns `None` if there is no cell; files also mark that by three lengths of zero, or by a
-    /// placeholder of 1 x 1 x 1 Å. Returns an error if the lengths and angles span no volume.
+    /// Prepares the images of a cell. Returns `None` if there is no cell; files also mark that by three lengths of
+    /// zero, or by a placeholder of 1 x 1 x 1 Å. Returns an error if the lengths and angles span no volume.
     pub fn new(cell: Option<&UnitCell>) -> Result<Option<Self>> {
         let Some(cell) = cell else { return Ok(None) };
-        // By way of lengths and angles, as users know the cell and MDAnalysis takes it: the vectors of a file differ from these
-        // by what a float32 is rounded, and an atom's images by as much.
+        // By way of lengths and angles, as users know the cell and MDAnalysis takes it: the vectors of a file differ
+        // from these by what a float32 is rounded, and an atom's images by as much.
         let cell = UnitCell::Dimensions(cell.dimensions());
         if cell.dimensions()[..3] == [0.0; 3] || cell.dimensions() == PLACEHOLDER {
             return Ok(None);
@@ -71,8 +71,8 @@ impl Periodic {
         self.volume
     }
 
-    /// Half the shortest lattice vector, Å, the radius of the largest sphere within which images are unique: of two atoms, one
-    /// image at most is closer than this.
+    /// Half the shortest lattice vector, Å, the radius of the largest sphere within which images are unique: of two
+    /// atoms, one image at most is closer than this.
     pub(crate) fn unique_radius(&self) -> f64 {
         self.shortest.sqrt()
     }
@@ -110,8 +110,8 @@ impl Periodic {
         if square(d) < self.shortest { d } else { self.search(d) }
     }
 
-    /// The lattice vector, in numbers of the cell's vectors, that makes a difference of two points the shortest of its images. The
-    /// difference is in fractions of the cell.
+    /// The lattice vector, in numbers of the cell's vectors, that makes a difference of two points the shortest of its
+    /// images. The difference is in fractions of the cell.
     #[inline(always)]
     pub(crate) fn nearest(&self, fractions: [f64; 3]) -> [f64; 3] {
         let rounded = fractions.map(|fraction| -fraction.round_ties_even());
@@ -141,9 +141,9 @@ impl Periodic {
     }
 }
 
-/// The image of a point within the brick of the diagonal of a cell, given by its row vectors, or on the faces of that. With a along x
-/// and b in the xy plane, images of this brick fill space as those of the cell do. Vectors of a cell have the bits of a float32: where
-/// coordinates have, nothing is rounded.
+/// The image of a point within the brick of the diagonal of a cell, given by its row vectors, or on the faces of that.
+/// With a along x and b in the xy plane, images of this brick fill space as those of the cell do. Vectors of a cell
+/// have the bits of a float32: where coordinates have, nothing is rounded.
 #[inline(always)]
 pub(crate) fn into_brick(vectors: &[[f64; 3]; 3], mut point: [f64; 3]) -> [f64; 3] {
     for axis in [2, 1, 0] {
@@ -160,8 +160,8 @@ mod tests {
 
     use super::*;
 
-    /// The square of the shortest of all images: a lattice vector that is longer than twice the vector cannot shorten it, and the
-    /// heights of a cell say how often each of its vectors may be in such a sum.
+    /// The square of the shortest of all images: a lattice vector that is longer than twice the vector cannot shorten
+    /// it, and the heights of a cell say how often each of its vectors may be in such a sum.
     fn shortest_of_all(cell: &Periodic, d: [f64; 3]) -> f64 {
         let [a, b, c] = cell.vectors();
         let longest = 2.0 * square(d).sqrt() + 1e-6;

@@ -1,4 +1,4 @@
-//! Plans: how many blocks a run is cut into, and whether by frames or by bytes.
+//! Plans: the number of blocks of a run, cut by frames or by bytes.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::source::{Source, SourceExt};
 const BLOCK_BYTES: u64 = 32 << 20;
 /// Bytes below which looking for the first frame of a block of bytes costs more than balance gains.
 const LEAST_BLOCK_BYTES: u64 = 64 << 10;
-/// Blocks for each worker, so that the last one to finish keeps the others waiting for little.
+/// Blocks for each worker, so the last one to finish keeps the others waiting for little.
 const BLOCKS_PER_WORKER: u64 = 8;
 /// Blocks above which handing them out costs more than balance gains.
 const MOST_BLOCKS: u64 = 100_000;
-/// Bytes of coordinates in a block of a trajectory that grows: results are wanted soon.
+/// Bytes of coordinates in a block of a trajectory that grows: results are selected soon.
 const ARRIVING_BYTES: u64 = 16 << 20;
 /// Frames in such a block: as many as these bytes hold, within these limits.
 const ARRIVING_FRAMES: (u64, u64) = (16, 1024);
@@ -30,9 +30,9 @@ pub struct Wishes {
     pub row_bytes: u64,
 }
 
-/// Cuts `frames`, or the whole trajectory if `None`, into blocks. A whole file whose frames nobody has located yet is cut
-/// by bytes, so that locating and reading are one pass. A trajectory that grows is cut into blocks of a number of frames
-/// that depends on nothing but its atoms.
+/// Cuts `frames`, or the whole trajectory if `None`, into blocks. A whole file whose frames nobody has located yet is
+/// cut by bytes, so that locating and reading are one pass. A trajectory that grows is cut into blocks of a number of
+/// frames that depends on nothing but its atoms.
 pub fn plan(source: &dyn Source, frames: Option<&FrameSet>, wishes: Wishes, n_workers: usize) -> Result<Blocks> {
     if source.growth().is_some() {
         return arriving(source, frames, wishes).map(Blocks::Arriving);
@@ -92,7 +92,7 @@ fn stretches(frames: &FrameSet, ends: &[u64]) -> Vec<(usize, FrameSet)> {
 
 fn by_bytes(ranges: &[Range<u64>], n_atoms: usize, wishes: Wishes, n_workers: usize) -> Vec<Block> {
     let length: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-    // Nobody knows yet how long frames are: about four bytes an atom, as compressed ones.
+    // Nobody knows yet how long frames are: about four bytes per atom, as compressed ones.
     let weight = (wishes.row_bytes / (4 * n_atoms.max(1) as u64)).max(1);
     let wanted = || wanted_parts(length.saturating_mul(weight), n_workers).min(length.div_ceil(LEAST_BLOCK_BYTES));
     let n_parts = wishes.n_parts.unwrap_or_else(wanted);

@@ -1,4 +1,4 @@
-//! The pool: hands blocks to workers on demand and hands their results on in block order.
+//! Pool that gives blocks to workers on demand and returns their results in block order.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,8 +23,8 @@ pub enum Schedule {
     /// The next one, whoever is free.
     #[default]
     Demand,
-    /// Each worker has a share of its own, of consecutive blocks, as large as the others': whoever is done rests. This is how
-    /// Khoshlessan et al. (2017, 2019) cut trajectories, with one block in a share.
+    /// Each worker has a share of its own, of consecutive blocks, as large as the others': whoever is done rests. This
+    /// is how Khoshlessan et al. (2017, 2019) cut trajectories, with one block in a share.
     Static,
 }
 
@@ -166,7 +166,7 @@ impl Shared {
         });
     }
 
-    /// Says that no block is wanted any more.
+    /// Says that no block is selected any more.
     fn halt(&self) {
         self.change(|_| self.stop.store(true, Ordering::Relaxed));
     }

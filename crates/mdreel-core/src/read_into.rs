@@ -1,4 +1,4 @@
-//! Frames read into memory of the caller, by several threads.
+//! Reading of frames into memory of the caller, with several threads.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -21,14 +21,14 @@ pub trait Rows: Send {
 /// The frames that were read.
 #[derive(Debug)]
 pub struct FramesRead {
-    /// What each frame carries besides coordinates, for each portion of the frames. Where frames were left out, a
+    /// Values of each frame other than coordinates, for each portion of the frames. Where frames were left out, a
     /// portion has fewer, which are in its first rows.
     pub headers: Vec<Vec<FrameHeader>>,
     /// Frames that were left out, if the source goes on at damage.
     pub damage: Vec<Damage>,
 }
 
-/// What is to be read.
+/// Requested values.
 pub struct Job<'a> {
     /// The trajectory.
     pub source: &'a dyn Source,
@@ -102,7 +102,7 @@ impl<R: Rows> Worker for RowWorker<'_, R> {
         let rows = self.portions[block].lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut headers = Vec::new();
         self.reader.start(&self.job.extent(block))?;
-        // Each portion is handed out once, so that its rows are there.
+        // Each portion is handed out once, so its rows are there.
         if let Some(mut rows) = rows {
             while shared.wanted(block) {
                 self.reader.read(&mut self.batch, &mut self.recorder)?;

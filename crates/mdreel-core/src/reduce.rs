@@ -1,5 +1,5 @@
-//! Partial results and how they merge. Merging is associative and happens in block order, so that the bits of a
-//! result do not depend on who computed what.
+//! Partial results and their merging. Merging is associative and happens in block order, so the bits of a result do not
+//! depend on the workers.
 
 mod ids;
 mod own;
@@ -15,7 +15,7 @@ pub use rows::Rows;
 pub use sum::Sum;
 pub use tally::{Layout, Slots, Tally};
 
-/// What a block of frames became.
+/// Partial result of a block of frames.
 pub trait Partial: Send {
     /// Number of frames in it.
     fn n_frames(&self) -> u64;

@@ -1,4 +1,4 @@
-//! A run: blocks of a source, mapped by a kernel, merged in order.
+//! Run: maps the blocks of a source with a kernel and merges the results in order.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -53,10 +53,11 @@ pub struct Job<'a, K> {
 }
 
 impl<K: Kernel> Job<'_, K> {
-    /// Maps all blocks with the threads of a crew and merges the partial results in block order. Returns `None` when blocks
-    /// of bytes did not join (see [`ByteBlocks::locate`](crate::source::capabilities::ByteBlocks::locate)) or met what is no frame: a block may have been misled, and does not
-    /// know which frame it is in. The caller then plans by frames, and gets the result, or an error that knows its frame.
-    /// Frames of a source that grows are waited for; the run ends when the source does.
+    /// Maps all blocks with the threads of a crew and merges the partial results in block order. Returns `None` when
+    /// blocks of bytes did not join (see [`ByteBlocks::locate`](crate::source::capabilities::ByteBlocks::locate)) or
+    /// met what is no frame: a block may have been misled, and does not know which frame it is in. The caller then
+    /// plans by frames, and gets the result, or an error that knows its frame. Frames of a source that grows are waited
+    /// for; the run ends when the source does.
     pub fn run(&self, crew: Crew, monitor: &mut dyn Monitor) -> Result<Option<Outcome<K::Partial>>> {
         match self.map(0..self.blocks.len(), crew, 0, monitor) {
             Err(Error::Format { .. }) if self.blocks.are_of_bytes() => Ok(None),
@@ -132,7 +133,7 @@ pub fn finish<P>(source: &dyn Source, part: Part<P>) -> Result<Option<Outcome<P>
 
 struct BlockWorker<'a, K> {
     reader: Box<dyn Reader + 'a>,
-    /// Whether nothing is wanted behind damage.
+    /// Whether nothing is selected behind damage.
     stops: bool,
     kernel: K,
     blocks: &'a Blocks,

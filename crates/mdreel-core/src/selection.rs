@@ -1,7 +1,7 @@
-//! Selections that are made again in each frame, because they depend on positions.
+//! Selections that depend on positions and are therefore evaluated in each frame.
 //!
-//! An expression is evaluated for a group, which is all atoms or a selection of its own, and only for the requested atoms:
-//! `name OW and around 3.5 protein` looks at the oxygen atoms and at the protein, at no others. Before anything is read,
+//! An expression is evaluated for a group, which consists of all atoms or of a selection, and only for the requested
+//! atoms: `name OW and around 3.5 protein` uses only the oxygen atoms and the protein. Before any frame is read,
 //! [`Selection::new`] finds the atoms whose positions the evaluation can need.
 
 mod classes;
@@ -168,8 +168,8 @@ enum Node {
 }
 
 impl Selection {
-    /// Of an expression over `n_atoms` atoms. Fails where an atom is not there, a limit is no number, or there is not one label
-    /// for each atom.
+    /// Of an expression over `n_atoms` atoms. Returns an error if an atom does not exist, a limit is no number, or
+    /// there is not one label for each atom.
     pub fn new(n_atoms: usize, expression: Expression) -> Result<Self> {
         if u32::try_from(n_atoms).is_err() {
             return Err(Error::mismatch(format!("{n_atoms} atoms are too many to select from")));

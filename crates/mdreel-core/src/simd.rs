@@ -1,9 +1,9 @@
 //! Vector instructions, chosen at run time, with one order of summation for all of them.
 //!
-//! An `Operation` is written once over [`Lanes`]: eight float64 that any processor has, as one register
-//! (AVX-512), two (AVX2), four (NEON) or an array. Lane arithmetic rounds the same everywhere (IEEE 754, fused
-//! multiply-add) and [`Lanes::sum`] adds the eight in one fixed tree, so the bits of a result do not depend on the
-//! processor. See `docs/design/003-one-order-of-summation.md` for what that costs.
+//! An `Operation` is written once over [`Lanes`]: eight float64 values, stored in one register (AVX-512), two (AVX2),
+//! four (NEON) or an array. Lane arithmetic rounds the same everywhere (IEEE 754, fused multiply-add), and
+//! [`Lanes::sum`] adds the eight lanes in one fixed tree. The bits of a result therefore do not depend on the
+//! processor. `docs/design/003-one-order-of-summation.md` gives the cost.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -56,7 +56,7 @@ impl Set {
                     && is_x86_feature_detected!("popcnt")
             }
             #[cfg(target_arch = "x86_64")]
-            // All of what server processors have had since 2017: F alone (Xeon Phi) does not count.
+            // All extensions of server processors since 2017; F alone (Xeon Phi) does not suffice.
             Set::Avx512 => {
                 is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
@@ -91,8 +91,8 @@ impl Level {
         false
     }
 
-    /// Whether AVX-512 F, BW, DQ and VL, and what `Self::is_avx2` says, may be used: for code that is written for
-    /// these instructions alone.
+    /// Whether AVX-512 F, BW, DQ and VL, and the instructions of `Self::is_avx2`, may be used: for code that is written
+    /// for these instructions alone.
     pub fn is_avx512(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return self.0 == Set::Avx512;

@@ -1,7 +1,7 @@
-//! Sources: where frames come from.
+//! Sources of frames.
 //!
-//! A [`Source`] is a trajectory that has been opened: immutable, shared by all workers of a process. Each worker
-//! reads it through a [`Reader`] of its own, which decodes the wanted atoms and no others.
+//! A [`Source`] is an open trajectory: immutable, and shared by all workers of a process. Each worker reads it through
+//! its own [`Reader`], which decodes only the selected atoms.
 
 pub mod bytes;
 pub mod capabilities;
@@ -66,9 +66,9 @@ impl AtomSelection {
         AtomSelection { indices: (0..n_atoms as u32).collect() }
     }
 
-    /// All atoms of `source`; `None` where its bytes cannot hold so many. A frame of a box alone may claim any number of
-    /// atoms, for which no memory is to be taken: every atom that is there needs two bits, but for the nine of an XTC frame
-    /// without compression.
+    /// All atoms of `source`; `None` where its bytes cannot hold so many. A frame of a box alone may claim any number
+    /// of atoms, for which no memory is to be taken: every atom that is there needs two bits, but for the nine of an
+    /// XTC frame without compression.
     pub(crate) fn stored(source: &dyn Source) -> Option<Self> {
         let (n_atoms, most) = (source.n_atoms(), source.n_bytes().saturating_mul(4).saturating_add(9));
         (n_atoms as u64 <= most).then(|| AtomSelection::all(n_atoms))
@@ -84,7 +84,7 @@ impl AtomSelection {
         self.indices.len()
     }
 
-    /// Whether no atom is wanted.
+    /// Whether no atom is selected.
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
     }

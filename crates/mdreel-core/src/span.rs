@@ -1,4 +1,4 @@
-//! Spans: what every part of a run cost. All other timing figures are derived from them.
+//! Spans: the time and cost of every part of a run. All other timing values are derived from them.
 
 use std::time::Instant;
 

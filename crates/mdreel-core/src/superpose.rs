@@ -1,10 +1,10 @@
-//! Optimal superposition: the rigid motion that brings a frame closest to a reference, and the distance that is left.
+//! Optimal superposition: the rigid motion that brings a frame closest to a reference, and the remaining distance.
 //!
 //! The largest eigenvalue of Horn's 4x4 key matrix gives the minimum RMSD (B. K. P. Horn, J. Opt. Soc. Am. A 4, 629,
-//! 1987). It is the largest root of the matrix's characteristic polynomial, found by Newton's method from above
+//! 1987). It is the largest root of the characteristic polynomial of the matrix, found by Newton's method from above
 //! (D. L. Theobald, Acta Cryst. A 61, 478, 2005; P. Liu, D. K. Agrafiotis, D. L. Theobald, J. Comput. Chem. 31, 1561,
-//! 2010). Where that loses digits (a root that is nearly double, a distance that is nearly zero) the eigenvector is
-//! computed and the distance is summed atom by atom.
+//! 2010). If this loses digits (a nearly double root, a distance that is nearly zero), the eigenvector is computed and
+//! the distance is summed atom by atom.
 
 mod eigen;
 mod moments;

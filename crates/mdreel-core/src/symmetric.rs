@@ -1,4 +1,4 @@
-//! Eigenvalues of small symmetric matrices by Jacobi rotations: precise whatever the matrix.
+//! Eigenvalues of small symmetric matrices by Jacobi rotations, precise for every matrix.
 
 /// Sweeps that are never needed: convergence is quadratic, 4x4 takes about six.
 const MAX_SWEEPS: usize = 30;

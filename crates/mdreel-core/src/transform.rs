@@ -1,4 +1,4 @@
-//! Transformations: frames are changed before anybody sees them, as when molecules are made whole.
+//! Transformations of frames before any analysis uses them, for example to make molecules whole.
 
 mod center;
 mod compounds;
@@ -20,9 +20,9 @@ use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch};
 use crate::periodic::Periodic;
 
-/// What is done with the positions of each frame. Arithmetic is in float64; what is handed on is rounded to float32 once.
+/// Change of the positions of each frame. Arithmetic is in float64; the result is rounded to float32 once.
 pub trait Transform: Send + Sync {
-    /// The atoms that it names, whichever are wanted: a trajectory must have them.
+    /// The atoms that it names, whichever are selected: a trajectory must have them.
     fn named(&self) -> &[u32];
 
     /// Adds to `atoms` those that it must see so that these come out right. They ascend before; not after.
@@ -43,7 +43,7 @@ pub trait Mover: Send {
     fn apply(&mut self, batch: &mut FrameBatch) -> Result<()>;
 }
 
-/// The cell of the i-th frame, which `what` cannot do without.
+/// Cell of the i-th frame, which `what` needs.
 fn cell_of(batch: &FrameBatch, i: usize, what: &str) -> Result<Periodic> {
     let header = batch.header(i);
     Periodic::of_frame(header)?

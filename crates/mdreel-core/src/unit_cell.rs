@@ -1,9 +1,9 @@
-//! The periodic cell, kept as the file has it and converted when asked.
+//! Periodic cell, stored as in the file and converted on request.
 
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
-/// The least volume of a cell, as a part of the product of its lengths. Below this, angles in float32 do not tell a cell from a
-/// plane.
+/// The least volume of a cell, as a part of the product of its lengths. Below this, angles in float32 do not tell a
+/// cell from a plane.
 const LEAST_VOLUME: f64 = 1e-3;
 
 /// A periodic cell. Files hold either row vectors (GROMACS, in nm) or lengths and angles (CHARMM); what the file has is
@@ -74,7 +74,7 @@ fn vectors_from_dimensions(dimensions: [f32; 6]) -> [[f32; 3]; 3] {
 
 fn rows_from_dimensions(dimensions: [f32; 6]) -> [[f64; 3]; 3] {
     let [a, b, c, alpha, beta, gamma] = dimensions.map(f64::from);
-    // The cosine and sine of 90 degrees are exact, so that a rectangular cell has exact zeros.
+    // The cosine and sine of 90 degrees are exact, so a rectangular cell has exact zeros.
     let cosine = |angle: f64| if angle == 90.0 { 0.0 } else { angle.to_radians().cos() };
     let sine = |angle: f64| if angle == 90.0 { 1.0 } else { angle.to_radians().sin() };
     let (cos_alpha, cos_beta, cos_gamma, sin_gamma) = (cosine(alpha), cosine(beta), cosine(gamma), sine(gamma));

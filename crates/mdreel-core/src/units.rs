@@ -1,4 +1,4 @@
-//! Units: Å, ps and degrees inside; each source converts once, when it reads.
+//! Units: Å, ps and degrees internally. Each source converts its units while reading.
 
 /// Å in a nanometre, as the float32 factor that GROMACS readers apply to float32 coordinates.
 pub(crate) const ANGSTROM_PER_NANOMETRE: f32 = 10.0;

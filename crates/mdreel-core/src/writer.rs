@@ -1,9 +1,9 @@
-//! Writers: frames to files.
+//! Writers of trajectory files.
 //!
-//! An [`Encoder`] turns frames into the bytes of a format. It keeps nothing from frame to frame, so that workers can
-//! encode blocks side by side; a [`FileWriter`] puts what they made one after the other, and gives the file its name
-//! when it is whole. For files whose structure a library writes, a [`chunks::ChunkCutter`] makes the chunks that it stores,
-//! and a [`LentFile`] is what it writes to.
+//! An [`Encoder`] turns frames into the bytes of a format. It has no state between frames, so workers can encode blocks
+//! in parallel. A [`FileWriter`] writes the results one after another, and gives the file its final name when it is
+//! complete. If a library writes the structure of a file, a [`chunks::ChunkCutter`] makes the chunks for it, and it
+//! writes to a [`LentFile`].
 
 pub mod chunks;
 pub(crate) mod dcd;
@@ -72,7 +72,7 @@ impl<E: Encoder + ?Sized> Encoder for Arc<E> {
     }
 }
 
-/// Refuses frames of another number of atoms than the outline says.
+/// Refuses frames of a different number of atoms than the outline says.
 fn check_atoms(batch: &FrameBatch, n_atoms: usize) -> Result<()> {
     if batch.n_atoms() == n_atoms {
         return Ok(());

@@ -120,7 +120,7 @@ class Series:
 
     @property
     def is_of_peer(self) -> bool:
-        """Whether another program than mdreel was run."""
+        """Whether a different program than mdreel was run."""
         return self.cells[0].repeats[0].kept.point.program in PEERS
 
     @property

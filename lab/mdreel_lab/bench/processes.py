@@ -78,7 +78,7 @@ def end(process: "subprocess.Popen[Any]") -> None:
 
 
 def last_line(output: str) -> str:
-    """Return the last line that names an error, of the output of one or several ranks; or else the last line."""
+    """Return the last line that names an error, of the output of one or more ranks; or else the last line."""
     lines = [line.strip() for line in output.splitlines() if any(map(str.isalpha, line))]
     errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
     return (errors or lines or ["it said nothing"])[-1]

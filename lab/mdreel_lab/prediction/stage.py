@@ -117,7 +117,7 @@ class Stage:
         return self.scheme.shares_a_file and self.cluster.n_nodes(self.n_ranks) > 1
 
     def is_away(self, rank: int) -> bool:
-        """Return whether a rank is on another node than rank 0."""
+        """Return whether a rank is on a different node than rank 0."""
         return self.cluster.node_of(rank) != 0
 
     def share_of(self, rank: int) -> int:

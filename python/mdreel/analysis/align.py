@@ -61,14 +61,14 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     prefix : str
         Start of the default name of the output file.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
-        Weight of each selected atom; the masses are those of the reference.
+        Weight of each selected atom; masses are taken from the reference.
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
         Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
         residues in the same order. With False, the atoms are compared in the given order without this check.
     strict : bool
-        Whether different numbers of atoms are an error. Otherwise residues whose numbers of atoms differ are left out
+        Whether different numbers of atoms are an error. Otherwise, residues whose numbers of atoms differ are left out
         of the superposition, with a warning.
     force : bool
         Whether an existing file may be replaced. The old file stays until the new one is complete.
@@ -96,7 +96,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     mobile : MDAnalysis.AtomGroup
         All atoms of the system.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
-        The superposed atoms and those of the reference; None for positions given as an array.
+        The superposed atoms and the reference atoms; None for positions given as an array.
     written : Written or None
         Report on the written file, with the timing of the writing; None if MDAnalysis wrote it.
 
@@ -116,7 +116,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     Warns
     -----
     AtomOrderWarning
-        If residues are left out, or atoms may not correspond to those of the reference.
+        If residues are left out, or atoms may not correspond to the atoms of the reference.
     MdreelWarning
         If a file is requested, but the trajectory of the Universe is in memory.
 
@@ -233,7 +233,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 
     @property
     def timing(self) -> Timing:
-        """Timing of the computation of the RMSD; `written` has that of the writing."""
+        """Timing of the computation of the RMSD; `written` has the timing of the writing."""
         return self._rmsd.timing
 
     @property
@@ -335,7 +335,7 @@ transformations
 
 
 def _precision(options: Mapping[str, Any]) -> float | None:
-    """Return the precision of XTC in integers per nm, from the options of a writer of MDAnalysis."""
+    """Return the precision of XTC in integers per nm, from the options of an MDAnalysis writer."""
     unknown = sorted(set(options) - {"precision"})
     if unknown:
         raise UnsupportedError(f"writer_kwargs {', '.join(unknown)} are not supported: only 'precision' is")

@@ -54,7 +54,7 @@ class AverageStructure(Analysis):
         Output file of `run` for the mean structure. The file extension selects a format that MDAnalysis can write. The
         file appears only when it is complete.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition; the masses are those of the reference.
+        Weight of each atom in the superposition; masses are taken from the reference.
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
@@ -66,8 +66,8 @@ class AverageStructure(Analysis):
         Whether an existing file may be replaced. The old file stays until the new one is complete.
     in_memory : bool
         Whether `run` also superposes the positions of `mobile` in memory. A trajectory in memory then
-        replaces that of the Universe permanently, and `filename` is ignored. If the trajectory is in memory already,
-        `run` always superposes it.
+        replaces the trajectory of the Universe permanently, and `filename` is ignored. If the trajectory is in memory
+        already, `run` always superposes it.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     trajectory : path, sequence of paths, or Source, optional
@@ -90,7 +90,7 @@ class AverageStructure(Analysis):
     mobile, reference : MDAnalysis.AtomGroup, Universe
         All atoms of the system, and the given reference.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
-        The superposed atoms and those of the reference.
+        The superposed atoms and the reference atoms.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class AverageStructure(Analysis):
     Warns
     -----
     AtomOrderWarning
-        If atoms may not correspond to those of the reference.
+        If atoms may not correspond to the atoms of the reference.
     MdreelWarning
         If a file is requested, but the trajectory of the Universe is in memory.
 

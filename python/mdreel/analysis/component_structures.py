@@ -123,7 +123,7 @@ class ComponentStructures:
         Raises
         ------
         MismatchError
-            If the frame has another number of atoms than the Universe of the components.
+            If the frame has a different number of atoms than the Universe of the components.
         """
         positions = (ts.universe.trajectory.ts if is_group(ts) else ts).positions
         if len(positions) != self.n_atoms:

@@ -23,7 +23,7 @@ def soft_cut_q(r: ArrayLike, r0: ArrayLike, beta: float = 5.0, lambda_constant: 
     Parameters
     ----------
     r, r0 : array_like, shape (n_contacts,), float64
-        Distances, and those of the reference, Å.
+        Distances and reference distances, Å.
     beta : float
         Steepness, Å^-1.
     lambda_constant : float

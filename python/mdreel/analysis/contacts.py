@@ -68,7 +68,7 @@ class Contacts(TwoGroupAnalysis):
         The groups. With ``method="count"``, a group may be an UpdatingAtomGroup; then the pairs of the atoms that are
         selected in each frame count.
     refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, int, or None
-        The groups in one or several references, each at the current frame of its Universe, with as many atoms as
+        The groups in one or more references, each at the current frame of its Universe, with as many atoms as
         `select`; or the number of a frame of the trajectory. None if `method` is ``"count"``.
     method : {"hard_cut", "soft_cut", "radius_cut", "count"} or callable
         Criterion for a contact of the reference. With ``"hard_cut"``, the atoms must not be farther apart than in the
@@ -95,7 +95,7 @@ class Contacts(TwoGroupAnalysis):
     tol_mass : float
         Largest difference between the masses of two corresponding atoms, amu.
     match_atoms : bool
-        Whether the atoms of `refgroup` must correspond to those of `select`: same masses, and names and residues in
+        Whether the atoms of `refgroup` must correspond to the atoms of `select`: same masses, and names and residues in
         the same order. With False, the atoms are compared in the given order without this check.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
@@ -124,12 +124,12 @@ class Contacts(TwoGroupAnalysis):
     ------
     SelectionError
         If a group has no atoms, or a selection is not valid. If the reference has groups, one of the groups may be
-        empty. Where a group is neither a string nor an AtomGroup, this is also a TypeError.
+        empty. If a group is neither a string nor an AtomGroup, the error is also a TypeError.
     UnsupportedError
-        If a group is an UpdatingAtomGroup and `method` is not ``"count"``; this is also a TypeError.
+        If a group is an UpdatingAtomGroup and `method` is not ``"count"``; the error is also a TypeError.
     MismatchError
         If the radius is not a valid length or the method is unknown. If a reference has another number of atoms or
-        atoms that do not correspond to those of the groups. In `run`, if a reference has no contacts, or a function
+        atoms that do not correspond to the atoms of the groups. In `run`, if a reference has no contacts, or a function
         does not return a number. With ``require_cell=True``, if a reference or (in `run`) a frame has no periodic cell.
         Unless `pbc` is false, if a cell has no volume.
 
@@ -149,10 +149,10 @@ class Contacts(TwoGroupAnalysis):
     `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes spurious contacts: each
     shared atom is always in contact with itself (1/2 with ``"soft_cut"``), and pairs of shared atoms count twice. Use
     ``pairs="unique"`` to count each pair of different atoms once. For groups without shared atoms, both agree.
-    Arithmetic is float64; in the single precision of MDAnalysis, contacts at the cutoff may differ. Only pairs that are
+    Arithmetic is float64; in MDAnalysis's single precision, contacts at the cutoff may differ. Only pairs that are
     in contact in a reference are evaluated, and for a function all pairs; for counts, a cell list finds the pairs.
 
-    Memory: the results take 8 bytes for each frame and column, a frame 16 bytes more, and a contact of a reference 16.
+    Memory: the results take 8 bytes per frame and column, a frame 16 bytes more, and a contact of a reference 16.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def autocorrelation(
     Parameters
     ----------
     timeseries : array_like, shape (n_frames, ...), float64
-        Values of one or several quantities in frames at equal intervals.
+        Values of one or more quantities in frames at equal intervals.
     max_lag : int, optional
         Largest lag in frames; by default the length of the series.
     normalize : bool

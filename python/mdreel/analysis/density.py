@@ -73,13 +73,13 @@ class DensityAnalysis(Analysis):
     -----
     MdreelWarning
         If `padding` is given together with a grid of one's own, on which it has no effect. After a run, if atoms were
-        outside of such a grid.
+        outside such a grid.
 
     Notes
     -----
-    Grid and counts equal those of `MDAnalysis.analysis.density.DensityAnalysis`. A bin includes its lower edge; the
+    Grid and counts are equal to `MDAnalysis.analysis.density.DensityAnalysis`. A bin includes its lower edge; the
     last bin also includes its upper edge. To keep a molecule in place, centre it (``run(transformations=...)``), or use
-    a superposed trajectory. Memory does not grow with the number of frames: it takes 8 bytes for each bin, and the same
+    a superposed trajectory. Memory does not grow with the number of frames: it takes 8 bytes per bin, and the same
     for each worker.
 
     Examples
@@ -192,7 +192,7 @@ class DensityAnalysis(Analysis):
         n_seen = int(tally.counts[-1])
         n_outside = n_seen - int(counts.sum())
         if self._extent is not None and n_outside:
-            message = f"{n_outside:,} of {n_seen:,} positions of atoms lie outside of the grid and are not counted"
+            message = f"{n_outside:,} of {n_seen:,} positions of atoms lie outside the grid and are not counted"
             message += ": define a larger grid if you want them"
             warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 

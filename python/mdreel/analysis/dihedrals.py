@@ -144,7 +144,7 @@ class Dihedral(QuadrupleAngles):
     frame has a cell, the minimum image of each bond is used. If three of the four atoms are collinear, the angle is
     undefined, which is an error.
 
-    Memory: the results take 8 bytes for each angle and frame, and 16 bytes for number and time of each frame.
+    Memory: the results take 8 bytes per angle and frame, and 16 bytes for number and time of each frame.
 
     References
     ----------
@@ -250,7 +250,7 @@ class Dihedrals(QuadrupleAngles):
     Notes
     -----
     See `Dihedral`. Torsions that a residue lacks, such as phi at the beginning of a chain or chi1 of glycine, have no
-    column. Memory: the results take 8 bytes for each feature and frame, and 16 bytes for number and time of each frame.
+    column. Memory: the results take 8 bytes per feature and frame, and 16 bytes for number and time of each frame.
 
     Examples
     --------

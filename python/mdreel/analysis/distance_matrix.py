@@ -47,13 +47,14 @@ class DistanceMatrix(Analysis):
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. With None, those of `universe` in their order, with repetitions.
+        The atoms, in MDAnalysis's selection language. With None, all atoms of `universe` in their order, with
+        repetitions.
     metric : callable, optional
         Function that returns the distance of two frames, called as ``metric(a, b, weights=weights)`` with positions of
         shape (n_atoms, 3), float64, Å, of an earlier and a later analysed frame. The default is the RMSD, which
         `MDAnalysis.analysis.rms.rmsd` also selects. Other functions are slow: Python calls them for one pair at a time.
     cutoff : float
-        Distances up to this value count as 0. The default of MDAnalysis, which is negative, keeps every RMSD.
+        Distances up to this value count as 0. MDAnalysis's default, which is negative, keeps every RMSD.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         Weight of each atom in the mean and in the superposition. Weights are normalised, but a `metric` receives the
         given weights, or the masses, unchanged.
@@ -92,7 +93,7 @@ class DistanceMatrix(Analysis):
     as `mdreel.RMSD` (QCP). The number of threads is that of the local workers of the run. For i < j, the entry is
     bitwise identical to the RMSD of frame i from frame j, for every executor. Ctrl-C interrupts the comparison.
 
-    Memory: 8 bytes for each pair of frames. Positions take 12 bytes for each atom and frame, and four times that while
+    Memory: 8 bytes per pair of frames. Positions take 12 bytes per atom and frame, and four times that while
     they are sorted. For example, 10,000 frames take 0.8 GB, and 214 atoms add 0.1 GB. Use `step` for fewer frames.
 
     `MDAnalysis.analysis.diffusionmap.DiffusionMap` accepts this analysis instead of MDAnalysis's own.
@@ -151,7 +152,7 @@ class DistanceMatrix(Analysis):
 
         @property
         def __class__(self) -> type:
-            """The class of MDAnalysis once it is imported, because its `DiffusionMap` only takes that class."""
+            """MDAnalysis's class once it is imported, because its `DiffusionMap` only takes that class."""
             theirs = sys.modules.get("MDAnalysis.analysis.diffusionmap")
             return getattr(theirs, "DistanceMatrix", type(self))
 
@@ -161,11 +162,11 @@ class DistanceMatrix(Analysis):
 
     @property
     def _calculated(self) -> bool:
-        """Whether there are results; `DiffusionMap` of MDAnalysis reads this attribute."""
+        """Whether there are results; MDAnalysis's `DiffusionMap` reads this attribute."""
         return self._outcome is not None
 
     def columns(self) -> Sequence[Column]:
-        """Return a row for each pair of different frames: both frames, and their RMSD or distance."""
+        """Return a row per pair of different frames: both frames, and their RMSD or distance."""
         matrix, frames = self.results.dist_matrix, self.frames
         first, second = np.triu_indices(len(frames), 1)
         name = "rmsd" if self._metric is None else "distance"

@@ -80,7 +80,7 @@ class DistanceArray(TwoGroupAnalysis):
     positions in the first frame, is ``DistanceArray(ca, reference=ca)``. Sums are exact, in steps of 2^-36 Å and
     2^-27 Å^2. Means and variances are therefore bitwise identical for every executor, number of workers and blocks.
 
-    Memory: distances take 8 bytes for each pair and frame. With a cutoff, results take 40 bytes for each pair, and 24
+    Memory: distances take 8 bytes per pair and frame. With a cutoff, results take 40 bytes per pair, and 24
     more for each worker. Only 16 bytes for number and time of each frame grow with the number of frames.
 
     Examples
@@ -170,7 +170,7 @@ class DistanceArray(TwoGroupAnalysis):
         self.results.contact_frequency = (tally.counts / tally.n_frames).reshape(shape)
 
     def columns(self) -> Sequence[Column]:
-        """Return a row for each pair of atoms with a cutoff; else a column for each pair, as ``distance_0_5``.
+        """Return a row per pair of atoms with a cutoff; else a column per pair, as ``distance_0_5``.
 
         The numbers are the indices of the atoms in the Universe, or the number of the second position in an array that
         was given as reference.

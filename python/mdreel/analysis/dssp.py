@@ -62,7 +62,7 @@ class DSSP(Analysis):
     atoms : MDAnalysis.Universe or AtomGroup
         A system with a protein. The analysis uses the residues that MDAnalysis recognizes as protein.
     guess_hydrogens : bool
-        Whether to place the hydrogens on N by geometry instead of using those of the trajectory.
+        Whether to place the hydrogens on N by geometry instead of using the hydrogens of the trajectory.
     heavyatom_names : tuple of str
         Names of N, CA, C and O. Each entry may list several names, separated by blanks.
     hydrogen_name : str
@@ -70,7 +70,7 @@ class DSSP(Analysis):
     backend : {"serial", "openmp", "distopia"}
         Accepted as in MDAnalysis, without effect: the core computes distances, and `run` has the executors.
     method : {"simplified", "kabsch-sander"}
-        Three states, exactly as in `DSSP` of MDAnalysis, or the eight states of Kabsch and Sander.
+        Three states, exactly as in MDAnalysis's `DSSP`, or the eight states of Kabsch and Sander.
     longest_bond : float, optional
         Largest distance in Å between C and the next N within a chain; a longer distance in a frame ends the chain. The
         program of Kabsch and Sander uses 2.5. By default, distances do not end chains: with three states, all residues
@@ -129,7 +129,7 @@ class DSSP(Analysis):
 
     Arithmetic is float64. In the single precision of the other programs, bonds close to -0.5 kcal/mol may differ.
 
-    Memory: while frames are read, 1 byte for each residue and frame. Results take 4 bytes for the character, and 3 or 8
+    Memory: while frames are read, 1 byte per residue and frame. Results take 4 bytes for the character, and 3 or 8
     bytes for the states (twice that while they are assembled).
 
     References

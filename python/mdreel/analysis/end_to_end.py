@@ -36,7 +36,7 @@ class EndToEnd(Analysis):
     Parameters
     ----------
     chains : MDAnalysis.AtomGroup or sequence of MDAnalysis.AtomGroup
-        One or several chains, with atoms in the order along the chain, as for `PersistenceLength` of MDAnalysis. Only
+        One or more chains, with atoms in the order along the chain, as for MDAnalysis's `PersistenceLength`. Only
         the first and the last atom of each chain are read.
     trajectory : path, sequence of paths, or Source, optional
         The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
@@ -61,7 +61,7 @@ class EndToEnd(Analysis):
     ``run(transformations=[mdreel.transformations.unwrap(...)])`` for broken chains. The orientational autocorrelation
     of R is ``autocorrelation(vectors, legendre=1)``.
 
-    Memory: the results take 32 bytes for each chain and frame (twice that while they are assembled), and 16 bytes for
+    Memory: the results take 32 bytes per chain and frame (twice that while they are assembled), and 16 bytes for
     number and time of each frame.
 
     Examples

@@ -26,7 +26,7 @@ _log.addHandler(logging.NullHandler())  # prints nothing unless the program conf
 
 
 class BondCounts(Analysis):
-    """An analysis with ``results.hbonds``, a row for each hydrogen bond in each frame, which this class counts."""
+    """An analysis with ``results.hbonds``, a row per hydrogen bond in each frame, which this class counts."""
 
     u: Universe
 
@@ -113,7 +113,7 @@ class BondCounts(Analysis):
         The function is ``C(tau) = mean_t N(t, t + tau) / N(t)`` [1]_ [2]_. N(t) is the number of bonds in frame t, and
         N(t, t + tau) the number of those that exist in all frames up to t + tau. A bond is identified by its
         hydrogen and acceptor. If the analysed frames are not consecutive, the logger ``mdreel.analysis`` receives a
-        warning. Time and memory (about 50 bytes for each bond) grow with the number of bonds found, not
+        warning. Time and memory (about 50 bytes per bond) grow with the number of bonds found, not
         with the number of pairs.
 
         References
@@ -146,7 +146,7 @@ class BondCounts(Analysis):
         return survival(places, bonds, self.n_frames, tau_max, window_step, intermittency)
 
     def columns(self) -> Sequence[Column]:
-        """Return a row for each hydrogen bond: frame, indices of its atoms, distance and angle."""
+        """Return a row per hydrogen bond: frame, indices of its atoms, distance and angle."""
         *numbers, distance, angle = self.results.hbonds.T
         names = ("frame", "donor", "hydrogen", "acceptor")
         return [

@@ -62,7 +62,7 @@ class HydrogenBondAnalysis(BondCounts):
     d_h_a_angle_cutoff : float
         Lower limit of the angle between donor, hydrogen and acceptor, degrees.
     update_selections : bool
-        Whether selections apply to each frame, and `donors_sel` pairs donors and hydrogens in each frame. Otherwise
+        Whether selections apply to each frame, and `donors_sel` pairs donors and hydrogens in each frame. Otherwise,
         they apply to the current frame of the Universe. Without `donors_sel`, and with selections that do not depend on
         positions, both give the same atoms in all frames, and mdreel takes the faster way.
     trajectory : path, sequence of paths, or Source, optional
@@ -106,11 +106,11 @@ class HydrogenBondAnalysis(BondCounts):
     -----
     Donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the hydrogen is larger than
     `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The minimum image is used if
-    a frame has a cell. Bonds between two hydrogens, as in rigid water models, make no donor. Arithmetic is float64; in
-    the single precision of MDAnalysis, bonds at the cutoff may differ. A cell list finds the pairs, so the time for a
-    frame grows linearly with the number of atoms.
+    a frame has a cell. A bond between two hydrogens, as in rigid water models, does not make them donors. Arithmetic
+    is float64; in MDAnalysis's single precision, bonds at the cutoff may differ. A cell list finds the pairs, so the
+    time for a frame grows linearly with the number of atoms.
 
-    Memory: the results take 48 bytes for each hydrogen bond (twice that while they are assembled), and 16 bytes for
+    Memory: the results take 48 bytes per hydrogen bond (twice that while they are assembled), and 16 bytes for
     number and time of each frame. `lifetime` takes about 50 bytes more for each bond. Results are bitwise identical
     for every executor and any number of workers and blocks.
 
@@ -144,7 +144,7 @@ class HydrogenBondAnalysis(BondCounts):
         verbose: bool = False,
     ) -> None:
         if "Universe" not in {kind.__name__ for kind in type(universe).__mro__}:
-            raise SelectionError(f"universe must be a Universe of MDAnalysis, not {type(universe).__name__}")
+            raise SelectionError(f"universe must be an MDAnalysis Universe, not {type(universe).__name__}")
         super().__init__(universe.atoms[:1], trajectory, verbose=verbose)
         self.u = universe
         self.d_h_cutoff, self.d_a_cutoff, self.d_h_a_angle = d_h_cutoff, d_a_cutoff, d_h_a_angle_cutoff

@@ -27,7 +27,7 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
     wanted : bool
         Whether the user asks for this. A trajectory that is in memory already is always changed, as in MDAnalysis.
     has_own_trajectory : bool
-        Whether the alignment reads another trajectory than that of the Universe.
+        Whether the alignment reads a trajectory other than the one of the Universe.
     filename : path or None
         The requested output file, which is not written if positions change in memory.
 
@@ -61,7 +61,7 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
 
 
 def replace_positions(universe: "Universe", source: Source, frames: NDArray[np.integer]) -> None:
-    """Replace positions of a trajectory in memory by those of a source.
+    """Replace the positions of a trajectory in memory by the positions of a source.
 
     Parameters
     ----------

@@ -108,13 +108,13 @@ class LinearDensity(Analysis):
         If there are no atoms, an atom is in the group more than once, the topology has no masses, or it lacks the bonds
         that define fragments.
     MismatchError
-        If `grouping` is unknown, which is also an AttributeError. If the frame of the bins or a frame of the run has no
-        cell, or bins are wider than the cell. If the selected atoms of a residue, segment or fragment have no mass.
+        If `grouping` is unknown (also raised as an AttributeError). If the frame of the bins or a frame of the run has
+        no cell, or bins are wider than the cell. If the selected atoms of a residue, segment or fragment have no mass.
 
     Warns
     -----
     MdreelWarning
-        If the cell is triclinic, where the results differ from those of MDAnalysis. If no bin has mass or
+        If the cell is triclinic, where the results differ from MDAnalysis. If no bin has mass or
         charge in any frame, because an UpdatingAtomGroup never selects an atom.
 
     Notes

@@ -23,7 +23,7 @@ def write_frames(
     options: Mapping[str, Any],
     force: bool,
 ) -> None:
-    """Write frames with a writer of MDAnalysis.
+    """Write frames with an MDAnalysis writer.
 
     Parameters
     ----------

@@ -105,11 +105,11 @@ class EinsteinMSD(Analysis):
     transforms, it is computed as a sum of squares minus twice an autocorrelation (Calandrini et al., Collection SFN 12
     (2011) 201), from float64 positions relative to the mean position of each particle.
 
-    With frames at unequal intervals, each pair of frames may have its own lag. Each lag takes 8 bytes for each particle
+    With frames at unequal intervals, each pair of frames may have its own lag. Each lag takes 8 bytes per particle
     with `per_particle`, and each pair takes about 50 bytes while they are sorted.
 
-    Memory: positions take 12 bytes for each atom and frame; number, time and cell take 40 bytes for each frame. The
-    displacements of each particle take 8 bytes for each lag. Each worker takes a few megabytes and a transform.
+    Memory: positions take 12 bytes per atom and frame; number, time and cell take 40 bytes per frame. The
+    displacements of each particle take 8 bytes per lag. Each worker takes a few megabytes and a transform.
 
     Examples
     --------

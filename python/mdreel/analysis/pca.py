@@ -42,7 +42,8 @@ class PCA(ComponentAnalysis):
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. With None, those of `universe` in their order, with repetitions.
+        The atoms, in MDAnalysis's selection language. With None, all atoms of `universe` in their order, with
+        repetitions.
     align : bool
         Whether to superpose each frame on the first analysed frame, with equal weights of the same atoms.
     mean : array_like, shape (n_atoms, 3), float64, optional
@@ -85,11 +86,11 @@ class PCA(ComponentAnalysis):
     the first analysed frame, in steps of 2^-21 Å (4.8e-7 Å), and their products. The sums are exact, so the matrix is
     bitwise identical for every executor and any number of workers and blocks. LAPACK computes the eigenvectors.
 
-    Memory does not grow with the number of frames, except for 16 bytes for each frame. It grows with the square of the
-    number of atoms: sums take 72 bytes for each pair of atoms in every block that waits to be merged. Up to 16 blocks
-    wait for each worker. That is 3.3 MB a block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
+    Memory does not grow with the number of frames, except for 16 bytes per frame. It grows with the square of the
+    number of atoms: sums take 72 bytes per pair of atoms in every block that waits to be merged. Up to 16 blocks
+    wait for each worker. That is 3.3 MB per block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
 
-    `PCA` of MDAnalysis superposes frames in single precision.
+    MDAnalysis's `PCA` superposes frames in single precision.
 
     Examples
     --------
@@ -219,8 +220,8 @@ class PCA(ComponentAnalysis):
         tol_mass : float
             Largest difference between the masses of two corresponding atoms, amu.
         match_atoms : bool, optional
-            Whether the atoms must correspond to those of the components: same masses, and names and residues in the
-            same order. By default a difference is a warning, like in MDAnalysis; with True, it is an error. With
+            Whether the atoms must correspond to the atoms of the components: same masses, and names and residues in the
+            same order. By default, a difference is a warning, like in MDAnalysis; with True, it is an error. With
             False, the atoms are used in the given order without this check.
         trajectory : path, sequence of paths, or Source, optional
             The trajectory, if it is not the one of the Universe.
@@ -241,7 +242,7 @@ class PCA(ComponentAnalysis):
         Warns
         -----
         AtomOrderWarning
-            If the atoms do not correspond to those of the components.
+            If the atoms do not correspond to the atoms of the components.
         MdreelWarning
             If the components are of superposed frames, and `superposition` is not given.
         """
@@ -280,12 +281,12 @@ class PCA(ComponentAnalysis):
         superposition : bool, optional
             Whether to superpose each frame as for the components; by default if ``align=True``.
         match_atoms : bool, optional
-            Whether the atoms must correspond to those of the components; with None, a difference is a warning.
+            Whether the atoms must correspond to the atoms of the components; with None, a difference is a warning.
 
         Raises
         ------
         MismatchError
-            If the atoms do not correspond to those of the components; see also `transform`.
+            If the atoms do not correspond to the atoms of the components; see also `transform`.
         """
         self.check_run("projecting frames")
         if superposition and not self.align:
@@ -321,12 +322,12 @@ class PCA(ComponentAnalysis):
         -------
         ComponentStructures
             The function. It takes a Timestep (or a group, for the current frame of its Universe), changes its
-            positions, and returns it. It is also a transformation of a trajectory of MDAnalysis.
+            positions, and returns it. It is also a transformation of an MDAnalysis trajectory.
 
         Raises
         ------
         MismatchError
-            If the analysis has not run. If there is no such component (also an `IndexError`). If a residue of `group`
+            If the analysis has not run. If the component does not exist (also an `IndexError`). If a residue of `group`
             does not have exactly one anchor, or an anchor is not among the atoms of the components.
         SelectionError
             If `anchor` is not a valid selection.

@@ -46,7 +46,7 @@ class Projection(Analysis):
 
     Notes
     -----
-    Memory: the results take 8 bytes for each direction and frame (twice that while they are assembled), and 16 bytes
+    Memory: the results take 8 bytes per direction and frame (twice that while they are assembled), and 16 bytes
     for number and time of each frame.
     """
 

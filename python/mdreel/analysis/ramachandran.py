@@ -41,7 +41,7 @@ class _TorsionPairs(QuadrupleAngles):
     _result_dimensions = MappingProxyType({"angles": ("frame", "residue", "torsion")})
 
     _reference_name: ClassVar[str]
-    """Name of the file of MDAnalysis with the angles of reference structures."""
+    """Name of MDAnalysis's file with the angles of reference structures."""
     _axis_labels: ClassVar[tuple[str, str]]
     _lowest: ClassVar[float]
     """Where the axes begin, degrees."""
@@ -90,7 +90,7 @@ class _TorsionPairs(QuadrupleAngles):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default the current axes of pyplot.
+            Axes to draw into; by default the current pyplot axes.
         ref : bool
             Whether to show the regions that hold 90 and 99 % of the residues of MDAnalysis's reference structures.
         **kwargs
@@ -193,7 +193,7 @@ class Ramachandran(_TorsionPairs):
 
     Notes
     -----
-    See `Dihedral`. Memory: the results take 16 bytes for each residue and frame, and 16 bytes for number and time of
+    See `Dihedral`. Memory: the results take 16 bytes per residue and frame, and 16 bytes for number and time of
     each frame.
 
     Examples
@@ -295,7 +295,7 @@ class Janin(_TorsionPairs):
 
     Notes
     -----
-    See `Dihedral`, and `Dihedrals` for chi3 and chi4. Memory: the results take 16 bytes for each residue and frame, and
+    See `Dihedral`, and `Dihedrals` for chi3 and chi4. Memory: the results take 16 bytes per residue and frame, and
     16 bytes for number and time of each frame.
 
     Examples

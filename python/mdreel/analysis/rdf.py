@@ -233,7 +233,7 @@ class InterRDF(TwoGroupAnalysis):
         return curve(self.results.bins, self.results.rdf, "Distance (Å)", LABELS[self.norm], title, ax, level=level)
 
     def _labels_of(self, same: SharedGroup | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
-        """Return a label for each atom of the groups; pairs with equal labels are excluded."""
+        """Return a label per atom of the groups; pairs with equal labels are excluded."""
         if self.exclusion_block is not None:
             first, second = (
                 np.arange(len(self._from)) // self.exclusion_block[0],

@@ -56,7 +56,7 @@ class Rg(Analysis):
     -----
     The radius is ``sqrt(sum_i w_i |x_i - c|^2 / sum_i w_i)``, with the weighted centre c. The radius about x uses only
     y and z, and so on. These are the columns of ``gmx gyrate``, in Å. Make broken molecules whole first.
-    Memory: the results take 48 bytes for each frame.
+    Memory: the results take 48 bytes per frame.
 
     Examples
     --------

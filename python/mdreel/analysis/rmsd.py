@@ -46,7 +46,7 @@ class RMSD(Analysis):
         The atoms from which `select` selects.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_selected, 3), float64, optional
         Structure to compare with, from which `select` selects as well; or positions of the selected atoms in Å. By
-        default the atoms themselves.
+        default, the atoms themselves.
     select : str, tuple, dict or None
         The atoms that are superposed and compared, in MDAnalysis's selection language. Give different selections as
         ``(atomgroup, reference)`` or ``{"mobile": ..., "reference": ...}``; each may be a list of selection strings.
@@ -80,7 +80,7 @@ class RMSD(Analysis):
     results.rmsd : ndarray, shape (n_frames, 3 + n_groups), float64
         Frame, time in ps, RMSD in Å, RMSD of each group in Å.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
-        The selected atoms, and those of the reference; None for positions given as an array.
+        The selected atoms and the reference atoms; None for positions given as an array.
 
     Raises
     ------
@@ -90,8 +90,8 @@ class RMSD(Analysis):
         If the group is an UpdatingAtomGroup.
     MismatchError
         If reference or weights do not fit the atoms, or `groupselections` are given with an array as reference. If
-        atoms do not correspond to those of the reference. If the reference is an array, and `select` changes the order
-        of the atoms.
+        atoms do not correspond to the atoms of the reference. If the reference is an array, and `select` changes the
+        order of the atoms.
 
     Warns
     -----
@@ -107,10 +107,10 @@ class RMSD(Analysis):
 
     A reference in another Universe is read with the reader of that Universe, which returns to its current frame. For
     positions given as an array, mdreel only checks their number. For a trajectory of several files, times are those in
-    the files (RMSD of MDAnalysis adds up the lengths of the files). With mass weights, the reference is centred by its
+    the files (MDAnalysis's RMSD adds up the lengths of the files). With mass weights, the reference is centred by its
     own masses, as in MDAnalysis; this matters only if they differ from those of the atoms.
 
-    Memory: the results take 24 bytes for each frame, and 8 bytes for each group and frame.
+    Memory: the results take 24 bytes per frame, and 8 bytes per group and frame.
 
     References
     ----------

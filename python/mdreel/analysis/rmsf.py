@@ -41,7 +41,7 @@ class RMSF(Analysis):
         Whether to superpose each frame on a reference first, which removes the translation and rotation of the
         molecule. With True, the atoms themselves are superposed. A group or a selection string names other atoms.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_superposed, 3), float64, optional
-        Structure to superpose on: the same number of atoms, or positions, Å. By default the superposed atoms.
+        Structure to superpose on: the same number of atoms, or positions, Å. By default, the superposed atoms.
     ref_frame : int
         Frame of the reference's trajectory, 0-based.
     weights : {None, "mass"} or array_like, shape (n_superposed,), float64
@@ -68,13 +68,14 @@ class RMSF(Analysis):
     SelectionError
         If there are no atoms.
     MismatchError
-        If reference or weights do not fit the superposed atoms, or these do not correspond to those of the reference.
+        If reference or weights do not fit the superposed atoms, or these do not correspond to the atoms of the
+        reference.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
 
     Notes
     -----
-    The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. RMSF of MDAnalysis
+    The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. MDAnalysis's RMSF
     has no superposition and needs `AverageStructure` and `AlignTraj` first.
 
     Sums of displacements from the first frame and of their squares are exact, in steps of 2^-36 Å and 2^-27 Å^2.

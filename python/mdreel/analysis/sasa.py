@@ -41,17 +41,17 @@ class SASA(Analysis):
     atomgroup : MDAnalysis.AtomGroup
         The atoms whose area is computed.
     probe_radius : float
-        Radius of the probe, Å. The default 1.4 is that of water.
+        Radius of the probe, Å. The default 1.4 is the radius of water.
     n_sphere_points : int
         Number of points on the sphere around each atom. More points give higher accuracy and take longer.
     mode : {"atom", "residue", "total"}
         Whether to keep the area of each atom, of each residue (summed over its atoms in the group), or only the total
         area. The total area is always available.
     radii : mapping of str to float, or array_like, shape (n_surface,), float64, optional
-        Van der Waals radii, Å: by element, replacing those of the built-in table, or one for each atom of `surface`.
+        Van der Waals radii, Å: by element, replacing the built-in table, or one for each atom of `surface`.
     surface : MDAnalysis.AtomGroup, optional
         All atoms that form the surface and can cover one another. It must include `atomgroup`; an example is a ligand
-        together with the protein that binds it. By default `atomgroup` alone; for an UpdatingAtomGroup, only the atoms
+        together with the protein that binds it. By default, `atomgroup` alone; for an UpdatingAtomGroup, only the atoms
         selected in a frame cover one another.
     average : bool
         Whether to keep only the mean and the variance of each atom or residue, which need less memory than the areas of
@@ -100,13 +100,13 @@ class SASA(Analysis):
     The radius of the sphere around an atom is the sum of its van der Waals radius and the probe radius. The area of the
     atom is the fraction of sphere points outside all other spheres, times the area of the sphere [1]_. The points
     follow the golden spiral, as in `mdtraj.shrake_rupley`, whose single precision leads to slightly different areas.
-    Radii are those of Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for elements guessed by
+    Radii are from Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for elements guessed by
     MDAnalysis from atom names. These are radii of neutral atoms. mdtraj uses ionic radii for some elements; to use
     them here, pass them, as in ``radii={"Na": 1.02, "Cl": 1.81}``.
 
     A cell list finds neighbours, so the time grows linearly with the number of atoms. Sums over frames are exact, so
-    results are bitwise identical for every executor and any number of workers and blocks. Memory: 8 bytes for each area
-    and frame (twice that while they are sorted), or 24 bytes for each frame with `average`.
+    results are bitwise identical for every executor and any number of workers and blocks. Memory: 8 bytes per area
+    and frame (twice that while they are sorted), or 24 bytes per frame with `average`.
 
     References
     ----------
@@ -214,7 +214,7 @@ class SASA(Analysis):
 
     @property
     def labels(self) -> ResidueLabels:
-        """Residue labels, with one entry for each area."""
+        """Residue labels, with one entry per area."""
         return ResidueLabels.of(self._listed.residues if self._mode == "residue" else self._listed)
 
     @property
@@ -258,7 +258,7 @@ class SASA(Analysis):
             warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time, the total area and each area; for averages a row for each atom or residue.
+        """Return columns of frame, time, the total area and each area; for averages a row per atom or residue.
 
         Columns of areas are named ``sasa_`` and the label of the residue, or the index of the atom in the Universe.
         """

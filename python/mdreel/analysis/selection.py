@@ -80,7 +80,7 @@ class Selection(Analysis):
     positions it needs. The atoms are those that an UpdatingAtomGroup has, except for distances that equal a limit to
     within single precision.
 
-    Memory: 24 bytes for each frame, and with ``ids=True`` 4 bytes for each selected atom of each frame.
+    Memory: 24 bytes per frame, and with ``ids=True`` 4 bytes per selected atom of each frame.
 
     Examples
     --------
@@ -293,7 +293,7 @@ class Selection(Analysis):
         tau_max, window_step, intermittency, compound
             See `survival`.
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default those of a new figure.
+            Axes to draw into; by default, axes of a new figure.
         title : str, optional
             Title of the figure.
 

@@ -103,7 +103,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     Notes
     -----
-    See `InterRDF`. Memory: 8 bytes for each bin of each pair and worker. It does not grow with the number of frames,
+    See `InterRDF`. Memory: 8 bytes per bin of each pair and worker. It does not grow with the number of frames,
     except for 16 bytes for number and time of each frame.
 
     Examples

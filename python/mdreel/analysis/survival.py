@@ -47,7 +47,7 @@ def survival(
     t + tau.
 
     The occurrences are sorted; then each occurrence is visited once, and each window once for each lag. Memory: about
-    50 bytes for each occurrence.
+    50 bytes per occurrence.
     """
     if not 0 <= tau_max <= n_frames:
         raise MismatchError(f"tau_max must be 0 to {n_frames:,}, the number of frames, not {tau_max:,}")

@@ -38,8 +38,8 @@ def unwrap(atomgroup: AtomGroup, reference: Literal["com", "cog"] | None = None)
     atomgroup : MDAnalysis.AtomGroup
         Atoms whose fragments are made whole. A fragment contains all atoms connected by bonds.
     reference : {"com", "cog"}, optional
-        Whether to move whole fragments so that their centre of mass, or of geometry, is in the primary cell. By default
-        the first atom of each fragment keeps its position.
+        Whether to move whole fragments so that their centre of mass, or of geometry, is in the primary cell. By
+        default, the first atom of each fragment keeps its position.
 
     Returns
     -------
@@ -229,8 +229,8 @@ def fit_rot_trans(
     SelectionError
         If the group is empty, or the topology lacks masses that are needed.
     MismatchError
-        If reference or weights do not fit the group, or atoms do not correspond to those of the reference. In `run`, if
-        a coordinate of the group is not finite.
+        If reference or weights do not fit the group, or atoms do not correspond to the atoms of the reference. In
+        `run`, if a coordinate of the group is not finite.
 
     Notes
     -----
@@ -283,7 +283,7 @@ def nojump(scheme: Scheme = "lattice") -> Transformation:
     -----
     Each frame depends on the previous one, so one worker reads all frames in order as a single block. Atoms must not
     move by more than half a cell between consecutive frames of the run. ``"lattice"`` uses the nearest image in
-    fractional coordinates (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161). `NoJump` of MDAnalysis rounds
+    fractional coordinates (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161). MDAnalysis's `NoJump` rounds
     fractional coordinates; in cells with angles far from 90 degrees, it differs for atoms that move by more than half
     the smallest height of the cell. At constant pressure with ``"lattice"``, an atom many cells away moves with the
     fluctuations of the cell. ``"toroidal"`` avoids this (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020)

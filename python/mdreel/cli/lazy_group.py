@@ -9,7 +9,7 @@ from mdreel.cli.output import echo
 
 
 class LazyGroup(click.Group):
-    """The main command, whose commands are those of the table."""
+    """The main command, whose commands are listed in the table."""
 
     def __init__(self) -> None:
         completion = {"is_flag": False, "flag_value": "", "is_eager": True, "expose_value": False, "metavar": "SHELL"}

@@ -153,7 +153,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show the warnings of mdreel without file and line. Ignore those of MDAnalysis and NumPy, for programmers."""
+    """Show the warnings of mdreel without file and line. Ignore warnings of MDAnalysis and NumPy."""
     if issubclass(category, MdreelWarning):
         from click import get_current_context
 

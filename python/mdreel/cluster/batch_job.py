@@ -131,7 +131,7 @@ def seconds_of(text: str) -> int:
     Raises
     ------
     MismatchError
-        If the text has another form or is less than a minute, the time resolution of schedulers.
+        If the text has a different form or is less than a minute, the time resolution of schedulers.
     """
     found = _TIME.fullmatch(text)
     days, hours, minutes, seconds = map(int, found.groups(default="0")) if found else (0, 0, 0, 0)

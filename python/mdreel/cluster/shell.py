@@ -84,7 +84,7 @@ def lookup(job: BatchJob) -> str:
 
 
 def environment(job: BatchJob) -> str:
-    """Return the lines that activate the environment and set one thread for each rank."""
+    """Return the lines that activate the environment and set one thread per rank."""
     lines = [
         lookup(job),
         "",
@@ -176,7 +176,7 @@ def run_until_told(job: BatchJob, go_on: str, clock: str = "", command: str | No
     clock : str
         Line that sends USR1, where the scheduler does not. The line may use ``after``.
     command : str, optional
-        The command. By default the analysis on all ranks.
+        The command. By default, the analysis on all ranks.
     """
     return f"""\
 # after SECONDS COMMAND: run the command after some seconds, unless this script has ended.

@@ -113,7 +113,7 @@ def _launch(job: BatchJob, launcher: Launcher) -> str:
             f'launch=(mpirun -n {job.n_ranks} env "${{settings[@]}}")'
         )
     return (
-        "# The interface between Slurm and the MPI library; `srun --mpi=list` shows those of this cluster. Open MPI\n"
+        "# The interface between Slurm and the MPI library; `srun --mpi=list` lists all interfaces. Open MPI\n"
         "# needs pmix; MPICH, Intel MPI and the mpich of PyPI use pmi2.\n"
         f"launch=(srun --mpi={launcher.value} --ntasks={job.n_ranks} --cpus-per-task=1 --cpu-bind=cores"
         " --kill-on-bad-exit=1)"

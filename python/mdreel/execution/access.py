@@ -18,7 +18,7 @@ PARALLEL_HDF5 = ("hdf5-independent", "hdf5-collective")
 
 
 def check_access(access: str | None, source: Source, backend: str, schedule: Schedule) -> None:
-    """Refuse an access that is unknown, or that does not suit the trajectory or the executor.
+    """Refuse an access mode that is unknown, or that does not suit the trajectory or the executor.
 
     Parameters
     ----------

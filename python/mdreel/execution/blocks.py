@@ -12,7 +12,7 @@ from mdreel.errors import ArgumentError, FrameIndexError, MismatchError, Unsuppo
 from mdreel.execution.source_name import source_name
 
 Frames: TypeAlias = Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_]
-"""Frame numbers, or a boolean mask with a value for each frame."""
+"""Frame numbers, or a boolean mask with a value per frame."""
 
 
 def select_frames(
@@ -44,7 +44,7 @@ def select_frames(
     FrameIndexError
         If a frame does not exist, or none is left.
     MismatchError
-        If frames are given in both ways, or a mask has another length than the trajectory.
+        If frames are given in both ways, or a mask has a different length than the trajectory.
     FormatError
         If the frames reach the end of the trajectory, and the last frame is torn.
     UnsupportedError

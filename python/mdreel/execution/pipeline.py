@@ -138,7 +138,7 @@ def _plan(job: Job, frames: FrameSet | None, n_parts: int | None, executor: Exec
     if n_parts is not None and n_parts < 1:
         raise MismatchError(f"n_parts must be 1 or more, not {n_parts}")
     if n_parts is None and executor.schedule == "static" and not source.is_growing:
-        # The share of a worker is one block, or one block for each segment.
+        # The share of a worker is one block, or one block per segment.
         n_parts = 1 if keep_to_segments else executor.n_workers
     return plan(source, frames, n_parts, executor.n_workers, keep_to_segments, 8 * job.kernel.row_width)
 

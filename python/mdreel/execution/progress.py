@@ -20,7 +20,7 @@ _PATIENCE_SECONDS = 0.4  # shorter runs show no bar on a terminal
 class Progress:
     """Progress bar with frames per second and the remaining time.
 
-    The bar is drawn on `stream` if that is a terminal, and as HTML in a notebook. Otherwise nothing is shown.
+    The bar is drawn on `stream` if that is a terminal, and as HTML in a notebook. Otherwise, nothing is shown.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class Work:
     blocks : Blocks
         The blocks.
     one_by_one : bool
-        Whether each block is a task of its own that is never repeated, because the user chose the number of blocks.
+        Whether each block is a separate task that is never repeated, because the user chose the number of blocks.
     monitor : callable, optional
         Function that is called regularly with the number of analysed frames, on the calling thread. An exception that
         it raises stops the run.

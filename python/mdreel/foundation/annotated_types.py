@@ -16,7 +16,7 @@ _END_OF_WHOLE = 1 << 63
 
 
 class RefusedError(Exception):
-    """A value has another type than expected. The attributes name the part of the value and the expected type."""
+    """A value has a different type than expected. The attributes name the part of the value and the expected type."""
 
     def __init__(self, name: str, expected: str, value: object) -> None:
         super().__init__(name, expected, value)
@@ -147,13 +147,13 @@ _ARRAYS = {
 def _is_named(value: object, *names: str) -> bool:
     """Return whether a value is an instance of a class with one of these names.
 
-    Importing the classes of MDAnalysis or matplotlib takes longer than most analyses.
+    Importing MDAnalysis's classes or matplotlib takes longer than most analyses.
     """
     return any(kind.__name__ in names for kind in type(value).__mro__)
 
 
 def has_atoms(value: object) -> bool:
-    """Return whether a value is a group of atoms, residues or segments, or a Universe of MDAnalysis."""
+    """Return whether a value is a group of atoms, residues or segments, or an MDAnalysis Universe."""
     return _is_named(value, *_GROUPS)
 
 
@@ -282,7 +282,7 @@ def _endless(kind: Expected) -> Iterator[Expected]:
 
 def _one_of(hint: Any) -> Expected | None:
     members = list(get_args(hint))
-    if any("_SupportsArray" in str(get_origin(member)) for member in members):  # ArrayLike of NumPy
+    if any("_SupportsArray" in str(get_origin(member)) for member in members):  # NumPy ArrayLike
         members = [member for member in members if not _is_of_array_like(member)] + [np.ndarray[Any, Any]]
     kinds = [expected_of(member) for member in members]
     if None in kinds:

@@ -72,7 +72,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Format a share in per cent; a positive share below one per cent is shown as less than one."""
+    """Format a share in percent; a positive share below one percent is shown as less than one."""
     if not math.isfinite(share):
         return "–"
     return "< 1 %" if 0 < share < 0.005 else f"{100 * share:,.0f} %"

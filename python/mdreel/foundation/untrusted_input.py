@@ -40,7 +40,7 @@ def object_of(content: bytes, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
     Raises
     ------
     FormatError
-        If the bytes are not such an object. No other error is raised for any bytes.
+        If the bytes are not such an object. Bytes of any kind raise no other error.
     """
     if len(content) > most_bytes:
         raise FormatError(f"expected at most {most_bytes:,} bytes, got {len(content):,}")

@@ -1,6 +1,6 @@
 """Readers and executors of mdreel for use with MDAnalysis.
 
-`accelerate` makes MDAnalysis read trajectories with mdreel. `backend` runs analyses of MDAnalysis on the executors of
+`accelerate` makes MDAnalysis read trajectories with mdreel. `backend` runs MDAnalysis analyses on the executors of
 mdreel.
 
 Examples

@@ -43,7 +43,7 @@ def accelerate() -> Acceleration:
     Raises
     ------
     UnsupportedError
-        If other code already replaces the readers of MDAnalysis.
+        If other code already replaces MDAnalysis's readers.
 
     Notes
     -----
@@ -89,7 +89,7 @@ def unaccelerate() -> None:
 
 
 def is_replaced(kind: type) -> bool:
-    """Return whether `accelerate` replaces a reader class of MDAnalysis."""
+    """Return whether `accelerate` replaces an MDAnalysis reader class."""
     return kind in _replacements()
 
 
@@ -106,7 +106,7 @@ def _metaclass() -> Any:
 
 @cache
 def _replacements() -> dict[type, type]:
-    """Return the readers of mdreel by the readers of MDAnalysis that they replace."""
+    """Return mdreel's readers, by the MDAnalysis readers that they replace."""
     from mdreel.mdanalysis.dcd import DCDReader
     from mdreel.mdanalysis.h5md import H5MDReader
     from mdreel.mdanalysis.netcdf import NCDFReader

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Backend(BackendBase):  # type: ignore[misc]
-    """Backend of MDAnalysis that runs on an executor of mdreel; see `backend`.
+    """MDAnalysis backend that runs on an mdreel executor; see `backend`.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _with_frames_of_groups(spans: NDArray[np.void], groups: Groups) -> NDArray[n
 
 @checked_arguments
 def backend(name: str | Executor, n_workers: int | None = None, **options: Any) -> Backend:
-    """Return a backend that runs analyses of MDAnalysis on an executor of mdreel.
+    """Return a backend that runs MDAnalysis analyses on an mdreel executor.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     Returns
     -------
     Backend
-        Argument for ``run(backend=...)`` of an analysis of MDAnalysis.
+        Argument for ``run(backend=...)`` of an MDAnalysis analysis.
 
     Raises
     ------
@@ -180,7 +180,7 @@ class _Groups(Fold):
     Attributes
     ----------
     function : bytes
-        Pickled method of an analysis of MDAnalysis, with the analysis.
+        Pickled method of an MDAnalysis analysis, with the analysis.
     groups : sequence of ndarray, shape (n_frames, 2)
         Frames of each group, as MDAnalysis gives them.
     """

@@ -19,9 +19,9 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
     filename : path or h5py.File
         The trajectory. MDAnalysis reads a file that is already open itself.
     convert_units : bool, default True
-        Whether to convert to Å, ps and the other units of MDAnalysis. With False, MDAnalysis reads the file itself.
+        Whether to convert to Å, ps and MDAnalysis's other units. With False, MDAnalysis reads the file itself.
     driver, comm : optional
-        Driver of HDF5, and MPI communicator. If either is given, MDAnalysis reads the file itself.
+        HDF5 driver, and MPI communicator. If either is given, MDAnalysis reads the file itself.
     **kwargs
         General options of MDAnalysis's readers.
     """

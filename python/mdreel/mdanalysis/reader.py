@@ -26,11 +26,11 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
     Attributes
     ----------
     original : type
-        The reader of MDAnalysis that the subclass replaces.
+        MDAnalysis's reader that the subclass replaces.
     """
 
     original: ClassVar[type]
-    # None while the constructor of MDAnalysis reads the first frame.
+    # None while MDAnalysis's constructor reads the first frame.
     _ahead: ReadAhead | None = None
 
     def next(self) -> Any:
@@ -127,7 +127,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         raise NotImplementedError
 
     def _take_over(self, read: Callable[[], Source], of_vectors: bool = False) -> bool:
-        """Read frames with the core if it supports the file; otherwise become the reader of MDAnalysis."""
+        """Read frames with the core if it supports the file; otherwise become the MDAnalysis reader."""
         if not isinstance(self.filename, (str, PathLike)) or not self.convert_units:
             return self._give_back("it is not a path, or convert_units is False")
         try:
@@ -141,7 +141,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         return True
 
     def _give_back(self, reason: str) -> bool:
-        """Become the reader of MDAnalysis."""
+        """Become the MDAnalysis reader."""
         _log.info("%s: MDAnalysis reads this file itself: %s", self.filename, reason)
         self.__class__ = self.original
         return False

@@ -23,7 +23,7 @@ def canvas(
     Parameters
     ----------
     ax : matplotlib.axes.Axes or None
-        Axes of the caller; None for those of a new figure.
+        Axes of the caller; None for axes of a new figure.
     title : str
         Title of the figure.
     size : tuple of float

@@ -21,7 +21,7 @@ SPELLED_OUT = {
 
 @dataclass(frozen=True)
 class Column:
-    """A quantity of a table with one value for each row.
+    """A quantity of a table with one value per row.
 
     Attributes
     ----------

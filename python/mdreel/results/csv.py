@@ -9,7 +9,7 @@ from mdreel.results.column import Column
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
-    """Write one header line with names and units, and one line for each row. Every float64 is read back exactly.
+    """Write one header line with names and units, and one line per row. Every float64 is read back exactly.
 
     The file does not contain `metadata`, because most CSV readers fail on comment lines.
     """

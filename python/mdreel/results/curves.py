@@ -1,6 +1,6 @@
 """Curves: figures of quantities as functions of another.
 
-Each function takes a title and optionally axes to draw into (by default those of a new figure), and returns the figure.
+Each function takes a title and optionally axes to draw into (by default, axes of a new figure), and returns the figure.
 """
 
 from collections.abc import Sequence

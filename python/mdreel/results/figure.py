@@ -94,7 +94,7 @@ def time_series(
     title : str
         Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into, without the histogram; by default those of a new figure.
+        Axes to draw into, without the histogram; by default, axes of a new figure.
     frames : ndarray, shape (n_frames,), int, optional
         Frame numbers; by default 0, 1, 2 and so on. If times do not ascend, for example because several files each
         begin at 0 ps, the quantity is drawn over the frame number.
@@ -200,7 +200,7 @@ def time_unit(times: NDArray[np.float64]) -> tuple[str, float]:
 
 
 def frame_edges(times: NDArray[np.float64]) -> tuple[float, float, str]:
-    """Return the limits and the label of a time axis for a map with one column for each frame.
+    """Return the limits and the label of a time axis for a map with one column per frame.
 
     Parameters
     ----------

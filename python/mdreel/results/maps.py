@@ -1,6 +1,6 @@
-"""Maps: figures of a value for each point of a plane.
+"""Maps: figures of a value per point of a plane.
 
-Each function takes a title and optionally axes to draw into (by default those of a new figure), and returns the figure.
+Each function takes a title and optionally axes to draw into (by default, axes of a new figure), and returns the figure.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _GRID_WIDTH, _GRID_MARGIN, _GRID_HEIGHTS = 5.6, 0.9, (2.5, 9.0)  # inches
 
 
 def pair_map(values: NDArray[np.float64], label: str, title: str = "", ax: "Axes | None" = None) -> "Figure":
-    """Draw a value for each pair of atoms; small values, such as short distances, are dark.
+    """Draw a value per pair of atoms; small values, such as short distances, are dark.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def pair_map(values: NDArray[np.float64], label: str, title: str = "", ax: "Axes
 def frame_map(
     times: NDArray[np.float64], values: NDArray[np.float64], label: str, title: str = "", ax: "Axes | None" = None
 ) -> "Figure":
-    """Draw a value for each pair of frames; similar frames are dark.
+    """Draw a value per pair of frames; similar frames are dark.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def grid_map(
     title: str = "",
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw a value for each bin; both axes have the same scale.
+    """Draw a value per bin; both axes have the same scale.
 
     Parameters
     ----------

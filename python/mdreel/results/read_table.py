@@ -20,7 +20,7 @@ _XVG = re.compile(r'@\s*(?P<what>xaxis\s+label|yaxis\s+label|s\d+\s+legend)\s+"(
 
 
 def read_table(path: Path) -> list[Column]:
-    """Read a table that mdreel wrote, or an XVG file of GROMACS.
+    """Read a table that mdreel wrote, or a GROMACS XVG file.
 
     Parameters
     ----------

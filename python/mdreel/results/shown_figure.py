@@ -22,7 +22,7 @@ def adopt_into_pyplot(figure: "Figure") -> None:
     """Let ``plt.show()`` and notebooks show a figure, if the session uses pyplot.
 
     Pyplot keeps its figures until they are closed, and can open windows. A script that does not import pyplot
-    therefore keeps figures of its own, which vanish when nothing refers to them.
+    therefore keeps its own figures, which vanish when nothing refers to them.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def adopt_into_pyplot(figure: "Figure") -> None:
 def _release_before_display(figure: "Figure") -> None:
     """Remove a figure from pyplot before a notebook displays it.
 
-    The inline backend displays the figures of pyplot at the end of a cell. A figure that is the value of the cell would
+    The inline backend displays pyplot's figures at the end of a cell. A figure that is the value of the cell would
     appear twice.
     """
     from matplotlib import get_backend, pyplot

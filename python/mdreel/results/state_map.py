@@ -58,7 +58,7 @@ def state_map(
     title : str
         Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; by default those of a new figure.
+        Axes to draw into; by default, axes of a new figure.
     label : str
         Label of the residue axis.
 

@@ -34,7 +34,7 @@ def torsion_plot(
     reference : ndarray, shape (n_bins, n_bins), float64, or None
         Counts of reference structures in bins of the second and the first angle, drawn as regions with 90 and 99 %.
     ax : matplotlib.axes.Axes or None
-        Axes to draw into; None for the current axes of pyplot.
+        Axes to draw into; None for the current pyplot axes.
     options : mapping of str to object
         Options of `matplotlib.axes.Axes.scatter`.
 

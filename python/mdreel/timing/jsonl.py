@@ -1,4 +1,4 @@
-"""Spans as JSON lines: a header, then one line for each span."""
+"""Spans as JSON lines: a header, then one line per span."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _LINE = '{"kind":"%s",' + ",".join(f'"{name}":%s' for name in _NAMES[1:]) + "}\n
 
 
 def write(path: Path, record: "Record") -> None:
-    """Write a header and a line for each span; null stands for no block, and for the caller as worker."""
+    """Write a header and a line per span; null stands for no block, and for the caller as worker."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(json.dumps(header_in_json(record), ensure_ascii=False, allow_nan=False) + "\n")
         file.writelines(_lines(record.timing.spans))

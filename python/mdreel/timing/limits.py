@@ -63,7 +63,7 @@ def measure_limits(path: str | PathLike[str], seconds: float = 0.3) -> Limits:
     Notes
     -----
     The pages of the file are dropped from the page cache (``posix_fadvise``) and read again, so that they are in the
-    cache afterwards unless the time limit was reached. Servers and disks may have caches of their own, which this
+    cache afterwards unless the time limit was reached. Servers and disks may have their own caches, which this
     measurement includes.
     """
     memory = memory_bandwidth(seconds)

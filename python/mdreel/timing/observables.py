@@ -164,7 +164,7 @@ def observables_of(spans: NDArray[np.void]) -> Observables:
 
     Notes
     -----
-    The time is that of sorting the spans; the memory is 100 bytes for each span.
+    The time is that of sorting the spans; the memory is 100 bytes per span.
 
     Examples
     --------

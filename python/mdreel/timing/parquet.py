@@ -20,7 +20,7 @@ _NULL_VALUES = {"block": NO_BLOCK, "worker": COORDINATOR}
 
 
 def write(path: Path, record: "Record") -> None:
-    """Write a column for each field of spans, and the header as JSON in the schema's entry ``mdreel``."""
+    """Write a column per field of spans, and the header as JSON in the schema's entry ``mdreel``."""
     import pyarrow
     import pyarrow.parquet
 

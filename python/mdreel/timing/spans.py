@@ -47,7 +47,7 @@ def spans_from_columns(columns: Sequence[NDArray[np.unsignedinteger]]) -> NDArra
     Parameters
     ----------
     columns : sequence of ndarray, shape (n_spans,)
-        One array for each field of `SPAN`, in its order.
+        One array per field of `SPAN`, in its order.
 
     Returns
     -------

@@ -33,7 +33,7 @@ class Straggler:
     seconds : float
         ``t_own`` of the rank: its time without waiting for the other ranks, s.
     times_median, times_fastest : float
-        Ratio of its time to that of the median rank, and to that of the fastest.
+        Ratio of its time to the time of the median rank, and to the time of the fastest rank.
     cause : {"open", "read", "decompress", "compute", "wait", "communicate"}
         Activity with the largest excess over the median rank.
     excess_seconds : float
@@ -74,7 +74,7 @@ def stragglers_of(observables: Observables) -> tuple[Straggler, ...]:
 
     Notes
     -----
-    The threshold is that of Khoshlessan et al. (2017); the publication of 2020 also compares with the fastest rank.
+    The threshold is from Khoshlessan et al. (2017); the publication of 2020 also compares with the fastest rank.
     The median excludes ranks without blocks.
 
     Examples

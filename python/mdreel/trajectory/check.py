@@ -115,7 +115,7 @@ def check(
     path : path, URL or RemoteFile
         The file.
     n_atoms : int, optional
-        Expected number of atoms, for example that of a topology.
+        Expected number of atoms, for example of a topology.
     n_workers : int, optional
         Number of threads; by default one for each processor.
     progress : bool
@@ -139,7 +139,7 @@ def check(
     the format: headers, record markers, lengths and checksums. For XTC, it also compares the number of compressed
     bytes, the extremes of each axis, and the bytes of the coordinates after they are packed again. The page
     ``docs/how-to/damage.md`` lists the damage that no check can detect. A check takes as long as reading all atoms, and
-    for XTC, as writing them as well. Memory grows by 16 bytes for each frame.
+    for XTC, as writing them as well. Memory grows by 16 bytes per frame.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def convert(
     frames : array_like, shape (n_frames,), int, optional
         Frame numbers in any order, instead of `start`, `stop` and `step`.
     precision : float, optional
-        Precision of XTC, integers per nm; by default that of the trajectory, or 1000 if it has none.
+        Precision of XTC, integers per nm; by default, the precision of the trajectory, or 1000 if it has none.
     n_workers : int, optional
         Number of threads; by default one for each processor. The bytes of the file do not depend on it.
     progress : bool

@@ -42,7 +42,7 @@ def follow(
     timeout : float, optional
         Longest wait for the first frame, s; by default unlimited.
     format : str, optional
-        XTC, TRR or DCD; by default, the content decides.
+        XTC, TRR or DCD; by default, the format is detected from the content.
     index : {"cache", "beside", "none"}
         Location of the frame index; see `read`.
     notify : bool

@@ -89,7 +89,7 @@ class FrameArrays:
         return replace(self, quantities={name: values.copy() for name, values in self.quantities.items()})
 
     def to_xarray(self) -> "Dataset":
-        """Return the arrays as a dataset of xarray, which must be installed.
+        """Return the arrays as an xarray dataset, which must be installed.
 
         Returns
         -------

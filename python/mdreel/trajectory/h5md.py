@@ -152,7 +152,7 @@ def _value(element: Any, path: str) -> "h5py.Dataset":
 
 
 def _unit(dataset: "h5py.Dataset", kind: str, path: str, default: "h5py.Dataset | None" = None) -> float:
-    """Return the conversion factor from the unit of a dataset to that of mdreel."""
+    """Return the conversion factor from the unit of a dataset to the unit of mdreel."""
     named = next((own for own in (dataset, default) if own is not None and "unit" in own.attrs), None)
     if named is None:
         raise UnsupportedError(f"{dataset.name} has no attribute unit, so the unit of its values is unknown", path=path)

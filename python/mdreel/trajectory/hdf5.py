@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Deflate compresses at most 1032 bytes to one (RFC 1951). A file that claims more is damaged.
 MOST_EXPANSION = 1032
 
-# Filters that the core supports; names of other filters are those of the registry of HDF5.
+# Filters that the core supports; other names are those of the HDF5 registry.
 KNOWN_FILTERS = {1: "gzip", 2: "shuffle", 3: "fletcher32", 32000: "lzf"}
 OTHER_FILTERS = {4: "szip", 5: "nbit", 6: "scaleoffset", 32001: "blosc", 32004: "lz4", 32013: "zfp", 32015: "zstd"}
 

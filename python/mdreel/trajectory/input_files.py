@@ -8,7 +8,7 @@ from mdreel._core import Source
 
 
 def files_of(trajectory: Any) -> list[str]:
-    """Return the files of a trajectory: a reader of MDAnalysis, a source, or paths. Other trajectories have none."""
+    """Return the files of a trajectory: an MDAnalysis reader, a source, or paths. Other trajectories have none."""
     if isinstance(trajectory, Source):
         return [str(facts["path"]) for facts in trajectory.describe() if "path" in facts]
     if isinstance(trajectory, (str, PathLike)):
@@ -27,7 +27,7 @@ def input_facts(universe: Any, trajectory: Any) -> dict[str, str]:
     ----------
     universe : MDAnalysis.Universe
         The Universe of the analysis.
-    trajectory : path, sequence of paths, Source or reader of MDAnalysis
+    trajectory : path, sequence of paths, Source or MDAnalysis reader
         The trajectory.
     """
     topology, files = getattr(universe, "filename", None), files_of(trajectory)

@@ -18,7 +18,7 @@ Frame = tuple[list[NDArray[np.float32] | None], NDArray[np.float32] | None, floa
 
 
 class ForeignReader:
-    """Reader of MDAnalysis for one worker.
+    """MDAnalysis reader for one worker.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class ForeignTrajectory:
     Attributes
     ----------
     pickled : bytes
-        Pickled reader of MDAnalysis, which opens the file when it is unpickled.
+        Pickled MDAnalysis reader, which opens the file when it is unpickled.
     """
 
     pickled: bytes
@@ -94,7 +94,7 @@ class ForeignTrajectory:
 
 
 def open_foreign(path: str, format: str, n_atoms: int | None = None) -> Source:  # noqa: A002 (MDAnalysis's word)
-    """Open a file with a reader of MDAnalysis.
+    """Open a file with an MDAnalysis reader.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _reading(path: str, n_atoms: int | None) -> Iterator[None]:
 
 
 def source_of_reader(reader: Any, recipe: tuple[Any, Any] | None = None) -> Source:
-    """Return a source that reads with copies of a reader of MDAnalysis.
+    """Return a source that reads with copies of an MDAnalysis reader.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     group: str | None = None,
     n_atoms: int | None = None,
 ) -> Source:
-    """Open a trajectory; the content of the file decides its format.
+    """Open a trajectory; its format is detected from the content of the file.
 
     Parameters
     ----------

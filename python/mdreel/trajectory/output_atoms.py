@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 Atoms: TypeAlias = Union["AtomGroup", Sequence[int], NDArray[np.integer]]
-"""Atoms as an AtomGroup of MDAnalysis, or as indices."""
+"""Atoms as an MDAnalysis AtomGroup, or as indices."""
 
 
 def atoms_of(source: Source, atoms: Atoms | None) -> NDArray[np.uint32]:

@@ -46,7 +46,7 @@ def read(
         The trajectory. A growing one is read until it ends.
     atoms : MDAnalysis.AtomGroup, str, or array_like, shape (n_atoms,), int, optional
         The atoms, in this order and with repetitions: a group, a selection string for a Universe, or indices. By
-        default all. Other atoms are not decoded where the format allows this.
+        default, all. Other atoms are not decoded where the format allows this.
     start, stop, step : int, optional
         Range of frames, as in a Python slice.
     frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional

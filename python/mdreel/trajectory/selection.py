@@ -20,7 +20,7 @@ Atoms: TypeAlias = "AtomGroup | ResidueGroup | SegmentGroup | Universe"
 """Atoms as a user names them: a group, or a Universe for all of its atoms."""
 
 Select: TypeAlias = str | Sequence[str] | None
-"""One or several selection strings, as `select_atoms` of MDAnalysis takes them; None for all atoms."""
+"""One or more selection strings, as MDAnalysis's `select_atoms` takes them; None for all atoms."""
 
 SelectBoth: TypeAlias = Select | tuple[Select, Select] | Mapping[str, Select]
 """Selections for a system and for its reference."""
@@ -76,12 +76,12 @@ class Selection:
         SelectionError
             If the group is empty and may not be, or not an AtomGroup. If no atom can belong to a group that changes.
         UnsupportedError
-            If the group is an UpdatingAtomGroup and may not be one.
+            If the group is an UpdatingAtomGroup where this is not allowed.
         """
         # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
         kinds = {kind.__name__ for kind in type(atomgroup).__mro__}
         if "AtomGroup" not in kinds:
-            raise SelectionError(f"{name} must be an AtomGroup of MDAnalysis, not {type(atomgroup).__name__}")
+            raise SelectionError(f"{name} must be an MDAnalysis AtomGroup, not {type(atomgroup).__name__}")
         if may_change and is_updating(atomgroup):
             return cls.again(frame_selection(atomgroup), name)
         _refuse_updating(atomgroup, name)
@@ -205,7 +205,7 @@ def members_of(
     Parameters
     ----------
     places : ndarray, shape (n_given,), uint32
-        Places of the atoms among those that the computation receives.
+        Indices of the atoms within the atoms that the computation receives.
     changing : FrameSelection or None
         Selection of each frame; None if all atoms belong to the group in every frame.
     atoms : ndarray, shape (n_read,), uint32
@@ -224,7 +224,7 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, ma
     atoms : MDAnalysis.AtomGroup, ResidueGroup, SegmentGroup or Universe
         The atoms; all of a Universe.
     select : str or sequence of str, optional
-        Selection strings that the atoms must match, in the order of `select_atoms` of MDAnalysis. By default, the
+        Selection strings that the atoms must match, in the order of MDAnalysis's `select_atoms`. By default, the
         atoms in their order.
     name : str
         Name of the atoms in messages.
@@ -241,7 +241,7 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, ma
     SelectionError
         If `atoms` is neither a group nor a Universe, or a selection is invalid or empty.
     UnsupportedError
-        If the atoms are an UpdatingAtomGroup and may not be one.
+        If the atoms are an UpdatingAtomGroup where this is not allowed.
     """
     # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
     kinds = {kind.__name__ for kind in type(atoms).__mro__}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 LANGUAGE = "https://userguide.mdanalysis.org/stable/selections.html"
-"""The selection language of MDAnalysis."""
+"""MDAnalysis's selection language."""
 
 _ATTRIBUTES = {
     "name": "names",
@@ -37,7 +37,7 @@ def remedy_for_syntax(message: str) -> str:
     Parameters
     ----------
     message : str
-        The message of MDAnalysis.
+        MDAnalysis's message.
     """
     unknown = _UNKNOWN.search(message)
     if unknown is not None and unknown[1] == "None":

@@ -153,7 +153,7 @@ def _fixed(group: "AtomGroup") -> Tree:
 
 
 def _tree(selection: Any, scope: _Scope, is_reference: bool = False) -> Tree:
-    """Return the expression of a parsed selection of MDAnalysis.
+    """Return the expression of a parsed MDAnalysis selection.
 
     Parameters
     ----------

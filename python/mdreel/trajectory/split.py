@@ -59,7 +59,7 @@ def split(
     start, stop : int, optional
         Range of frames, as in a Python slice.
     precision : float, optional
-        Precision of XTC, integers per nm; by default that of the trajectory, or 1000 if it has none.
+        Precision of XTC, integers per nm; by default, the precision of the trajectory, or 1000 if it has none.
     n_workers : int, optional
         Number of files that are written at the same time; by default one for each processor. H5MD files are written one
         after another, with this number of threads.
@@ -76,7 +76,7 @@ def split(
     Raises
     ------
     MismatchError
-        If neither or both of `n_parts` and `frames_per_part` are given; see also `convert`.
+        Unless exactly one of `n_parts` and `frames_per_part` is given; see also `convert`.
     FrameIndexError
         If there are fewer frames than parts; see also `convert`.
     UnsupportedError, FormatError, SelectionError, OSError
@@ -85,7 +85,7 @@ def split(
     Notes
     -----
     Frames of XTC and TRR files with all atoms are copied as bytes, without decoding. Splitting a trajectory into one
-    file for each process is the subfiling of Khoshlessan et al., Proc. 16th Python in Science Conf., 121 (2017).
+    file per process is the subfiling of Khoshlessan et al., Proc. 16th Python in Science Conf., 121 (2017).
 
     Examples
     --------

@@ -21,7 +21,7 @@ from mdreel.trajectory.placeholder_cell import cell_of, is_placeholder, known_ce
 if TYPE_CHECKING:
     from MDAnalysis import Universe
 
-# Formats of MDAnalysis that the core reads. MDAnalysis reads all others, more slowly.
+# MDAnalysis formats that the core reads. MDAnalysis reads all others, more slowly.
 FORMATS = (*CORE_FORMATS, *HDF5_FORMATS)
 
 

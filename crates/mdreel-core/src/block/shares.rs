@@ -1,14 +1,14 @@
-//! Shares: the blocks of each worker where they are fixed before the run.
+//! Shares: the blocks of each worker if they are assigned before the run.
 
 use std::ops::Range;
 
 use super::{Blocks, Extent};
 
 impl Blocks {
-    /// Cuts some of the blocks into a share for each worker: where each share begins, and behind them where the last one
-    /// ends, counted among these blocks. Shares are consecutive and as equal as can be, in frames or, where nobody has
-    /// counted those, in bytes. Blocks of a segment stay together: each edge is the one between segments that is nearest to
-    /// where equal shares would have it. Nobody has two segments while somebody has none.
+    /// Cuts some of the blocks into a share for each worker: where each share begins, and behind them where the last
+    /// one ends, counted among these blocks. Shares are consecutive and as equal as can be, in frames or, where nobody
+    /// has counted those, in bytes. Blocks of a segment stay together: each edge is the one between segments that is
+    /// nearest to where equal shares would have it. Nobody has two segments while somebody has none.
     pub fn shares(&self, ranges: &[Range<usize>], n_workers: usize) -> Vec<usize> {
         let n_workers = n_workers.max(1);
         let Blocks::Listed(blocks) = self else {

@@ -1,4 +1,4 @@
-//! Blocks of a conversion: each is read and coded by one worker, and written in its turn.
+//! Blocks of a conversion. A worker reads and encodes each block, and the blocks are written in order.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::source::tolerant::account;
 use crate::source::{AtomSelection, Reader, Source, SourceExt};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 
-/// Makes of the frames of a block what is to be written.
+/// Encodes the frames of a block.
 pub(super) trait BlockCoder {
     /// What a block becomes.
     type Coded: Send;
@@ -19,8 +19,8 @@ pub(super) trait BlockCoder {
     /// Blocks, for each worker, that may wait for their turn to be written.
     const AHEAD: usize = USUALLY_AHEAD;
 
-    /// Codes frames. Returns the bytes that they became as far as they are known. May stop when `is_wanted` says no, which
-    /// it asks every few milliseconds.
+    /// Codes frames. Returns the bytes that they became as far as they are known. May stop when `is_wanted` says no,
+    /// which it asks every few milliseconds.
     fn add(&mut self, batch: &FrameBatch, is_wanted: &mut dyn FnMut() -> bool) -> Result<u64>;
 
     /// What the frames became that were added since the last call.
@@ -47,8 +47,9 @@ impl Conversion {
         self.since = self.coordinator.record(kind, self.since, 0, 0);
     }
 
-    /// Codes `blocks` of `source` side by side and hands what each became, with its number of frames, to `write`, in their
-    /// order. It returns how many bytes it wrote. Returns what was left out, if the source is one that goes on at damage.
+    /// Codes `blocks` of `source` side by side and hands what each became, with its number of frames, to `write`, in
+    /// their order. It returns how many bytes it wrote. Returns what was left out, if the source is one that goes on at
+    /// damage.
     #[expect(clippy::too_many_arguments, reason = "what a run is about, and who does which part of it")]
     pub(crate) fn run<C: BlockCoder>(
         &mut self,
@@ -105,7 +106,7 @@ struct CodedBlock<T> {
 
 struct CodingWorker<'a, C> {
     reader: Box<dyn Reader + 'a>,
-    /// Whether nothing is wanted behind damage.
+    /// Whether nothing is selected behind damage.
     stops: bool,
     coder: C,
     blocks: &'a [Block],

@@ -1,4 +1,4 @@
-//! Conversions to chunks of arrays, which somebody else puts into a file.
+//! Conversion to chunks of arrays, which the caller writes to a file.
 
 use super::blocks::{BlockCoder, Conversion};
 use super::outline::outline_of;
@@ -14,23 +14,23 @@ use crate::writer::chunks::{ChunkCutter, ChunkLayout, CutFrames};
 
 /// Bytes of coordinates in a block at least, so that handing it over costs little beside the work on it.
 const LEAST_BLOCK_BYTES: u64 = 1 << 20;
-/// Bytes up to which a block takes whole pieces of the source, so that each is decoded once.
+/// Bytes up to which a block takes whole pieces of the source, so each is decoded once.
 const MOST_BLOCK_BYTES: u64 = 32 << 20;
 
-/// Who puts chunks into a file.
+/// Receiver that writes chunks to a file.
 pub trait ChunkSink {
     /// Stores the next frames. `first` is the first of them, counted from the first that is written. Called on the
     /// calling thread, in the order of frames.
     fn write(&mut self, first: u64, frames: CutFrames) -> Result<()>;
 }
 
-/// What of `frames` of `source` is written: all frames get the same quantities.
+/// The quantities of `frames` of `source` that are written: all frames get the same ones.
 pub fn chunk_outline(source: &dyn Source, atoms: &AtomSelection, frames: &FrameSet) -> Result<Outline> {
     outline_of(source, atoms, frames, source.quantities().with(Quantity::Positions, true), true)
 }
 
-/// Cuts `frames` of `source`, of the selected atoms, into chunks on `n_workers` threads and hands them to `sink`. What it
-/// gets is the same for any number of workers. Returns what everything cost.
+/// Cuts `frames` of `source`, of the selected atoms, into chunks on `n_workers` threads and hands them to `sink`. What
+/// it gets is the same for any number of workers. Returns what everything cost.
 pub fn convert_to_chunks(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -62,8 +62,8 @@ pub fn convert_to_chunks(
     Ok(conversion.end())
 }
 
-/// Frames of a block: whole chunks, enough to be worth a block, and as many as the source decodes together where there is
-/// room for them.
+/// Frames of a block: whole chunks, enough to be worth a block, and as many as the source decodes together where there
+/// is room for them.
 fn block_frames(layout: &ChunkLayout, together: u64) -> u64 {
     let (piece, frame_bytes) = (layout.chunk_frames as u64, layout.frame_bytes());
     let most = (MOST_BLOCK_BYTES / frame_bytes).max(piece);

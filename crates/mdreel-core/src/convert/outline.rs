@@ -1,4 +1,4 @@
-//! What a file says of its frames before the first one, found out from the first two and the last.
+//! Properties that a file stores before its first frame, determined from the first two frames and the last one.
 
 use crate::block::FrameSet;
 use crate::error::{Error, Result};
@@ -58,7 +58,7 @@ fn frames_looked_at(
     let n_frames = frames.len();
     let places: Vec<u64> = [0, 1, n_frames.wrapping_sub(1)].into_iter().filter(|&i| i < n_frames).collect();
     let looked_at = FrameSet::List(places.iter().map(|&i| frames.get(i)).collect());
-    // The headers are wanted, no atoms.
+    // The headers are selected, no atoms.
     let read = read_frames(source, &AtomSelection::all(0), &looked_at, quantities)?;
     Ok(places.into_iter().zip(read.headers).collect())
 }
@@ -87,7 +87,7 @@ fn whole_frames_looked_at(
             break;
         }
     }
-    // Where the frames stop nobody knows yet.
+    // The end of the frames is not known yet.
     let last = match seen.last() {
         Some(&(second, _)) if !stops => {
             (second + 1..frames.len()).rev().find_map(|i| look(i).transpose()).transpose()?

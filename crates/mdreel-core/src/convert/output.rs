@@ -1,4 +1,4 @@
-//! The file that a conversion writes.
+//! Output file of a conversion.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -27,13 +27,13 @@ impl Output {
         Ok(Output { path: path.to_owned(), format: OutputFormat::of(path)?, settings })
     }
 
-    /// What of `frames` of `source` is written.
+    /// The quantities of `frames` of `source` that are written.
     pub(super) fn outline(&self, source: &dyn Source, atoms: &AtomSelection, frames: &FrameSet) -> Result<Outline> {
         let quantities = source.quantities().both(self.format.quantities).with(Quantity::Positions, true);
         outline_of(source, atoms, frames, quantities, self.format.alike)
     }
 
-    /// Begins the file. Where nobody chose a precision, it is that of `source`.
+    /// Begins the file. The default precision is the precision of `source`.
     pub(super) fn begin(&self, source: &dyn Source, outline: &Outline) -> Result<FileWriter<Arc<dyn Encoder>>> {
         let mut settings = self.settings;
         if self.format.rounds {

@@ -1,4 +1,4 @@
-//! Segments: a trajectory split into files, each written by one worker from its beginning to its end.
+//! Splitting of a trajectory into files. One worker writes each file from beginning to end.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub struct Segment {
     pub frames: Range<u64>,
 }
 
-/// Writes each of `segments` to its file, `n_workers` at a time. Where all atoms are wanted, the format stays the
-/// same, and frames stand alone in it, their bytes are copied as they are. Returns what everything cost. An error leaves
-/// the segments that were whole before.
+/// Writes each of `segments` to its file, `n_workers` at a time. Where all atoms are selected, the format stays the
+/// same, and frames stand alone in it, their bytes are copied as they are. Returns what everything cost. An error
+/// leaves the segments that were whole before.
 pub fn split(
     source: &dyn Source,
     atoms: &AtomSelection,

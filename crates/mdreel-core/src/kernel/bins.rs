@@ -1,4 +1,4 @@
-//! Bins: of which of many equal intervals a distance is, exactly as its edges say.
+//! Equal bins with exact edges, and the bin of a distance.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ const NEAR: f64 = 1e-6;
 const MOST: usize = 1024;
 const PARTS: usize = 4;
 
-/// Intervals of one width. Each includes its lower edge and not its upper one, but for the last, which includes both: as
-/// `numpy.histogram` has it.
+/// Intervals of one width. Each includes its lower edge and not its upper one, but for the last, which includes both:
+/// as `numpy.histogram` has it.
 #[derive(Debug)]
 pub struct Bins {
-    /// Those of the bin below all, of the bins, of the bin above all.
+    /// Counts of the underflow bin, of the bins and of the overflow bin.
     edges: Vec<f64>,
     low: f64,
     per_width: f64,
 }
 
 impl Bins {
-    /// Of edges, Å. Fails where they are no edges of bins of one width.
+    /// Creates bins with these edges, Å. Returns an error if the bins do not have the same width.
     pub fn new(edges: &[f64]) -> Result<Self> {
         let n = edges.len().saturating_sub(1);
         let (low, high) = (edges.first().copied().unwrap_or(0.0), edges.last().copied().unwrap_or(0.0));
@@ -42,7 +42,7 @@ impl Bins {
         Ok(Bins { edges: all, low, per_width: 1.0 / width })
     }
 
-    /// How many there are.
+    /// Number of entries.
     pub(crate) fn n_bins(&self) -> usize {
         self.edges.len() - 3
     }
@@ -107,13 +107,13 @@ pub(crate) struct Histogram {
 }
 
 impl Histogram {
-    /// Of no distances.
+    /// Creates empty counts.
     pub(crate) fn new(bins: Arc<Bins>) -> Self {
         let n_counts = PARTS * (bins.n_bins() + 2);
         Histogram { bins, counts: vec![0; n_counts], squares: vec![0.0; MOST + LANES], n_squares: 0 }
     }
 
-    /// Adds the distances of a run; those to points of which `is_left_out` says so are not counted.
+    /// Adds the distances of a run, except those to points for which `is_left_out` is true.
     #[inline(always)]
     pub(crate) fn add(&mut self, run: Run<'_>, is_left_out: impl Fn(u32) -> bool) {
         for run in run.turns(MOST / 2) {
@@ -148,7 +148,7 @@ impl Histogram {
         }
     }
 
-    /// Adds to `counts`, one for each bin, `times` what was counted, and begins anew.
+    /// Adds `times` its counts to `counts`, one entry per bin, and resets them.
     #[inline(always)]
     pub(crate) fn take(&mut self, times: u64, counts: &mut [u64]) {
         self.count();

@@ -1,4 +1,4 @@
-//! Check: what is wrong with frames that can be read.
+//! Check for defects in frames that can be read.
 
 use super::Kernel;
 use crate::error::Result;
@@ -17,7 +17,7 @@ pub struct Check {
     n_atoms: usize,
 }
 
-/// What can be wrong with a frame.
+/// Defects of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Coordinates, velocities or forces are no finite numbers.
@@ -33,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Kind::NotFinite => "not finite",
@@ -50,13 +50,13 @@ impl Kind {
 pub struct Finding {
     /// The frame.
     pub frame: u64,
-    /// What kind of thing.
+    /// Kind of the finding.
     pub kind: Kind,
-    /// What was expected and what was found.
+    /// The expected value and the value found.
     pub message: String,
 }
 
-/// What was found in frames.
+/// Findings in frames.
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
     findings: Vec<Finding>,
@@ -164,7 +164,7 @@ impl Checked {
 }
 
 fn not_finite(columns: &Columns<'_>, quantity: Quantity) -> Option<String> {
-    // Each column by itself, so that the compiler can look at many numbers at once.
+    // Each column by itself, so the compiler can look at many numbers at once.
     let all_finite = |column: &[f32]| column.iter().fold(true, |all, value| all & value.is_finite());
     if all_finite(columns.x) && all_finite(columns.y) && all_finite(columns.z) {
         return None;
@@ -176,7 +176,7 @@ fn not_finite(columns: &Columns<'_>, quantity: Quantity) -> Option<String> {
     Some(format!("{name} of {n_wrong} of {n_atoms} atoms are not finite, the first is atom {atom}: {row:?}"))
 }
 
-/// The median of the intervals between neighbouring frames whose time goes on.
+/// Median interval between neighbouring frames with increasing times.
 fn usual_interval(times: &[(u64, f64)]) -> Option<f64> {
     let next = |pair: &[(u64, f64)]| (pair[1].0 == pair[0].0 + 1).then_some(pair[1].1 - pair[0].1);
     let mut intervals: Vec<f64> = times.windows(2).filter_map(next).filter(|interval| *interval > 0.0).collect();
@@ -184,7 +184,7 @@ fn usual_interval(times: &[(u64, f64)]) -> Option<f64> {
     (!intervals.is_empty()).then(|| *intervals.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
-/// What is wrong with the time of a frame behind another, of frames that are `usual` ps apart.
+/// Checks the time of a frame after another one, if frames are usually `usual` ps apart.
 fn wrong_time((before, earlier): (u64, f64), (frame, time): (u64, f64), usual: Option<f64>) -> Option<Finding> {
     let interval = time - earlier;
     let compared = |what: &str| format!("{what}: {time} ps after {earlier} ps in frame {before}");

@@ -1,4 +1,4 @@
-//! Some of the atoms of frames, beside one another.
+//! Copy of some atoms of frames to consecutive memory.
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
@@ -19,7 +19,7 @@ impl Clone for Chosen {
 }
 
 impl Chosen {
-    /// What of `atoms` (`None`: all) of frames of `n_atoms` atoms a computation that wants `n_wanted` is given.
+    /// Selects `atoms` (`None`: all) of frames of `n_atoms` atoms for a computation of `n_wanted` atoms.
     pub(crate) fn new(
         n_atoms: usize,
         atoms: Option<Vec<u32>>,

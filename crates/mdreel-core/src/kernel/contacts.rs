@@ -1,4 +1,4 @@
-//! Contacts: how many of the contacts of a reference are there in each frame, or how many of any kind.
+//! Contacts: the number of reference contacts, or of all contacts, in each frame.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub struct Contact {
     pub reference: f64,
 }
 
-/// When a contact of the reference is there.
+/// Criterion for the presence of a reference contact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
     /// While the atoms are no farther apart than in the reference.
@@ -51,7 +51,7 @@ impl Measure {
     }
 }
 
-/// The share of the contacts of each of several references that is there, in each frame.
+/// Fraction of the contacts of each of several references that exist in each frame.
 #[derive(Debug, Clone)]
 pub struct NativeContacts {
     n_atoms: usize,
@@ -61,8 +61,8 @@ pub struct NativeContacts {
 }
 
 impl NativeContacts {
-    /// Of atoms among `n_atoms`, and the images that `shortest` says. Fails where a reference has no contacts, or an atom
-    /// is not there.
+    /// Creates the computation for atoms among `n_atoms`, and the images that `shortest` selects. Returns an error if a
+    /// reference has no contacts, or an atom is not there.
     pub fn new(n_atoms: usize, references: Vec<Vec<Contact>>, measure: Measure, shortest: Shortest) -> Result<Self> {
         let mut atoms = references.iter().flatten().flat_map(|contact| contact.atoms);
         if let Some(atom) = atoms.find(|&atom| atom as usize >= n_atoms) {
@@ -111,13 +111,13 @@ impl Computation for NativeContacts {
     }
 }
 
-/// The number of pairs of two groups that are in contact, in each frame. A frame in which the radius reaches farther than images
-/// are unique leaves a record of how far they are, Å.
+/// The number of pairs of two groups that are in contact, in each frame. A frame in which the radius reaches farther
+/// than images are unique leaves a record of how far they are, Å.
 #[derive(Debug, Clone)]
 pub struct ContactCount {
     n_atoms: usize,
     pairs: Pairs,
-    /// Places of the atoms that both groups have in a frame, where only unique pairs count and the groups differ.
+    /// Positions of the atoms that both groups share in a frame, if only unique pairs count and the groups differ.
     shared: Vec<u32>,
     is_unique: bool,
     radius: f64,
@@ -126,10 +126,10 @@ pub struct ContactCount {
 }
 
 impl ContactCount {
-    /// Counts pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å. With `is_unique` each
-    /// pair of different atoms counts once, whichever groups have them; otherwise each entry of the matrix of distances
-    /// counts. Fails where a group has no atoms, or an atom is not there, or the radius is no length. Fails also where unique pairs of
-    /// a group that changes are counted, which has an atom more than once.
+    /// Counts pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å. With `is_unique`
+    /// each pair of different atoms counts once, whichever groups have them; otherwise each entry of the matrix of
+    /// distances counts. Returns an error if a group has no atoms, or an atom does not exist, or the radius is no
+    /// length. Fails also where unique pairs of a group that changes are counted, which has an atom more than once.
     pub fn new(
         n_atoms: usize,
         groups: [impl Into<Group>; 2],
@@ -236,8 +236,9 @@ impl Visit for Near {
     }
 }
 
-/// The pairs of points that are no farther apart than `radius`, Å, in the order of the first points, then of the second: what is in
-/// contact in a reference. Fails where a coordinate is not finite, or the radius is no length.
+/// The pairs of points that are no farther apart than `radius`, Å, in the order of the first points, then of the
+/// second: what is in contact in a reference. Returns an error if a coordinate is not finite, or the radius is no
+/// length.
 pub fn contacts_of([first, second]: [&[[f64; 3]]; 2], images: Option<Periodic>, radius: f64) -> Result<Vec<Contact>> {
     check_radius(radius)?;
     let columns: [Vec<f64>; 3] = std::array::from_fn(|axis| second.iter().map(|point| point[axis]).collect());

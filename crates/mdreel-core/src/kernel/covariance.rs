@@ -1,8 +1,8 @@
-//! Covariance: products of the displacements of all coordinates with all others, added up exactly.
+//! Covariance: exact sums of the products of all pairs of displacements.
 //!
-//! Displacements are integers, steps of 2^-21 Å, and so are their products, which add up in 64 bits: whichever frames come
-//! together, the bits of the sums are the same. The matrix product is cut into panels that stay in the cache, over all frames
-//! of a batch. See `docs/design/009-covariance.md`.
+//! Displacements are integers in steps of 2^-21 Å. Their products add up in 64 bits, so the sums have the same bits for
+//! any grouping of frames. The matrix product is cut into panels that stay in the cache, over all frames of a batch.
+//! See `docs/design/009-covariance.md`.
 
 use std::sync::Arc;
 
@@ -29,8 +29,9 @@ const WIDTH: usize = 64;
 /// Frames whose products add up in one go.
 const AT_ONCE: usize = 8;
 
-/// Sums over frames: of the displacement of each coordinate from a structure, Å, and of the product of each with itself and all
-/// that follow, Å², row after row of the upper triangle. Coordinates are x, y, z of the first atom, of the second, and so on.
+/// Sums over frames: of the displacement of each coordinate from a structure, Å, and of the product of each with itself
+/// and all that follow, Å², row after row of the upper triangle. Coordinates are x, y, z of the first atom, of the
+/// second, and so on.
 #[derive(Debug, Clone)]
 pub struct Covariance {
     n_atoms: usize,
@@ -66,7 +67,8 @@ fn row_begin(i: usize, n: usize) -> usize {
 }
 
 impl Covariance {
-    /// Of `atoms` (`None`: all) of frames of `n_atoms` about `reference`, Å, moved as `fit` says (`None`: as they are).
+    /// Creates the computation for `atoms` (`None`: all) of frames of `n_atoms` about `reference`, Å, moved by `fit`
+    /// (`None`: as they are).
     pub fn new(n_atoms: usize, fit: Option<Fit>, atoms: Option<Vec<u32>>, reference: &[[f64; 3]]) -> Result<Self> {
         Covariance::at_level(n_atoms, fit, atoms, reference, Level::detect())
     }
@@ -122,7 +124,7 @@ impl Computation for Covariance {
     }
 }
 
-/// Adds a frame to panels; says whether it could, because all atoms are near.
+/// Adds a frame to panels; returns whether it could, because all atoms are near.
 struct AddFrame<'a> {
     columns: [&'a [f64]; 3],
     reference: &'a [Vec<f64>; 3],

@@ -1,4 +1,4 @@
-//! Density: how many atoms are in each bin of a grid.
+//! Density: the number of atoms in each bin of a grid.
 
 use std::sync::Arc;
 
@@ -50,7 +50,8 @@ impl Axis {
     }
 }
 
-/// Counts the atoms in each bin of a grid over all frames. A last count is the number of all atoms, inside or outside of the grid.
+/// Counts the atoms in each bin of a grid over all frames. The last count is the number of all atoms, inside or
+/// outside the grid.
 #[derive(Debug, Clone)]
 pub struct Density {
     n_atoms: usize,
@@ -59,7 +60,8 @@ pub struct Density {
 }
 
 impl Density {
-    /// Of a group among `n_atoms` atoms, in bins between these edges (Å), about as wide as each other along an axis.
+    /// Creates the computation for a group among `n_atoms` atoms, in bins between these edges (Å), about as wide as
+    /// each other along an axis.
     pub fn new(n_atoms: usize, group: impl Into<Group>, edges: [Vec<f64>; 3]) -> Result<Self> {
         let group = group.into();
         if let Some(atom) = group.places().iter().find(|&&atom| atom as usize >= n_atoms) {

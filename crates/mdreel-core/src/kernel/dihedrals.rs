@@ -1,4 +1,4 @@
-//! Dihedral angles: of four atoms each, in every frame.
+//! Dihedral angles of four atoms each, in every frame.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const LANES: usize = 8;
 /// How an angle is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// In degrees, from -180 to 180, as IUPAC counts: 180 is trans.
+    /// In degrees, from -180 to 180, in the IUPAC convention: 180 is trans.
     Degrees,
     /// As cosine and sine, which do not jump: two columns for each.
     CosineSine,
@@ -32,7 +32,8 @@ pub struct Dihedrals {
 }
 
 impl Dihedrals {
-    /// Of quadruples among `n_atoms` atoms. Fails where there are none, or an atom is not there.
+    /// Creates the computation for quadruples among `n_atoms` atoms. Returns an error if there are none, or an atom
+    /// does not exist.
     pub fn new(n_atoms: usize, quadruples: Vec<[u32; 4]>, measure: Measure) -> Result<Self> {
         Dihedrals::at_level(n_atoms, quadruples, measure, Level::detect())
     }
@@ -140,7 +141,7 @@ impl Operation for MapFrame<'_> {
     }
 }
 
-/// What is proportional to cosine and sine of the angles that three bonds make.
+/// Values proportional to the cosine and sine of the dihedral angles of three bonds.
 #[inline(always)]
 fn projections([first, second, third]: &[[[f64; LANES]; 3]; 3]) -> ([f64; LANES], [f64; LANES]) {
     let (mut cosines, mut sines) = ([0.0; LANES], [0.0; LANES]);
@@ -178,7 +179,7 @@ const ARC_TANGENT: [f64; 11] = [
     0.021_133_752_033_748_363,
 ];
 
-/// The angles of points (x, y) in degrees, without a branch, so that vector instructions can do it; NaN at the origin.
+/// The angles of points (x, y) in degrees, without a branch, for vector instructions; NaN at the origin.
 #[inline(always)]
 fn degrees(y: &[f64; LANES], x: &[f64; LANES]) -> [f64; LANES] {
     const TAN_PI_8: f64 = std::f64::consts::SQRT_2 - 1.0;

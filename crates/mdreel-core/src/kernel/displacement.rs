@@ -1,4 +1,4 @@
-//! Displacement: how far particles are from where they were, by the time that has passed.
+//! Mean square displacement of particles as a function of the lag time.
 
 use std::sync::Arc;
 
@@ -34,7 +34,8 @@ impl Displacements {
         })
     }
 
-    /// Those of particles whose `paths` have x in all frames, then y, then z; one particle after the other, also in `out`.
+    /// Those of particles whose `paths` have x in all frames, then y, then z; one particle after the other, also in
+    /// `out`.
     pub fn of(&mut self, paths: &[f64], n_frames: usize, out: &mut [f64]) -> Result<()> {
         if n_frames == 0 || self.n_lags == 0 || self.n_lags > n_frames {
             return Err(Error::mismatch(format!("{n_frames} frames have no {} lags", self.n_lags)));
@@ -53,8 +54,8 @@ impl Displacements {
     }
 }
 
-/// Mean square displacements of one particle, averaged over all pairs of frames that are so far apart. `path` has a coordinate in all
-/// `n_frames` frames, then the next.
+/// Mean square displacements of one particle, averaged over all pairs of frames that are so far apart. `path` has a
+/// coordinate in all `n_frames` frames, then the next.
 fn mean_squares_at(level: Level, path: &[f64], n_frames: usize, out: &mut [f64]) {
     level.run(MeanSquares { path, n_frames, out });
 }
@@ -93,8 +94,8 @@ fn squares(from: &[f64], to: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Mean square displacements by Fourier transforms: sums of squares less twice an autocorrelation (Calandrini et al., Collection SFN
-/// 12 (2011) 201).
+/// Mean square displacements by Fourier transforms: sums of squares less twice an autocorrelation (Calandrini et al.,
+/// Collection SFN 12 (2011) 201).
 struct Transform {
     forward: Arc<dyn RealToComplex<f64>>,
     inverse: Arc<dyn ComplexToReal<f64>>,
@@ -108,8 +109,9 @@ struct Transform {
 }
 
 impl Transform {
-    /// Transforms of `length` numbers, which must be at least the number of frames plus the number of lags, less one. An even length
-    /// whose only prime factors are 2, 3 and 5 is fast. No vector instructions are used, so that every processor gives the same bits.
+    /// Transforms of `length` numbers, which must be at least the number of frames plus the number of lags, less one.
+    /// An even length whose only prime factors are 2, 3 and 5 is fast. No vector instructions are used, so that every
+    /// processor gives the same bits.
     fn new(length: usize) -> Result<Self> {
         if length == 0 {
             return Err(Error::mismatch("a transform of no numbers was asked for"));

@@ -1,4 +1,4 @@
-//! Distances: between all atoms of one group and all of another, or fixed points, in every frame.
+//! Distances between all atoms of one group and all atoms of another, or fixed points, in every frame.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const SQUARE_FRACTION: u32 = 27;
 /// Frames whose steps add up in 64 bits for certain.
 const MOST_FRAMES: usize = 1 << 12;
 
-/// What distances are measured to.
+/// Targets of the distances.
 #[derive(Debug, Clone)]
 pub enum Other {
     /// Atoms of the same frame.
@@ -27,12 +27,13 @@ pub enum Other {
     Points(Vec<[f64; 3]>),
 }
 
-/// What is left of the distances.
+/// Results of the distances.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Keep {
     /// Each of every frame.
     All,
-    /// Of each pair the sum over frames, that of its squares, and in how many frames it is below a distance (Å).
+    /// For each pair, the sum over frames, the sum of squares, and the number of frames in which it is below a distance
+    /// (Å).
     Statistics(f64),
 }
 
@@ -48,7 +49,7 @@ pub struct Distances {
     memory: Memory,
 }
 
-/// What is written while frames are looked at.
+/// Working memory for frames.
 #[derive(Debug, Clone, Default)]
 struct Memory {
     /// x, y and z of what is measured to.
@@ -60,8 +61,8 @@ struct Memory {
 }
 
 impl Distances {
-    /// From atoms among `n_atoms` to others, or the images that `shortest` says. Fails where there are none on one side, or an
-    /// atom is not there.
+    /// From atoms among `n_atoms` to others, or the images that `shortest` selects. Returns an error if there are none
+    /// on one side, or an atom does not exist.
     pub fn new(n_atoms: usize, from: Vec<u32>, to: Other, shortest: Shortest, keep: Keep) -> Result<Self> {
         let level = Level::detect();
         let of_frame = match &to {
@@ -216,7 +217,7 @@ fn add_far(row: &[f64], frame: u64, first: usize, sums: &mut [Sum]) -> Result<()
     Ok(())
 }
 
-/// Computes the distances of one atom; says whether all are finite.
+/// Computes the distances of one atom; returns whether all are finite.
 struct MapRow<'a> {
     from: [f64; 3],
     to: &'a [Vec<f64>; 3],
@@ -262,7 +263,8 @@ impl Operation for MapRow<'_> {
     }
 }
 
-/// Adds the distances of one atom; says whether it could add sums, because all are short. Counts are added in any case.
+/// Adds the distances of one atom; returns whether it could add sums, because all are short. Counts are added in any
+/// case.
 struct AddRow<'a> {
     row: &'a [f64],
     cutoff: f64,

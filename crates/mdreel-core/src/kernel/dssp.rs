@@ -1,7 +1,7 @@
-//! Secondary structure: which residues of a protein are in helices, strands, turns and bends, by its hydrogen bonds (DSSP).
+//! Secondary structure of proteins from hydrogen bonds (DSSP): helices, strands, turns and bends.
 //!
-//! W. Kabsch, C. Sander, "Dictionary of protein secondary structure: pattern recognition of hydrogen-bonded and geometrical
-//! features", Biopolymers 22 (1983) 2577-2637.
+//! W. Kabsch, C. Sander, "Dictionary of protein secondary structure: pattern recognition of hydrogen-bonded and
+//! geometrical features", Biopolymers 22 (1983) 2577-2637.
 
 mod backbone;
 mod bonds;
@@ -24,11 +24,12 @@ use backbone::Backbone;
 use bonds::Bonds;
 use states::Assignment;
 
-/// States that take the place of a value.
+/// Number of states that fill one value.
 const PLACE_BYTES: usize = size_of::<f64>();
 
-/// The state of each residue in each frame, a byte for each, eight of which take the place of a value; and counts, for each residue,
-/// of the frames in which it is in each state. Bytes of states side by side are always a finite float64: no copy can change them.
+/// The state of each residue in each frame, a byte for each, eight of which fill one value; and counts, for
+/// each residue, of the frames in which it is in each state. Bytes of states side by side are always a finite float64:
+/// no copy can change them.
 #[derive(Debug)]
 pub struct SecondaryStructure {
     n_atoms: usize,
@@ -38,7 +39,7 @@ pub struct SecondaryStructure {
     memory: Memory,
 }
 
-/// What is written while frames are looked at.
+/// Working memory for frames.
 #[derive(Debug, Default)]
 struct Memory {
     backbone: Backbone,
@@ -47,7 +48,8 @@ struct Memory {
 }
 
 impl SecondaryStructure {
-    /// Of residues of `n_atoms` atoms. Fails where there are none, or an atom is not there, or the longest bond is no length.
+    /// Creates the computation for residues of `n_atoms` atoms. Returns an error if there are none, or an atom does not
+    /// exist, or the longest bond is no length.
     pub fn new(n_atoms: usize, residues: Vec<Residue>, rules: Rules) -> Result<Self> {
         if residues.is_empty() {
             return Err(Error::mismatch("there are no residues"));

@@ -1,4 +1,4 @@
-//! Values that a frame has by itself, whatever the others are.
+//! Values of single frames, which do not depend on other frames.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use crate::frame::{FrameBatch, Octets};
 use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Operation};
 
-/// What is measured of a frame: `N` values.
+/// Computation of `N` values of a frame.
 pub trait Measure<const N: usize>: Send + Sync + 'static {
-    /// What it is called, for errors.
+    /// Its name, for errors.
     const NAME: &'static str;
 
     /// Atoms that a frame must have.

@@ -1,4 +1,4 @@
-//! End-to-end vectors: from the first to the last atom of each chain.
+//! End-to-end vectors from the first to the last atom of each chain.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl EndToEnd {
     /// Values of each chain.
     pub(crate) const N_VALUES: usize = 4;
 
-    /// Of chains with these first and last atoms, of `n_atoms`.
+    /// Creates the computation for chains with these first and last atoms, of `n_atoms`.
     pub fn new(n_atoms: usize, ends: Vec<[u32; 2]>) -> Result<Self> {
         if ends.is_empty() {
             return Err(Error::mismatch("there are no chains"));

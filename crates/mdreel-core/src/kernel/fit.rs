@@ -1,4 +1,4 @@
-//! Fits: for each frame, the motion that brings some of its atoms closest to a reference.
+//! Superposition of some atoms of each frame on a reference.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Of `atoms` (`None`: all) of frames of `n_atoms` on `reference`, Å, weighted by `weights` (`None`: all alike).
+    /// Creates the computation for `atoms` (`None`: all) of frames of `n_atoms` on `reference`, Å, weighted by
+    /// `weights` (`None`: equal weights).
     pub fn new(
         n_atoms: usize,
         atoms: Option<Vec<u32>>,
@@ -41,7 +42,7 @@ impl Fit {
         self.level
     }
 
-    /// The motion of each frame. Fails where one is not finite.
+    /// The motion of each frame. Returns an error if one is not finite.
     pub(crate) fn motions(&mut self, batch: &FrameBatch) -> Result<Vec<Superposition>> {
         self.level.run(FitBatch { reference: &self.reference, batch: self.chosen.of(batch) })
     }

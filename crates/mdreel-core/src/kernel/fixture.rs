@@ -1,4 +1,4 @@
-//! What tests of computations share: frames, and what a pass leaves of them.
+//! Frames and pass results that tests of computations share.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) fn batch(first: u64, frames: &[Vec<[f32; 3]>], unit_cell: Option<Unit
     batch
 }
 
-/// What a computation of all atoms leaves of batches, each a block of its own, merged in this order.
+/// Result of a computation of all atoms over batches, each a separate block, merged in this order.
 pub(crate) fn mapped(computation: impl Computation + 'static, batches: &[FrameBatch]) -> Result<Tally> {
     let mut pass = Pass::of(computation);
     let mut whole = pass.empty();

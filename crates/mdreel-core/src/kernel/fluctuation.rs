@@ -1,4 +1,4 @@
-//! Fluctuation: how far atoms are from a structure on average, and how far in the root mean square.
+//! Fluctuation: mean and root mean square displacement of atoms from a structure.
 
 use std::sync::Arc;
 
@@ -19,8 +19,9 @@ const SQUARE_FRACTION: u32 = 27;
 /// Frames whose steps add up in 64 bits for certain.
 const MOST_FRAMES: usize = 1 << 12;
 
-/// For each atom four sums over frames: of its displacement from a structure (x, y, z, Å), and of the square of that (Å²); with
-/// the coordinates as they are, or after superposition, whose RMSD (Å) is left of each frame then.
+/// Four sums over frames for each atom: its displacement from a structure (x, y, z, Å), and the square of the
+/// displacement (Å²). The coordinates are used as stored or after superposition, whose RMSD (Å) is then a value of each
+/// frame.
 #[derive(Debug, Clone)]
 pub struct Fluctuation {
     n_atoms: usize,
@@ -36,7 +37,7 @@ struct Displacements {
     level: Level,
 }
 
-/// What a batch adds up: x, y, z and square of each atom.
+/// Sums of a batch: x, y, z and square of each atom.
 #[derive(Debug, Clone, Default)]
 struct Steps([Vec<i64>; 4]);
 
@@ -44,7 +45,7 @@ impl Fluctuation {
     /// Sums of each atom.
     pub(crate) const N_SUMS: usize = 4;
 
-    /// About `reference`, Å. Fails where there are no atoms, or coordinates are not finite.
+    /// About `reference`, Å. Returns an error if there are no atoms, or coordinates are not finite.
     pub fn new(reference: &[[f64; 3]]) -> Result<Self> {
         Fluctuation::at_level(reference, Level::detect())
     }
@@ -55,7 +56,7 @@ impl Fluctuation {
         Ok(Fluctuation { n_atoms: reference.len(), moved: None, displacements })
     }
 
-    /// About `reference`, Å, of `atoms` among the `n_atoms` of a frame, moved as `fit` says.
+    /// About `reference`, Å, of `atoms` among the `n_atoms` of a frame, moved by `fit`.
     pub fn superposed(n_atoms: usize, fit: Fit, atoms: Vec<u32>, reference: &[[f64; 3]]) -> Result<Self> {
         let level = fit.level();
         let displacements = Displacements::new(reference, level)?;
@@ -119,7 +120,7 @@ impl Displacements {
     }
 }
 
-/// x, y and z of points, Å. Fails where they are not finite.
+/// x, y and z of points, Å. Returns an error if they are not finite.
 pub(super) fn columns_of(points: &[[f64; 3]]) -> Result<[Vec<f64>; 3]> {
     if let Some(atom) = points.iter().position(|point| point.iter().any(|value| !value.is_finite())) {
         let message = format!("atom {atom} of {} is at {:?}", points.len(), points[atom]);
@@ -165,7 +166,7 @@ impl Computation for Fluctuation {
     }
 }
 
-/// Adds a frame; says whether it could, because all atoms are near.
+/// Adds a frame if all atoms are near; returns whether it did.
 struct AddFrame<'a, T> {
     columns: [&'a [T]; 3],
     reference: &'a [Vec<f64>; 3],

@@ -1,4 +1,4 @@
-//! Groups of atoms, which stay the same or are selected again in each frame.
+//! Groups of atoms that are fixed or selected again in each frame.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 use crate::selection::Selecting;
 
-/// Atoms given by their places in a frame, numbered from 0. In each frame, either all atoms or only the selected ones belong to
-/// the group.
+/// Atoms given by their places in a frame, numbered from 0. In each frame, either all atoms or only the selected ones
+/// belong to the group.
 #[derive(Debug, Clone)]
 pub struct Group {
     places: Arc<Vec<u32>>,
@@ -43,7 +43,7 @@ impl Group {
         Ok(Group { places: Arc::new(places), changing: Some(changing) })
     }
 
-    /// Sorts its atoms, and keeps each once. Fails where the group changes and has an atom more than once.
+    /// Sorts its atoms, and keeps each once. Returns an error if the group changes and has an atom more than once.
     pub(crate) fn make_unique(&mut self) -> Result<()> {
         let mut places = self.places.to_vec();
         places.sort_unstable();

@@ -11,7 +11,8 @@ use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::{Superposition, WeightedPoints};
 
-/// A group of atoms: which of the frame, where they are in the reference (Å), and how much each counts (`None`: all alike).
+/// A group of atoms: which of the frame, where they are in the reference (Å), and how much each counts (`None`: all
+/// alike).
 #[derive(Debug, Clone)]
 pub struct Group {
     /// Places among the atoms of the frame.
@@ -22,8 +23,8 @@ pub struct Group {
     pub weights: Option<Vec<f64>>,
 }
 
-/// RMSD of each frame, Å: of the atoms that are superposed on their reference, and of groups that are moved with them; or of
-/// groups alone, with the coordinates as they are.
+/// RMSD of each frame, Å: of the atoms that are superposed on their reference, and of groups that are moved with them;
+/// or of groups alone, with the coordinates as they are.
 #[derive(Debug, Clone)]
 pub struct GroupRmsd {
     n_atoms: usize,
@@ -33,7 +34,7 @@ pub struct GroupRmsd {
 }
 
 impl GroupRmsd {
-    /// Of frames of `n_atoms` atoms. Fails where a group does not fit, or has no RMSD.
+    /// Creates the computation for frames of `n_atoms` atoms. Returns an error if a group does not fit, or has no RMSD.
     pub fn new(n_atoms: usize, fitted: Option<&Group>, groups: &[Group]) -> Result<Self> {
         GroupRmsd::at_level(n_atoms, fitted, groups, Level::detect())
     }

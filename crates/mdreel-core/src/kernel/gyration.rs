@@ -1,4 +1,4 @@
-//! Gyration: how far atoms are from their centre.
+//! Radii of gyration: distances of atoms from their centre.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::superpose::WeightedPoints;
 /// The radius of gyration of each frame, Å, and those about the x, y and z axes through the centre.
 pub type Gyration = EachFrame<Radii, 4>;
 
-/// What is measured of a frame.
+/// Quantity computed for a frame.
 #[derive(Debug)]
 pub struct Radii(WeightedPoints);
 
 impl Gyration {
-    /// Of `n_atoms` atoms, weighted by `weights` (`None`: all alike). Fails where there are no atoms, or weights are negative,
-    /// not finite or all zero.
+    /// Creates the computation for `n_atoms` atoms, weighted by `weights` (`None`: equal weights). Returns an error if
+    /// there are no atoms, or weights are negative, not finite or all zero.
     pub fn new(n_atoms: usize, weights: Option<&[f64]>) -> Result<Self> {
         Gyration::at_level(n_atoms, weights, Level::detect())
     }
@@ -54,8 +54,8 @@ pub struct ChangingGyration {
 }
 
 impl ChangingGyration {
-    /// Of a group among `n_atoms` atoms with a weight for each of its numbers. Fails where an atom is not there, or weights are
-    /// negative or not finite.
+    /// Creates the computation for a group among `n_atoms` atoms with a weight for each of its numbers. Returns an
+    /// error if an atom does not exist, or weights are negative or not finite.
     pub fn new(n_atoms: usize, group: Group, weights: Vec<f64>) -> Result<Self> {
         if let Some(atom) = group.places().iter().find(|&&atom| atom as usize >= n_atoms) {
             return Err(Error::mismatch(format!("a radius of gyration needs atom {atom} of {n_atoms}")));

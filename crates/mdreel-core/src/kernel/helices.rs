@@ -1,4 +1,4 @@
-//! Eigenvalues of distance matrices: one number for the shape of a helix, or for how two of them lie to one another.
+//! Eigenvalues of distance matrices, which describe the shape of a helix or the arrangement of two helices.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ const MAX_STEPS: usize = 10_000;
 /// Which matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// Of each segment, the distances within it.
+    /// The distances within each segment.
     Segments,
-    /// Of each pair of segments, the distances from one to the other, as a bipartite matrix: the first with the second, the
-    /// first with the third, and so on.
+    /// Of each pair of segments, the distances from one to the other, as a bipartite matrix: the first with the second,
+    /// the first with the third, and so on.
     Pairs,
 }
 
@@ -31,7 +31,7 @@ pub struct HelixEigenvalues {
     memory: Memory,
 }
 
-/// What is written while frames are looked at.
+/// Working memory for frames.
 #[derive(Debug, Clone, Default)]
 struct Memory {
     points: Vec<Vec<[f64; 3]>>,
@@ -39,8 +39,8 @@ struct Memory {
 }
 
 impl HelixEigenvalues {
-    /// Of segments of `n_atoms` atoms. Fails where there are none, or one of less than two atoms, or an atom that is not there;
-    /// for pairs, where there is one segment only.
+    /// Creates the computation for segments of `n_atoms` atoms. Returns an error if there are none, or one of less than
+    /// two atoms, or an atom that is not there; for pairs, where there is one segment only.
     pub fn new(n_atoms: usize, segments: Vec<Vec<u32>>, of: Of, is_squared: bool) -> Result<Self> {
         let least = if of == Of::Pairs { 2 } else { 1 };
         if segments.len() < least {
@@ -109,9 +109,9 @@ impl Computation for HelixEigenvalues {
     }
 }
 
-/// The largest eigenvalue of the matrix of squared distances between points, M = n 1' + 1 n' - 2 X X', with n the squares of the
-/// points X. Its rank is at most 5: with U = [n 1 X] it is U C U', whose eigenvalues but zero are those of L' C L, where
-/// L L' = U' U.
+/// The largest eigenvalue of the matrix of squared distances between points, M = n 1' + 1 n' - 2 X X', with n the
+/// squares of the points X. Its rank is at most 5: with U = [n 1 X] it is U C U', whose eigenvalues but zero are those
+/// of L' C L, where L L' = U' U.
 fn largest_of_squares(points: &[[f64; 3]]) -> f64 {
     let n = points.len() as f64;
     let centre: [f64; 3] = std::array::from_fn(|k| points.iter().map(|point| point[k]).sum::<f64>() / n);
@@ -148,8 +148,8 @@ fn cholesky(matrix: &[[f64; 5]; 5]) -> [[f64; 5]; 5] {
     lower
 }
 
-/// The largest singular value of the matrix of distances, or of their squares, from points to others: for the same points, and
-/// for the bipartite matrix of two sets, that is the largest eigenvalue.
+/// The largest singular value of the matrix of distances, or of their squares, from points to others: for the same
+/// points, and for the bipartite matrix of two sets, that is the largest eigenvalue.
 fn largest_between(from: &[[f64; 3]], to: &[[f64; 3]], is_squared: bool, matrix: &mut Vec<f64>) -> f64 {
     matrix.clear();
     matrix.extend(from.iter().flat_map(|a| {
@@ -191,7 +191,8 @@ mod tests {
         Ok(mapped(computation, &[batch(5, &[points.to_vec()], None)])?.rows.into_values().split_off(2))
     }
 
-    /// The largest eigenvalue of a symmetric matrix whose entries are not negative, by many steps of a shifted power iteration.
+    /// The largest eigenvalue of a symmetric matrix whose entries are not negative, by many steps of a shifted power
+    /// iteration.
     fn perron(matrix: &[Vec<f64>]) -> f64 {
         let n = matrix.len();
         let shift = matrix.iter().map(|row| row.iter().sum::<f64>()).fold(0.0, f64::max) / 2.0;

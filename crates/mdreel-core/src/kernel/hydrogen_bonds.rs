@@ -1,4 +1,4 @@
-//! Hydrogen bonds: donor, hydrogen and acceptor that are near and nearly in a line, in each frame.
+//! Hydrogen bonds in each frame: donor, hydrogen and acceptor that are close and nearly collinear.
 
 use std::sync::Arc;
 
@@ -18,19 +18,21 @@ const LEAST: f64 = 1.0;
 /// Distances that are computed together.
 const MOST: usize = 256;
 
-/// What is a hydrogen bond.
+/// Criteria for a hydrogen bond.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Criteria {
     /// The longest distance of donor and acceptor, Å.
     pub distance: f64,
-    /// What the angle of donor, hydrogen and acceptor exceeds, degrees.
+    /// Lower limit of the angle of donor, hydrogen and acceptor, degrees.
     pub angle: f64,
 }
 
-/// Which donors and acceptors may be bonded: those whose masks share a bit. One mask for each donor, and for each acceptor.
+/// Which donors and acceptors may be bonded: those whose masks share a bit. One mask for each donor, and for each
+/// acceptor.
 pub(crate) type Masks = [Vec<u64>; 2];
 
-/// Records of the hydrogen bonds of each frame: donor, hydrogen, acceptor, distance of donor and acceptor (Å), and angle (degrees).
+/// Records of the hydrogen bonds of each frame: donor, hydrogen, acceptor, distance of donor and acceptor (Å), and
+/// angle (degrees).
 #[derive(Debug, Clone)]
 pub struct HydrogenBonds {
     n_atoms: usize,
@@ -45,8 +47,9 @@ pub struct HydrogenBonds {
 }
 
 impl HydrogenBonds {
-    /// Of donors and acceptors among `n_atoms` atoms, with the place of the hydrogen of each donor. Fails where there are none, or
-    /// an atom is not there, or another number of hydrogens or masks, or criteria are no distance and angle.
+    /// Creates the computation for donors and acceptors among `n_atoms` atoms, with the place of the hydrogen of each
+    /// donor. Returns an error if there are none, or an atom does not exist, or a different number of hydrogens or
+    /// masks, or criteria are no distance and angle.
     pub fn new(
         n_atoms: usize,
         donors: impl Into<Group>,

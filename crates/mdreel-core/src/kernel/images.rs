@@ -1,22 +1,22 @@
-//! Images: whether the shortest of each vector count, and how far no others do.
+//! Shortest periodic images, and the distance up to which they are the only images.
 
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 use crate::periodic::Periodic;
 
-/// Whether the shortest images of vectors count.
+/// Use of the shortest images of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shortest {
-    /// Positions are taken as they are.
+    /// Use positions as stored.
     Never,
-    /// Where a frame has a periodic cell.
+    /// Use them if a frame has a periodic cell.
     WherePossible,
-    /// In every frame: one without a periodic cell is an error.
+    /// Use them in every frame: a frame without a periodic cell is an error.
     Always,
 }
 
 impl Shortest {
-    /// The images that count in the i-th frame of a batch.
+    /// The images to use in the i-th frame of a batch.
     pub(crate) fn of(self, batch: &FrameBatch, i: usize) -> Result<Option<Periodic>> {
         if self == Shortest::Never {
             return Ok(None);
@@ -31,7 +31,7 @@ impl Shortest {
 }
 
 impl From<Option<bool>> for Shortest {
-    /// Whether they are wanted; `None` where that is for the frames to say.
+    /// Whether to use them; `None` if this depends on the frame.
     fn from(wanted: Option<bool>) -> Self {
         match wanted {
             None => Shortest::WherePossible,
@@ -44,8 +44,8 @@ impl From<Option<bool>> for Shortest {
 /// How much farther than images are unique a distance may reach, relatively: lengths of cells are rounded to float32.
 const ROUNDING: f64 = 1e-6;
 
-/// The radius within which images are unique, Å, if `distance` (Å) goes beyond it. Other images than the shortest lie within
-/// the distance then.
+/// The radius within which images are unique, Å, if `distance` (Å) goes beyond it. Other images than the shortest lie
+/// within the distance then.
 pub(super) fn exceeded_radius(images: Option<&Periodic>, distance: f64) -> Option<f64> {
     let radius = images?.unique_radius();
     (distance > radius * (1.0 + ROUNDING)).then_some(radius)

@@ -1,4 +1,4 @@
-//! Linear density: how much mass and charge is in each of many slabs across x, y and z.
+//! Linear density: mass and charge in slabs along x, y and z.
 
 mod changing;
 
@@ -15,8 +15,8 @@ use crate::periodic::{Periodic, into_brick};
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Densities of mass and charge in slabs across x, y and z: for each slab the sum over frames of the density of mass, that of its
-/// square, and the same of charge.
+/// Densities of mass and charge in slabs across x, y and z: for each slab the sum over frames of the density of mass,
+/// that of its square, and the same of charge.
 #[derive(Debug)]
 pub struct LinearDensity {
     counted: Counted,
@@ -33,22 +33,22 @@ enum Counted {
     Changing(Box<ChangingCompounds>),
 }
 
-/// What is counted where its centre of mass is.
+/// Compounds, which are counted at their centre of mass.
 #[derive(Debug)]
 struct Compounds {
     n_atoms: usize,
     /// Of which each atom is, and its share of the mass; none where each atom is one.
     shares: Option<Vec<(u32, f64)>>,
-    /// Mass and charge of each; nothing behind the last up to a whole octet.
+    /// Mass and charge of each; nothing behind the last up to a full octet.
     amounts: Vec<[f64; 2]>,
 }
 
-/// What is written while frames are looked at.
+/// Working memory for frames.
 #[derive(Debug, Default)]
 struct Memory {
-    /// x, y and z of atoms or compounds, up to a whole octet.
+    /// x, y and z of atoms or compounds, up to a full octet.
     centres: [Vec<f64>; 3],
-    /// Mass and charge of each where they change from frame to frame, up to a whole octet.
+    /// Mass and charge of each where they change from frame to frame, up to a full octet.
     amounts: Vec<[f64; 2]>,
     /// Mass and charge below all slabs, in each, and above all; across x, y and z.
     slabs: [Vec<[f64; 2]>; 3],
@@ -58,9 +58,10 @@ impl LinearDensity {
     /// Sums of each slab.
     pub(crate) const N_SUMS: usize = 4;
 
-    /// Of atoms with these masses and charges, where each is, or where the centre of mass of all with the same label is, as an image
-    /// in the cell. Slabs are between the edges of `bins`, Å, along each axis; an amount in a slab across x, y or z is multiplied by
-    /// `per_volume`. Fails where these do not fit each other, or a compound has no mass.
+    /// Creates the computation for atoms with these masses and charges, where each is, or where the centre of mass of
+    /// all with the same label is, as an image in the cell. Slabs are between the edges of `bins`, Å, along each axis;
+    /// an amount in a slab across x, y or z is multiplied by `per_volume`. Returns an error if these do not fit each
+    /// other, or a compound has no mass.
     pub fn new(
         masses: &[f64],
         charges: &[f64],
@@ -71,8 +72,9 @@ impl LinearDensity {
         LinearDensity::of(Counted::Same(Arc::new(Compounds::new(masses, charges, labels)?)), bins, per_volume)
     }
 
-    /// The same of a group among `n_atoms` atoms that is selected again in each frame. The masses, charges and labels are those of its
-    /// numbers. A compound consists of its selected atoms; a frame in which they have no mass is an error.
+    /// The same of a group among `n_atoms` atoms that is selected again in each frame. The masses, charges and labels
+    /// are those of its numbers. A compound consists of its selected atoms; a frame in which they have no mass is an
+    /// error.
     pub fn changing(
         n_atoms: usize,
         group: impl Into<Group>,
@@ -124,7 +126,7 @@ impl LinearDensity {
     }
 }
 
-/// Checks what atoms have, and returns how many atoms or compounds there are.
+/// Checks the properties of the atoms, and returns the number of atoms or compounds.
 fn check_amounts(masses: &[f64], charges: &[f64], labels: Option<&[u32]>) -> Result<usize> {
     let mismatch = |message: String| Err(Error::mismatch(message));
     let n_atoms = masses.len();
@@ -168,7 +170,7 @@ impl Compounds {
         Ok(Compounds { n_atoms, shares: Some(shares), amounts })
     }
 
-    /// Where they are, Å; says whether all are somewhere.
+    /// Computes their positions, Å; returns whether all are finite.
     #[inline(always)]
     fn locate(&self, columns: Columns<'_>, centres: &mut [Vec<f64>; 3]) -> bool {
         let mut is_finite = true;
@@ -223,7 +225,7 @@ impl Computation for LinearDensity {
     }
 }
 
-/// Adds what is in each slab; says whether all are somewhere.
+/// Adds the content of each slab; returns whether all positions are finite.
 struct FillSlabs<'a> {
     density: &'a mut LinearDensity,
     batch: &'a FrameBatch,

@@ -1,4 +1,4 @@
-//! Positions in float64: as they are, or after some atoms of each frame were superposed on a reference.
+//! Positions in float64, as stored or after superposition of some atoms of each frame on a reference.
 
 use super::chosen::Chosen;
 use super::fit::Fit;
@@ -7,12 +7,12 @@ use crate::frame::{FrameBatch, LANES};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::Superposition;
 
-/// Which atoms of frames are wanted, and how they are moved.
+/// Which atoms of frames are selected, and how they are moved.
 #[derive(Debug, Clone)]
 pub(super) struct Moved {
     fit: Option<Fit>,
     chosen: Chosen,
-    /// x, y, z of one frame, padded to whole octets.
+    /// x, y, z of one frame, padded to full octets.
     columns: [Vec<f64>; 3],
     level: Level,
 }
@@ -26,13 +26,13 @@ pub(super) struct MovedFrames<'a> {
 }
 
 impl Moved {
-    /// Of `chosen` atoms, moved by what superposes those of `fit` (`None`: as they are).
+    /// Creates the computation for `chosen` atoms, moved by the superposition of `fit` (`None`: not moved).
     pub(crate) fn new(fit: Option<Fit>, chosen: Chosen, level: Level) -> Self {
         let padded = vec![0.0; chosen.n_atoms().div_ceil(LANES) * LANES];
         Moved { fit, chosen, columns: [padded.clone(), padded.clone(), padded], level }
     }
 
-    /// Looks at frames. Fails where a superposition is not finite.
+    /// Looks at frames. Returns an error if a superposition is not finite.
     pub(crate) fn frames<'a>(&'a mut self, batch: &'a FrameBatch) -> Result<MovedFrames<'a>> {
         let motions = self.fit.as_mut().map(|fit| fit.motions(batch)).transpose()?;
         Ok(MovedFrames { motions, batch: self.chosen.of(batch), columns: &mut self.columns, level: self.level })
@@ -40,12 +40,12 @@ impl Moved {
 }
 
 impl MovedFrames<'_> {
-    /// The RMSD that superposition leaves of the `i`-th frame, Å; `None` where there is none.
+    /// RMSD of the `i`-th frame after superposition, Å; `None` without superposition.
     pub(crate) fn rmsd(&self, i: usize) -> Option<f64> {
         self.motions.as_ref().map(|motions| motions[i].rmsd)
     }
 
-    /// x, y and z of the `i`-th frame, Å, padded to whole octets.
+    /// x, y and z of the `i`-th frame, Å, padded to full octets.
     pub(crate) fn columns(&mut self, i: usize) -> [&[f64]; 3] {
         let motion = self.motions.as_ref().map(|motions| &motions[i]);
         self.level.run(Move { batch: self.batch, i, motion, columns: self.columns });

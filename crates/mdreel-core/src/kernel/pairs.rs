@@ -1,4 +1,4 @@
-//! Pairs: of an atom of one group and one of another, or of two of one group, that are near to one another in a frame.
+//! Pairs of neighbouring atoms in a frame, within one group or between two groups.
 
 use super::group::Group;
 use super::not_finite;
@@ -25,7 +25,8 @@ impl Clone for Pairs {
 }
 
 impl Pairs {
-    /// Of two groups among `n_atoms` atoms. Fails where a group has none, or an atom is not there.
+    /// Creates the search for pairs of two groups among `n_atoms` atoms. Returns an error if a group has none, or an
+    /// atom does not exist.
     pub(crate) fn new(n_atoms: usize, from: impl Into<Group>, to: impl Into<Group>) -> Result<Self> {
         let (from, to): (Group, Group) = (from.into(), to.into());
         if let Some(atom) = from.places().iter().chain(to.places().iter()).find(|&&atom| atom as usize >= n_atoms) {
@@ -59,8 +60,8 @@ impl Pairs {
         self.from.is_changing() || self.to.is_changing()
     }
 
-    /// Writes the places of the atoms that belonged to both groups in the frame that was visited last. Neither group may have an atom
-    /// twice.
+    /// Writes the places of the atoms that belonged to both groups in the frame that was visited last. Neither group
+    /// may have an atom twice.
     pub(crate) fn find_shared(&self, shared: &mut Vec<u32>) {
         shared.clear();
         self.from.for_each_latest(|atom| shared.push(atom));
@@ -93,8 +94,8 @@ impl Pairs {
         Ok(())
     }
 
-    /// Visits every pair of the i-th frame within `distance` (Å), and others; with `once` each pair of one group once, and no atom
-    /// and itself.
+    /// Visits every pair of the i-th frame within `distance` (Å), and others; with `once` each pair of one group once,
+    /// and no atom and itself.
     #[inline(always)]
     pub(crate) fn visit(
         &mut self,

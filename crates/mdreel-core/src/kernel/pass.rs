@@ -1,4 +1,4 @@
-//! A pass: several computations over the same frames, each of which is read once.
+//! Pass: several computations over the same frames, which are read once.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ struct Member {
 /// A computation, and which of the atoms of the pass it is given: ascending; `None` for all.
 pub(crate) type Given = (Box<dyn Computation>, Option<Vec<u32>>);
 
-/// Where in a tally a computation of a pass leaves what it finds.
+/// Location of the results of a computation in the tally of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Its values of each frame.
@@ -41,7 +41,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Of a computation, behind those of others.
+    /// Creates the location of a computation, behind the locations of others.
     fn behind(before: Option<&Place>, computation: &dyn Computation) -> Self {
         let layout = computation.layout();
         let next = |of: fn(&Place) -> &Range<usize>, n: usize| {
@@ -65,7 +65,7 @@ impl Clone for Member {
 }
 
 impl Pass {
-    /// Of computations over `n_atoms` atoms.
+    /// Creates the pass of computations over `n_atoms` atoms.
     pub fn new(n_atoms: usize, computations: Vec<Given>) -> Result<Self> {
         let mut members: Vec<Member> = Vec::with_capacity(computations.len());
         for (computation, atoms) in computations {
@@ -77,7 +77,7 @@ impl Pass {
         Ok(Pass { n_atoms, members })
     }
 
-    /// Of one computation, which is given all atoms.
+    /// Creates the pass of one computation, which gets all atoms.
     pub fn of(computation: impl Computation + 'static) -> Self {
         let (n_atoms, place) = (computation.n_atoms(), Place::behind(None, &computation));
         let member = Member { computation: Box::new(computation), chosen: Chosen::all(n_atoms), place };
@@ -89,14 +89,14 @@ impl Pass {
         self.members.iter().map(|member| member.place.columns.len()).sum()
     }
 
-    /// Where each leaves what it finds.
+    /// Location of the results of each.
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         self.members.iter().map(|member| &member.place)
     }
 }
 
-/// Has the columns of the widest member stand in front of all others, behind frame and time: its part of the rows is a
-/// piece of each, which nobody needs to copy.
+/// Puts the columns of the widest member before all others, after frame and time. Its values are then a contiguous part
+/// of each row, which needs no copy.
 fn put_widest_first(members: &mut [Member]) {
     let widths = members.iter().map(|member| member.place.columns.len());
     let Some(widest) = widths.enumerate().rev().max_by_key(|&(_, width)| width).map(|(i, _)| i) else { return };

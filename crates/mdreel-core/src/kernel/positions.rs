@@ -1,4 +1,4 @@
-//! Positions of each frame, kept for what needs all frames at once; and the paths of atoms that they are.
+//! Positions of each frame, for computations that need all frames at once, and the paths of atoms.
 
 use std::ops::Range;
 
@@ -15,16 +15,16 @@ const CELL: usize = 6;
 /// Frames whose positions are put in the order of paths at a time: they stay in the cache.
 const TILE: usize = 64;
 
-/// Keeps the positions of each frame, and its cell, as they are: x, y and z of one atom after the other, float32. Two of them
-/// take the place of a value, so that they need no more memory than in the file. Finite float32 side by side are always a
-/// finite float64: no copy can change them.
+/// Stores the positions of each frame, and its cell, unchanged: x, y and z of one atom after the other, float32. Two
+/// of them fill one value, so they need no more memory than in the file. Finite float32 side by side are
+/// always a finite float64: no copy can change them.
 #[derive(Debug, Clone, Copy)]
 pub struct Positions {
     n_atoms: usize,
 }
 
 impl Positions {
-    /// Of `n_atoms` atoms.
+    /// Creates the computation for `n_atoms` atoms.
     pub fn new(n_atoms: usize) -> Result<Self> {
         if n_atoms == 0 {
             return Err(Error::mismatch("there are no atoms"));
@@ -72,8 +72,8 @@ fn pair(first: f32, second: f32) -> f64 {
     f64::from_ne_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// The paths of some atoms, of frames as [`Positions`] keeps them: x of an atom in all frames, then y, then z, then those of the
-/// next. With a scheme, jumps across boundaries are undone, for which every frame must have a cell.
+/// The paths of some atoms, of frames as [`Positions`] keeps them: x of an atom in all frames, then y, then z, then
+/// those of the next. With a scheme, jumps across boundaries are undone, for which every frame must have a cell.
 pub fn paths(frames: &[&[f32]], n_atoms: usize, atoms: Range<usize>, scheme: Option<Scheme>) -> Result<Vec<f64>> {
     let (n_frames, n_numbers) = (frames.len(), 3 * n_atoms + CELL);
     if atoms.end > n_atoms || frames.iter().any(|frame| frame.len() < n_numbers) {

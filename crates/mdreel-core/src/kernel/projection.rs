@@ -1,4 +1,4 @@
-//! Projections: how far each frame lies along directions of all its coordinates.
+//! Projections of frames onto directions in the space of all coordinates.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ fn octets_of(points: &[[f64; 3]]) -> Result<[Vec<Octet>; 3]> {
 }
 
 impl Projection {
-    /// Of `atoms` (`None`: all) of frames of `n_atoms`, moved as `fit` says (`None`: as they are), from `origin`, Å, along
-    /// `directions`. Fails where lengths differ, or numbers are not finite.
+    /// Creates the computation for `atoms` (`None`: all) of frames of `n_atoms`, moved by `fit` (`None`: not moved),
+    /// from `origin`, Å, along `directions`. Returns an error if lengths differ, or numbers are not finite.
     pub fn new(
         n_atoms: usize,
         fit: Option<Fit>,

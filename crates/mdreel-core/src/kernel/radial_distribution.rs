@@ -1,4 +1,4 @@
-//! Radial distribution: how many pairs of atoms there are at each distance.
+//! Radial distribution: the number of pairs of atoms at each distance.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Counts the distances of all pairs of two groups in bins. A last count is the number of all pairs. Adds up the volume of the cell, Å³. A frame in which the bins
-/// reach farther than images are unique leaves a record of that radius, Å.
+/// Counts the distances of all pairs of two groups in bins. A last count is the number of all pairs. Adds up the volume
+/// of the cell, Å³. A frame in which the bins reach farther than images are unique leaves a record of that radius, Å.
 #[derive(Debug, Clone)]
 pub struct RadialDistribution {
     n_atoms: usize,
@@ -28,9 +28,9 @@ pub struct RadialDistribution {
 }
 
 impl RadialDistribution {
-    /// Of pairs of two groups among `n_atoms` atoms. Pairs with the same label, one for each atom of the groups, do not count.
-    /// With `needs_cell` a frame without a periodic cell is an error. Fails where a group has no atoms, or another number of
-    /// labels, or an atom is not there.
+    /// Creates the computation for pairs of two groups among `n_atoms` atoms. Pairs with the same label, one for each
+    /// atom of the groups, do not count. With `needs_cell` a frame without a periodic cell is an error. Returns an
+    /// error if a group has no atoms, or a different number of labels, or an atom does not exist.
     pub fn new(
         n_atoms: usize,
         [from, to]: [impl Into<Group>; 2],

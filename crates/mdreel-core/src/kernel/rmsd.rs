@@ -1,4 +1,4 @@
-//! RMSD: the distance of each frame from a reference structure.
+//! RMSD of each frame from a reference structure.
 
 use super::each_frame::{EachFrame, Measure};
 use crate::error::Result;
@@ -19,9 +19,9 @@ pub enum Distance {
 }
 
 impl Rmsd {
-    /// RMSD from `reference` (Å), weighted by `weights` (`None`: all alike), after optimal superposition or with the
-    /// coordinates as they are. Fails where there are no atoms, lengths differ, coordinates are not finite, or weights
-    /// are negative, not finite or all zero.
+    /// RMSD from `reference` (Å), weighted by `weights` (`None`: equal weights), after optimal superposition or with
+    /// the coordinates as they are. Returns an error if there are no atoms, lengths differ, coordinates are not finite,
+    /// or weights are negative, not finite or all zero.
     pub fn new(reference: &[[f64; 3]], weights: Option<&[f64]>, superposition: bool) -> Result<Self> {
         Rmsd::at_level(reference, weights, superposition, Level::detect())
     }

@@ -1,4 +1,4 @@
-//! What is selected in each frame.
+//! Atoms that are selected in each frame.
 
 use super::Computation;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::frame::FrameBatch;
 use crate::reduce::{Ids, Layout, Slots, Value};
 use crate::selection::Selecting;
 
-/// Counts the atoms that are selected in each frame, and lists them if that is wanted.
+/// Counts the atoms that are selected in each frame, and lists them if that is selected.
 #[derive(Debug, Clone)]
 pub struct Selected {
     n_atoms: usize,

@@ -1,4 +1,4 @@
-//! Site distribution: how often each of some pairs of atoms is at each distance.
+//! Site-specific radial distribution: counts of distances for given pairs of atoms.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::frame::FrameBatch;
 use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots};
 
-/// Counts the distances of each pair in bins of its own, and adds up the volume of the cell, Å³. A frame in which the bins reach
-/// farther than images are unique leaves a record of that radius, Å.
+/// Counts the distances of each pair in bins of its own, and adds up the volume of the cell, Å³. A frame in which the
+/// bins reach farther than images are unique leaves a record of that radius, Å.
 #[derive(Debug, Clone)]
 pub struct SiteDistribution {
     n_atoms: usize,
@@ -22,8 +22,8 @@ pub struct SiteDistribution {
 }
 
 impl SiteDistribution {
-    /// Of pairs among `n_atoms` atoms. With `needs_cell` a frame without a periodic cell is an error. Fails where there is no pair,
-    /// or an atom is not there.
+    /// Creates the computation for pairs among `n_atoms` atoms. With `needs_cell` a frame without a periodic cell is an
+    /// error. Returns an error if there is no pair, or an atom does not exist.
     pub fn new(n_atoms: usize, pairs: Vec<[u32; 2]>, bins: Bins, needs_cell: bool) -> Result<Self> {
         if let Some(atom) = pairs.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
             return Err(Error::mismatch(format!("a pair needs atom {atom} of {n_atoms}")));

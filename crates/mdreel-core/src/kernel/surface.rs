@@ -1,5 +1,5 @@
-//! Solvent accessible surface: how much of the sphere around each atom is inside no sphere around another (Shrake and Rupley,
-//! J. Mol. Biol. 79 (1973) 351).
+//! Solvent-accessible surface: the part of the sphere around each atom that is outside the spheres of all other atoms
+//! (Shrake and Rupley, J. Mol. Biol. 79 (1973) 351).
 
 mod caps;
 mod changing;
@@ -26,14 +26,14 @@ const MOST_POINTS: usize = 1 << 20;
 /// The largest radius of a sphere, Å.
 const MOST_RADIUS: f64 = 1000.0;
 
-/// What is left of the areas of each frame, beside their sum.
+/// Results of the areas in addition to their sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// Nothing.
     Total,
     /// All of them.
     All,
-    /// Of each area the sum over frames, and that of its squares.
+    /// For each area, the sum over frames and the sum of squares.
     Statistics,
 }
 
@@ -62,7 +62,7 @@ pub struct SurfaceArea {
     memory: Memory,
 }
 
-/// The spheres around all atoms that may cover others.
+/// Spheres around all atoms that may cover others.
 #[derive(Debug)]
 struct Spheres {
     /// With the radius of the probe, Å.
@@ -71,12 +71,12 @@ struct Spheres {
     points: Sphere,
 }
 
-/// What is written while frames are looked at.
+/// Working memory for frames.
 #[derive(Debug, Default)]
 struct Memory {
-    /// x, y and z of all atoms that cover others in a frame.
+    /// Coordinates x, y and z of all atoms that cover others in a frame.
     columns: [Vec<f64>; 3],
-    /// What is measured of a group that changes.
+    /// Measured atoms of a changing group.
     members: Members,
     neighbours: Neighbours,
     candidates: Candidates,
@@ -85,9 +85,10 @@ struct Memory {
 }
 
 impl SurfaceArea {
-    /// Of atoms with these van der Waals radii and a probe, Å, with `n_points` points on the sphere around each. `measured` is which
-    /// atoms are measured, and the number of the area that each adds to. With `is_periodic` images in the cell, which every frame needs
-    /// to have then, are neighbours as well. Fails where radii or numbers mean nothing, or an atom is not there.
+    /// Creates the computation for atoms with these van der Waals radii and a probe, Å, with `n_points` points on the
+    /// sphere around each. `measured` is which atoms are measured, and the number of the area that each adds to. With
+    /// `is_periodic` images in the cell, which every frame needs to have then, are neighbours as well. Returns an error
+    /// if radii or numbers mean nothing, or an atom does not exist.
     pub fn new(
         radii: &[f64],
         probe: f64,
@@ -121,10 +122,11 @@ impl SurfaceArea {
         Ok(SurfaceArea { spheres, measured, changing: None, n_areas, is_periodic, keep, level, memory })
     }
 
-    /// The same of a group that is selected again in each frame, among `n_atoms` atoms: only its members are measured. `places` are
-    /// the atoms that the radii belong to, and `measured` is, for each number of the group, its place among these and the number of
-    /// its area. With `is_alone` members cover one another and no other atom does. With statistics, a count for each area is the
-    /// number of frames in which it has members; only these frames add to its sums. Areas of each frame are not kept.
+    /// The same of a group that is selected again in each frame, among `n_atoms` atoms: only its members are measured.
+    /// `places` are the atoms that the radii belong to, and `measured` is, for each number of the group, its place
+    /// among these and the number of its area. With `is_alone` members cover one another and no other atom does. With
+    /// statistics, a count for each area is the number of frames in which it has members; only these frames add to its
+    /// sums. Areas of each frame are not kept.
     pub fn of_changing(
         self,
         n_atoms: usize,
@@ -249,7 +251,7 @@ impl Spheres {
         2.0 * self.largest
     }
 
-    /// What one point on the sphere around an atom stands for, Å².
+    /// Area of one point on the sphere around an atom, Å².
     fn area_of_point(&self, atom: usize) -> f64 {
         4.0 * PI * self.radii[atom] * self.radii[atom] / self.points.n_points as f64
     }

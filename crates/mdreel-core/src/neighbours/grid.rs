@@ -1,4 +1,4 @@
-//! The grid of cells into which points are sorted, and the search for those near a point.
+//! Grid of cells for sorting points, and the search for points near a point.
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +11,8 @@ const COLUMNS: f64 = 3.0;
 /// Cells for a point, at most.
 const MOST_CELLS: f64 = 4.0;
 
-/// Cells in a brick: that of all points, or one whose images fill space as those of a periodic cell do ([`into_brick`]).
+/// Cells in a brick: that of all points, or one whose images fill space as those of a periodic cell do
+/// ([`into_brick`]).
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     origin: [f64; 3],

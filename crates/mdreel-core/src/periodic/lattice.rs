@@ -1,17 +1,17 @@
-//! Reduced lattices: the vectors that decide which image of a vector is the shortest.
+//! Reduced lattices: the vectors that determine the shortest image of a vector.
 
 /// Positive dot products that are taken for zero, as a part of the product of the lengths.
 const ROUNDING: f64 = 1e-13;
 /// Steps of Selling's algorithm: a few are enough, as each shortens a basis that is nearly reduced.
 const MOST_STEPS: usize = 100;
 
-/// The faces of the Voronoi cell of a lattice, which holds the points that are nearer to the origin than to any other point of
-/// the lattice.
+/// The faces of the Voronoi cell of a lattice, which holds the points that are nearer to the origin than to any other
+/// point of the lattice.
 ///
-/// A superbase is a basis and the negative sum of it. Selling's algorithm makes it obtuse: no two of its four vectors have a
-/// positive dot product. The sums of some of the vectors of an obtuse superbase, seven up to their sign, are then all the
-/// vectors that can have a face (Conway and Sloane, Proc. R. Soc. Lond. A 436 (1992) 55, theorem 3). A vector that none of these
-/// seven shortens is therefore the shortest of all its images, in every lattice.
+/// A superbase is a basis and the negative sum of it. Selling's algorithm makes it obtuse: no two of its four vectors
+/// have a positive dot product. The sums of some of the vectors of an obtuse superbase, seven up to their sign, are
+/// then all the vectors that can have a face (Conway and Sloane, Proc. R. Soc. Lond. A 436 (1992) 55, theorem 3). A
+/// vector that none of these seven shortens is therefore the shortest of all its images, in every lattice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lattice {
     /// One lattice vector of each two opposite faces, Å.
@@ -65,7 +65,8 @@ impl Lattice {
     }
 }
 
-/// A basis of which none is shortened by multiples of one other: few steps are left for [`acute`] pairs, however long the cell.
+/// A basis of which none is shortened by multiples of one other: few steps are left for [`acute`] pairs, however long
+/// the cell.
 fn pairwise_reduced(mut basis: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
     loop {
         let before = basis;

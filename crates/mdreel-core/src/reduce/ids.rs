@@ -1,4 +1,4 @@
-//! Lists of atoms, one for each frame.
+//! Lists of atoms, one per frame.
 
 use super::{Own, Value};
 

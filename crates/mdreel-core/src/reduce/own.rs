@@ -1,4 +1,4 @@
-//! What only a computation understands: values that code of users makes, on their way through a run.
+//! Values that user code creates and that only their computation can interpret.
 
 use std::any::Any;
 use std::fmt::{self, Debug};
@@ -6,7 +6,7 @@ use std::fmt::{self, Debug};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What frames become that only its computation understands. The core merges it in the order of the blocks.
+/// Result of frames that only its computation can interpret. The core merges it in the order of the blocks.
 pub trait Value: Any + Debug + Send + Sync {
     /// Is told how many frames will come, where that is known.
     fn expect(&mut self, n_frames: u64);
@@ -14,7 +14,7 @@ pub trait Value: Any + Debug + Send + Sync {
     /// Adds the value of the frames that follow, of the same computation: one of its own kind, or the bytes of one.
     fn merge(&mut self, next: Own);
 
-    /// Itself as bytes, at least one, for another process or a file.
+    /// The value as bytes, at least one, for another process or a file.
     fn to_bytes(&self) -> Vec<u8>;
 }
 

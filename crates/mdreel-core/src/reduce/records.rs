@@ -1,4 +1,4 @@
-//! Records: values of what happens any number of times in a frame.
+//! Records of events that occur any number of times in a frame.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,17 +20,17 @@ impl Records {
         self.width
     }
 
-    /// How many there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.values.len() / self.width
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Adds a record of a frame, of as many values as there are in each.
+    /// Adds a record of a frame, with the number of values of each record.
     pub(crate) fn push(&mut self, frame: u64, values: &[f64]) {
         debug_assert_eq!(1 + values.len(), self.width);
         self.values.push(frame as f64);

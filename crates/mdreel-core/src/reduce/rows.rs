@@ -1,4 +1,4 @@
-//! Rows: values of each frame.
+//! Rows: values of single frames.
 
 use std::mem::MaybeUninit;
 
@@ -35,12 +35,12 @@ impl Rows {
         self.values.len() / self.width
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Adds the row of one frame, of as many values as there are columns.
+    /// Adds the row of one frame, with one value per column.
     pub fn push(&mut self, frame: u64, time: f64, values: &[f64]) {
         debug_assert_eq!(Rows::HEAD + values.len(), self.width);
         self.values.extend([frame as f64, time]);
@@ -58,7 +58,7 @@ impl Rows {
         added
     }
 
-    /// Adds whole rows, one after the other.
+    /// Adds complete rows, one after another.
     pub fn extend(&mut self, rows: &[f64]) {
         debug_assert_eq!(rows.len() % self.width, 0);
         self.values.extend_from_slice(rows);
@@ -89,7 +89,7 @@ impl Rows {
         self.values
     }
 
-    /// Itself; the rows that are left are none.
+    /// Takes the rows and leaves none.
     #[must_use]
     pub fn take(&mut self) -> Self {
         Rows { width: self.width, values: std::mem::take(&mut self.values) }

@@ -1,4 +1,4 @@
-//! Sums that do not depend on the order of what is added.
+//! Sums that do not depend on the order of the additions.
 
 use std::ops::AddAssign;
 
@@ -9,9 +9,9 @@ const FRACTION: u32 = 60;
 /// Added to a float64 below 2^51 and taken away from its bits, it leaves the nearest integer.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
-/// A sum of float64 in fixed point, in steps of 2^-60. Each number is rounded to a step once, when it is added; the steps
-/// add up exactly, up to 1.4e20. Frames may come in any blocks and any order: the bits of the sum are the same. See
-/// `docs/design/008-exact-sums.md`.
+/// A sum of float64 in fixed point, in steps of 2^-60. Each number is rounded to a step once, when it is added; the
+/// steps add up exactly, up to 1.4e20. Frames may come in any blocks and any order: the bits of the sum are the same.
+/// See `docs/design/008-exact-sums.md`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum(i128);
 

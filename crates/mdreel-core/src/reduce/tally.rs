@@ -1,4 +1,4 @@
-//! Tallies: what the computations of a pass leave behind, all in one.
+//! Tallies: the results of all computations of a pass.
 
 use std::ops::Range;
 
@@ -20,14 +20,14 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of a computation that leaves values of each frame alone.
+    /// Creates the layout of a computation that has only values of each frame.
     pub fn columns(n_columns: usize) -> Self {
         Layout { n_columns, ..Layout::default() }
     }
 }
 
-/// Values of each frame, sums and counts over all, records of what happens any number of times in a frame, and what only
-/// computations understand.
+/// Values of each frame, sums and counts over all frames, records of events that occur any number of times in a frame,
+/// and values that only computations can interpret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Values of each frame, those of all computations beside one another.
@@ -38,12 +38,12 @@ pub struct Tally {
     pub counts: Vec<u64>,
     /// Records, of each computation that leaves some.
     pub records: Vec<Records>,
-    /// What only computations understand: one of each that leaves such.
+    /// Values that only computations can interpret, one for each computation with such a value.
     pub own: Vec<Own>,
 }
 
 impl Tally {
-    /// Of no frames; the room for records is that of the layouts of several computations.
+    /// Creates the tally of no frames, for records with the layouts of several computations.
     pub(crate) fn new(layouts: &[Layout]) -> Self {
         let total = |of: fn(&Layout) -> usize| layouts.iter().map(of).sum();
         Tally {
@@ -92,7 +92,7 @@ impl Partial for Tally {
     }
 }
 
-/// Where a computation writes what it makes of a batch of frames.
+/// Output of a computation for a batch of frames.
 #[derive(Debug)]
 pub struct Slots<'a> {
     rows: &'a mut [f64],
@@ -109,7 +109,7 @@ pub struct Slots<'a> {
 }
 
 impl<'a> Slots<'a> {
-    /// In whole rows of `width` numbers, in which some columns are its own.
+    /// Complete rows of `width` numbers, some columns of which belong to the computation.
     pub(crate) fn new(rows: &'a mut [f64], width: usize, columns: Range<usize>) -> Self {
         let columns = Rows::HEAD + columns.start..Rows::HEAD + columns.end;
         Slots { rows, width, columns, sums: &mut [], counts: &mut [], records: &mut [], own: None }

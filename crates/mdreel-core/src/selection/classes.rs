@@ -1,4 +1,4 @@
-//! What atoms have in common without looking at positions: labels and bonds.
+//! Properties of atoms that do not depend on positions: labels and bonds.
 
 use super::set::Set;
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ struct Lists {
 }
 
 impl Lists {
-    /// Of pairs of the number of a list and an atom.
+    /// Creates the lists from pairs of a list number and an atom.
     fn new(n_lists: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut starts = vec![0; n_lists + 2];
         pairs.clone().for_each(|(list, _)| starts[list as usize + 2] += 1);

@@ -1,4 +1,4 @@
-//! Finding what a selection selects in a frame.
+//! Evaluation of a selection in a frame.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ struct Scratch {
 }
 
 impl Selecting {
-    /// In frames that have these atoms, ascending. Fails where one is missing that the selection needs.
+    /// In frames that have these atoms, ascending. Returns an error if one is missing that the selection needs.
     pub fn new(selection: Arc<Selection>, atoms: &[u32]) -> Result<Self> {
         let mut places = vec![ABSENT; selection.n_atoms];
         for (place, &atom) in (0..).zip(atoms) {
@@ -238,8 +238,8 @@ impl Frame<'_> {
         })
     }
 
-    /// The candidates near an atom of `of`. The larger set is sorted into cells; each atom of the smaller set looks up its
-    /// neighbours.
+    /// The candidates near an atom of `of`. The larger set is sorted into cells; each atom of the smaller set looks up
+    /// its neighbours.
     fn around(&mut self, of: &Set, distance: Distance, candidates: &Set) -> Result<Set> {
         let nothing = Set::none(candidates.n_atoms());
         let [of, asked]: [Vec<u32>; 2] = [of.iter().collect(), candidates.iter().collect()];

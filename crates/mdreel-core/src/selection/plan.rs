@@ -1,4 +1,4 @@
-//! Prepares an expression: finds the atoms that it can select and the atoms whose positions it needs.
+//! Preparation of an expression: finds the atoms that it can select, and the atoms whose positions it needs.
 
 use super::classes::{Bonds, Classes};
 use super::set::Set;
@@ -58,8 +58,8 @@ impl Node {
         }
     }
 
-    /// Returns the atoms among `wanted` that the expression can select if the group is `group` or a part of it. Adds the atoms
-    /// whose positions it needs to `needed`. The steps are those of [`super::evaluate`].
+    /// Returns the atoms among `wanted` that the expression can select if the group is `group` or a part of it. Adds
+    /// the atoms whose positions it needs to `needed`. The steps are those of [`super::evaluate`].
     pub(super) fn plan(&self, group: &Set, wanted: &Set, needed: &mut Set) -> Set {
         let all = || Set::all(wanted.n_atoms());
         let candidates = || group.both(wanted);

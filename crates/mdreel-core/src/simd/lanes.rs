@@ -1,4 +1,4 @@
-//! Eight numbers in vector registers, and computations that are written once over them.
+//! Eight numbers in vector registers, and computations that are written once for all of them.
 
 use crate::frame::LANES;
 

@@ -1,5 +1,4 @@
-//! Eight lanes as an array, for processors without the others. Without fused multiply-add in hardware it is slow,
-//! and right.
+//! Eight lanes as an array, for all other processors. Without fused multiply-add in hardware, it is correct but slow.
 
 use super::lanes::{Lanes, Octet};
 use crate::frame::LANES;

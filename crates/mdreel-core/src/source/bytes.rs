@@ -1,4 +1,4 @@
-//! Bytes of a file, by ranges: the one way in which sources reach storage.
+//! Access to ranges of bytes of a file. All sources read storage through this module.
 
 mod access;
 #[cfg(unix)]
@@ -80,7 +80,7 @@ impl FileBytes {
         }
     }
 
-    /// Opens a file that grows, of which only the first `length` bytes count: more when `length` says so. It is read and
+    /// Opens a growing file, of which only the first `length` bytes count; `length` may increase later. It is read and
     /// not mapped, as a map does not grow.
     pub(crate) fn growing(path: &Path, length: Arc<AtomicU64>) -> Result<Self> {
         Ok(FileBytes { growing: Some(length), ..Self::open(path, Access::Read)? })
@@ -91,7 +91,7 @@ impl FileBytes {
         FileBytes { storage: Storage::Remote(file.into()), growing: None }
     }
 
-    /// What tells a file from another that has the same path and size at another time, if it has no modification time
+    /// Value that distinguishes a file from a later file with the same path and size, if it has no modification time
     /// in a file system of ours.
     pub(crate) fn version(&self) -> Option<&str> {
         match &self.storage {
@@ -116,7 +116,7 @@ impl FileBytes {
         }
     }
 
-    /// Device and number of a file in a file system: what tells it from another of the same path.
+    /// Device and inode, which distinguish a file from another file with the same path.
     pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         match &self.storage {
             Storage::Local(file) => file.facts().map(|facts| facts.identity),
@@ -124,8 +124,8 @@ impl FileBytes {
         }
     }
 
-    /// When a file in a file system was last modified and last changed, in ns: as it was opened, or as it is now if it grows.
-    /// Programs can set the first and not the second.
+    /// When a file in a file system was last modified and last changed, in ns: as it was opened, or as it is now if it
+    /// grows. Programs can set the first and not the second.
     pub(super) fn times(&self) -> Option<[u64; 2]> {
         match &self.storage {
             Storage::Local(file) if self.growing.is_some() => {
@@ -136,7 +136,7 @@ impl FileBytes {
         }
     }
 
-    /// The file's size in bytes when it was opened, or what counts of one that grows.
+    /// Size of the file in bytes when it was opened; for a growing file, the number of bytes that count.
     pub fn len(&self) -> u64 {
         if let Some(length) = &self.growing {
             return length.load(Ordering::Acquire);
@@ -231,7 +231,7 @@ impl FileBytes {
     fn broken(&self, byte: u64) -> Error {
         let (byte, found) = match self.size_now() {
             Ok(size) if size < self.len() => (byte.max(size), format!("it had {} bytes, now {size}", self.len())),
-            // Storage that fails looks the same to a map, and a file may have been cut and written anew.
+            // Storage that fails looks the same to a map, and a file may have been cut and written again.
             _ => (byte, "or its storage failed".to_owned()),
         };
         Error::format(self.path(), None, Some(byte), format!("the file was cut while being read: {found}"))

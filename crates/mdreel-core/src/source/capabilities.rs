@@ -1,4 +1,4 @@
-//! Capabilities: what a source offers besides reading frames.
+//! Capabilities of a source in addition to reading frames.
 
 use std::ops::Range;
 
@@ -10,11 +10,12 @@ use super::stored::{LocatedFrames, StoredFrames};
 use crate::error::Result;
 use crate::frame::Quantities;
 
-/// All that a source offers besides reading frames. Code asks for it once a pass, a worker or a block, never for each frame.
+/// All that a source offers besides reading frames. Code asks for it once a pass, a worker or a block, never for each
+/// frame.
 ///
-/// The source of a format names what it has and takes the rest from [`Capabilities::NONE`] or [`Capabilities::of_file`].
-/// A source that wraps others lists every field, so that a new capability does not compile until each wrapper decides
-/// about it.
+/// The source of a format names what it has and takes the rest from [`Capabilities::NONE`] or
+/// [`Capabilities::of_file`]. A source that wraps others lists every field, so a new capability does not compile until
+/// each wrapper decides about it.
 pub struct Capabilities<'a> {
     /// The files, if there are several.
     pub segments: Option<&'a dyn Segments>,
@@ -22,7 +23,7 @@ pub struct Capabilities<'a> {
     pub frame_offsets: Option<&'a dyn FrameOffsets>,
     /// Reading by ranges of bytes, if frames can be found from anywhere.
     pub byte_blocks: Option<&'a dyn ByteBlocks>,
-    /// What is known of the files; `None` if that is their size alone.
+    /// Facts about the files; `None` if only their size is known.
     pub shared_places: Option<&'a dyn SharedPlaces>,
     /// Frames as bytes, where frames laid behind one another are a file.
     pub frame_copies: Option<&'a dyn FrameCopies>,
@@ -30,7 +31,7 @@ pub struct Capabilities<'a> {
     pub growth: Option<&'a dyn Growth>,
     /// The check of the end, if files can be torn.
     pub end_check: Option<&'a dyn EndCheck>,
-    /// What readers do where a frame is damaged.
+    /// Handling of damaged frames by readers.
     pub on_error: OnError,
     /// The file, if it is one.
     pub file: Option<&'a FileBytes>,
@@ -41,7 +42,7 @@ pub struct Capabilities<'a> {
     /// How many frames, counted from a multiple of that number, should rather not be split between blocks: they are
     /// stored in one piece.
     pub preferred_step: u64,
-    /// What frames can have.
+    /// Quantities that frames can have.
     pub quantities: Quantities,
 }
 
@@ -74,7 +75,7 @@ pub trait Segments {
     /// The number of the first frame behind each segment, in order; may have to locate them first.
     fn segment_ends(&self) -> Result<Vec<u64>>;
 
-    /// What stands behind the last whole frame of each file that is torn, in order.
+    /// The defect behind the last complete frame of each torn file, in order.
     fn damaged_ends(&self) -> Result<Vec<Damage>>;
 }
 
@@ -94,12 +95,12 @@ pub trait ByteBlocks {
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool>;
 }
 
-/// What one process knows of the files, and others need not find out again.
+/// Facts about the files that one process has found and sends to the others.
 pub trait SharedPlaces {
-    /// What is known of each file, for other processes that read them.
+    /// Facts about each file, for other processes that read it.
     fn places(&self) -> Vec<Places>;
 
-    /// Takes over what another process knows of the same files: one for each file, in order.
+    /// Takes over the facts that another process has found, one entry per file, in order.
     fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()>;
 }
 
@@ -114,6 +115,6 @@ pub trait FrameCopies {
 
 /// Files that may end within a frame.
 pub trait EndCheck {
-    /// Checks that nothing stands behind the last whole frame: a torn frame must not be taken for the end.
+    /// Checks that nothing stands behind the last complete frame: a torn frame must not be taken for the end.
     fn check_end(&self) -> Result<()>;
 }

@@ -322,7 +322,7 @@ struct ChainReader<'a> {
 }
 
 impl ChainReader<'_> {
-    /// Notes what the piece just ended has located, in virtual bytes. Fails when it left bytes of its segment
+    /// Notes what the piece just ended has located, in virtual bytes. Returns an error if it left bytes of its segment
     /// unread though the block goes on in the next one.
     fn note_located(&mut self) -> Result<()> {
         let Some(Piece { segment, extent: Extent::Bytes(_), .. }) = &self.current else { return Ok(()) };

@@ -1,10 +1,10 @@
 //! Chunked: trajectories whose arrays lie in chunks of a file, as in HDF5, where others know the structure of the file.
 //!
 //! A [`Description`] says where the chunks of each dataset lie and which filters they went through (`dataset`); it is
-//! held against the size of the file before anything is read. Only the chunks that hold wanted atoms are read and
+//! held against the size of the file before anything is read. Only the chunks that hold selected atoms are read and
 //! decoded (`fill`, `filters`), of chunks that are stored as they are only the bytes that hold them. Numbers become
-//! float32 in our units as they are copied (`number`). A chunk that spans many frames is decoded once for all of them in a
-//! block (`reader`).
+//! float32 in our units as they are copied (`number`). A chunk that spans many frames is decoded once for all of them
+//! in a block (`reader`).
 
 mod as_source;
 mod cells;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::frame::Quantity;
 use crate::source::bytes::FileBytes;
 
-/// What is said of a chunked trajectory.
+/// Description of a chunked trajectory.
 #[derive(Debug)]
 pub struct Layout {
     /// Time of each frame in ps.

@@ -1,10 +1,10 @@
-//! Damaged frames, and what is done about them.
+//! Damaged frames and their handling.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Place, Result};
 
-/// What is done where a frame is damaged.
+/// Handling of a damaged frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
     /// It is an error.
@@ -27,7 +27,7 @@ impl OnError {
         }
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             OnError::Raise => "raise",
@@ -42,11 +42,11 @@ impl OnError {
 pub struct Damage {
     /// Its number in the trajectory.
     pub frame: u64,
-    /// Whether it stands behind the last whole frame of a file: the number may be that of a frame of the next file.
+    /// Whether it stands behind the last complete frame of a file: the number may be that of a frame of the next file.
     pub at_end: bool,
     /// The file, and which frame and byte of it.
     pub place: Place,
-    /// What was expected and what was found.
+    /// The expected value and the value found.
     pub message: String,
 }
 

@@ -1,16 +1,16 @@
 //! DCD: the trajectory format of CHARMM, NAMD, X-PLOR, LAMMPS and OpenMM.
 //!
-//! A header (`header`) is followed by frames of a fixed size (`layout`): an optional unit cell (`cell`), the x, the y
-//! and the z of all atoms, and an optional fourth dimension, each of them a Fortran record (`record`). Of a frame,
-//! only the ranges of bytes that hold wanted atoms are read (`plan`), and the wanted atoms are gathered from them
-//! (`gather`).
+//! A header (`header`) precedes frames of a fixed size (`layout`). A frame contains an optional unit cell (`cell`), the
+//! x, the y and the z of all atoms, and an optional fourth dimension, each as a Fortran record (`record`). mdreel reads
+//! only the ranges of bytes that contain selected atoms (`plan`), and gathers these atoms (`gather`).
 //!
 //! # How many frames there are
 //!
-//! Writers count frames in the header, but some count at the beginning what they intend to write, and programs that
-//! died did not count at all: the size of the file decides, as in VMD and MDAnalysis. A last frame that is not whole
-//! is an error ([`EndCheck`]), unless the header counts exactly the whole frames before it: then the writer is still at it, or died
-//! at it, and no frame that the file claims to have is missed (see [`Dcd::uncounted_bytes`]).
+//! Writers store the number of frames in the header. However, some of them write the intended number at the beginning,
+//! and programs that crashed do not write it at all. The size of the file therefore determines the number, as in VMD
+//! and MDAnalysis. An incomplete last frame is an error ([`EndCheck`]), unless the header counts exactly the complete
+//! frames before it. In that case, the writer is still running or has crashed, and the file has all frames that it
+//! counts (see [`Dcd::uncounted_bytes`]).
 //!
 //! # Sources
 //!

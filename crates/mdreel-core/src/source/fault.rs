@@ -1,4 +1,4 @@
-//! Faults: what is wrong with a frame, before it is known which frame of which file it is.
+//! Faults of a frame whose number and file are not known yet.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// What is wrong with a frame, and where in it.
+/// Defect of a frame, and its position in the frame.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// Byte, counted from the start of the frame.
     pub byte: u64,
-    /// What was expected and what was found.
+    /// The expected value and the value found.
     pub message: String,
 }
 

@@ -1,9 +1,9 @@
-//! Following: a file that is read while a simulation writes it.
+//! Reading of a file while a simulation writes it.
 //!
-//! Nobody watches the file but those who wait for a frame: one of them looks (`look`), the others wait for what it finds.
-//! A look takes note of the frames that have become whole since the one before (`growing`), and of whether one of the
-//! conditions that end the following is met (`ending`). Between two looks the system wakes us, or time does (`alarm`).
-//! Frames are handed out when they are whole, and what was handed out stays as it is.
+//! There is no watching thread. One of the workers that wait for a frame checks the file (`look`), and the others wait
+//! for its result. A check finds the frames that were completed since the previous check (`growing`), and tests the end
+//! conditions (`ending`). Between two checks, the worker sleeps until the system reports a change or a time has passed
+//! (`alarm`). The source returns only complete frames, and a returned frame never changes.
 
 mod alarm;
 mod as_source;
@@ -39,12 +39,12 @@ pub struct Follow {
     path: PathBuf,
     growing: Growing,
     keep: Keep,
-    /// How much of the file counts: whole frames.
+    /// How much of the file counts: complete frames.
     length: Arc<AtomicU64>,
     lookout: Lookout<Known, Look>,
 }
 
-/// What is known of the frames.
+/// Known state of the frames.
 #[derive(Debug, Default)]
 struct Known {
     index: FrameIndex,
@@ -70,8 +70,8 @@ impl lookout::Known for Known {
 }
 
 impl Follow {
-    /// Follows the file at `path`, which need not be there yet: waits until its first frame is whole. `keep_waiting` is
-    /// asked every few milliseconds meanwhile.
+    /// Follows the file at `path`, which need not be there yet: waits until its first frame is complete. `keep_waiting`
+    /// is called every few milliseconds.
     pub fn open(path: &Path, settings: &Settings, keep_waiting: &mut dyn FnMut() -> bool) -> Result<Self> {
         settings.ending.check(path)?;
         let length = Arc::new(AtomicU64::new(0));
@@ -98,7 +98,7 @@ impl Follow {
         self.lookout.known()
     }
 
-    /// Changes what is known, and wakes who waits for that.
+    /// Changes the state and wakes the waiting workers.
     fn change(&self, change: impl FnOnce(&mut Known)) {
         let mut known = self.known();
         change(&mut known);

@@ -1,4 +1,4 @@
-//! The frame index: where each frame of a file starts, in few bytes a frame.
+//! The frame index: where each frame of a file starts, in few bytes per frame.
 
 mod claim;
 mod kept;
@@ -104,8 +104,8 @@ impl FrameIndex {
             && offsets().zip(offsets().skip(1).chain([self.end])).all(|(offset, next)| offset < next)
     }
 
-    /// Whether a file still has these frames, as far as a sample of at most [`SAMPLE`] and the last one shows; all are looked at where
-    /// there are no more. `found` says which frame stands at a byte, and where it ends.
+    /// Whether a file still has these frames, as far as a sample of at most [`SAMPLE`] and the last one shows; all are
+    /// looked at where there are no more. `found` says which frame stands at a byte, and where it ends.
     pub(crate) fn agrees(&self, mut found: impl FnMut(u64) -> Option<(FrameLocation, u64)>) -> bool {
         let n_frames = self.len();
         let sample = (0..n_frames).step_by(n_frames.div_ceil(SAMPLE).max(1)).chain(n_frames.checked_sub(1));

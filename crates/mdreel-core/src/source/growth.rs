@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 
-/// What is known of the frames of a source that grows.
+/// Known state of the frames of a growing source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Frames that are there.
@@ -14,25 +14,25 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Whether nobody needs to wait for `frame` any more.
+    /// Whether waiting for `frame` has ended.
     pub fn settles(self, frame: u64) -> bool {
         frame < self.n_frames || self.is_ended
     }
 }
 
-/// A source that grows while it is read. Frames that are there stay as they are, until nobody wants them any more.
+/// Source that grows while it is read. Existing frames do not change until they are released.
 pub trait Growth: Sync {
-    /// Waits until `frame` is there, the end has come or `at_most` has passed, whatever is first.
+    /// Waits until `frame` exists, the end is reached or `at_most` has passed, whichever happens first.
     ///
     /// # Errors
-    /// What keeps `frame` from ever coming: the source was lost or damaged. Frames that came before stay readable.
+    /// The reason why `frame` will never arrive: the source was lost or damaged. Earlier frames remain readable.
     fn await_frame(&self, frame: u64, at_most: Duration) -> Result<Arrival>;
 
-    /// Takes note that from now on only every `step`-th frame from `first` on is wanted. What keeps frames itself need not keep
-    /// the others.
+    /// Takes note that from now on only every `step`-th frame from `first` on is selected. What keeps frames itself
+    /// need not keep the others.
     fn want(&self, _first: u64, _step: u64) {}
 
-    /// Takes note that nobody will ask for frames before `frame` any more.
+    /// Notes that frames before `frame` will not be requested again.
     fn release(&self, _frame: u64) {}
 
     /// Refuses a frame that cannot come as long as all frames before it are kept.

@@ -22,7 +22,7 @@ pub(super) fn copy_run<const BYTES: usize>(
 ) {
     #[cfg(target_arch = "x86_64")]
     if level.is_avx2() {
-        // SAFETY: the level says that the processor has these instructions.
+        // SAFETY: the level guarantees that the processor has these instructions.
         return unsafe { copy_run_avx2(bytes, number, target) };
     }
     let _ = level;
@@ -44,8 +44,8 @@ fn copy_each<const BYTES: usize>(bytes: &[u8], number: impl Number<BYTES>, targe
     }
 }
 
-/// Copies the atoms in `slots` (ascending) to the columns, where `bytes` begins with the atom in the first slot and ends
-/// with the atom in the last. Meanwhile, asks for the same atoms of the next frame, `frame_bytes` further on.
+/// Copies the atoms in `slots` (ascending) to the columns, where `bytes` begins with the atom in the first slot and
+/// ends with the atom in the last. Meanwhile, asks for the same atoms of the next frame, `frame_bytes` further on.
 pub(super) fn copy_scattered<const BYTES: usize>(
     bytes: &[u8],
     number: impl Number<BYTES>,

@@ -1,4 +1,4 @@
-//! Files whose frames stand one after the other, each with a header that says how long it is: XTC and TRR.
+//! Files of consecutive frames, each with a header that contains its length: XTC and TRR.
 //!
 //! Where a frame starts is known when all frames before it were seen. A [`LocatedFile`] finds that out once, by
 //! hopping from header to header, or takes it from readers that went through the file by ranges of bytes, and keeps it
@@ -96,8 +96,8 @@ impl<H: ChainedHeader> LocatedFile<H> {
         }
     }
 
-    /// The first frame that starts in `range` if all before it are as long as the first: there is a header, and one such
-    /// frame in front of it, which starts before the range.
+    /// The first frame that starts in `range` if all before it are as long as the first: there is a header, and one
+    /// such frame in front of it, which starts before the range.
     fn guess_frame(&self, range: &Range<u64>) -> Result<Option<u64>> {
         let len = self.first.frame_len();
         let Some(offset) = range.start.checked_next_multiple_of(len) else { return Ok(None) };
@@ -114,8 +114,8 @@ impl<H: ChainedHeader> LocatedFile<H> {
         FrameIndex::load(&self.file, self.keep).filter(|index| self.has_frames(index))
     }
 
-    /// Whether a kept index is of this file: one of all of it is, as the file has not changed since it was made. If the file has grown,
-    /// what was there before may have been written over.
+    /// Whether a kept index is of this file: one of all of it is, as the file has not changed since it was made. If the
+    /// file has grown, what was there before may have been written over.
     fn has_frames(&self, index: &FrameIndex) -> bool {
         let found = |at: u64| {
             let header = header_at::<H>(&self.file, at, self.n_atoms()).ok()?.ok()?;
@@ -132,7 +132,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
                 return;
             }
             let Some(index) = self.kept() else { return };
-            // That it fails will be told when it has to be known.
+            // A failure is reported when the result is needed.
             let _ = self.make(Some(index));
         });
         self.located.get()
@@ -200,7 +200,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
         Ok(self.located()?.index.frames().map(|frame| frame.time).collect())
     }
 
-    /// What a source of this file offers.
+    /// Capabilities of a source of this file.
     pub(crate) fn capabilities(&self) -> Capabilities<'_> {
         Capabilities {
             frame_offsets: Some(self),

@@ -1,6 +1,6 @@
-//! The lookout over a source that grows: of those who wait for a frame one looks, and the others wait for what it finds.
+//! Polling of a growing source: one of the waiting workers checks it, and the others wait for the result.
 //!
-//! Nothing happens while nobody waits, and nothing is left behind when a run is interrupted: there is no thread that watches.
+//! There is no watching thread. Nothing happens while no worker waits, and an interrupted run leaves nothing behind.
 
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::growth::Arrival;
 use crate::error::{Error, Result};
 
-/// What is known of frames that come.
+/// Known state of arriving frames.
 pub trait Known {
     /// Frames that have come.
     fn n_frames(&self) -> u64;
@@ -20,7 +20,7 @@ pub trait Known {
     /// Why no more will come though the end has not.
     fn failure(&self) -> Option<&Error>;
 
-    /// What is to be said to who waits for `frame`; `None` if nothing yet.
+    /// Result for a worker that waits for `frame`; `None` if there is none yet.
     fn answer(&self, frame: u64) -> Option<Result<Arrival>> {
         let arrival = Arrival { n_frames: self.n_frames(), is_ended: self.is_ended() };
         match self.failure() {
@@ -31,7 +31,7 @@ pub trait Known {
     }
 }
 
-/// What is known, and what looks for more.
+/// Known state, and the check that updates it.
 #[derive(Debug)]
 pub struct Lookout<K, L> {
     known: Mutex<K>,
@@ -40,28 +40,28 @@ pub struct Lookout<K, L> {
 }
 
 impl<K: Known, L> Lookout<K, L> {
-    /// Starts with what is known, and what looks for more.
+    /// Starts with a state and the check that updates it.
     pub fn new(known: K, looker: L) -> Self {
         Lookout { known: Mutex::new(known), changed: Condvar::new(), looker: Mutex::new(looker) }
     }
 
-    /// What is known now.
+    /// Current state.
     pub fn known(&self) -> MutexGuard<'_, K> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes who waits for what is known to change.
+    /// Wakes the workers that wait for a change.
     pub fn notify(&self) {
         self.changed.notify_all();
     }
 
-    /// Waits until what is known changes, for who holds it.
+    /// Waits until the state changes, for the holder of the lock.
     pub fn wait(&self, known: MutexGuard<'_, K>, at_most: Duration) {
         drop(self.changed.wait_timeout(known, at_most));
     }
 
-    /// See `Growth::await_frame`. `look` looks, or waits until it is time to, for at most as long as it is told. `path` is for
-    /// messages.
+    /// See `Growth::await_frame`. `look` checks the source, or waits until the next check, for at most the given time.
+    /// `path` is for messages.
     pub fn await_frame(
         &self,
         path: &Path,
@@ -87,7 +87,7 @@ impl<K: Known, L> Lookout<K, L> {
                     // Another one has to look from now on, if it waits for a later frame.
                     self.notify();
                 }
-                // Under the lock from the question to the waiting, so that no answer is missed.
+                // Under the lock from the question to the waiting, so no answer is missed.
                 Err(TryLockError::WouldBlock) => self.wait(known, left),
                 Err(TryLockError::Poisoned(_)) => {
                     return Err(Error::worker("who followed it was lost").in_file(path));

@@ -1,4 +1,4 @@
-//! Frames that are in memory already.
+//! Frames that are already in memory.
 
 use std::path::Path;
 use std::sync::Arc;

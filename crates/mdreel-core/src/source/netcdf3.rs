@@ -3,7 +3,7 @@
 //! A header (`scanner`, `header`) describes variables, and AMBER's convention (`amber`) says which of them make a
 //! trajectory: time, coordinates, cell, velocities and forces, in big-endian numbers with a scale (`number`). Variables
 //! that grow with the file lie together in records, others each in one piece (`layout`). Of a frame, only the ranges of
-//! bytes that hold wanted atoms are read (`plan`).
+//! bytes that hold selected atoms are read (`plan`).
 //!
 //! # How many frames there are
 //!
@@ -101,7 +101,7 @@ impl NetCdf3 {
         self.trajectory.field_of(Content::Lengths).is_some()
     }
 
-    /// What its frames have.
+    /// Quantities of its frames.
     fn present(&self) -> Quantities {
         self.trajectory.fields.iter().fold(Quantities::NONE, |present, field| match field.content {
             Content::Atoms(quantity) => present.with(quantity, true),

@@ -1,4 +1,4 @@
-//! Frames that are found by number: which of an extent come next.
+//! Iteration over frames by number: the next frames of an extent.
 
 use super::bytes::{ByteReader, FileBytes};
 use crate::block::{Extent, FrameSet};
@@ -36,7 +36,7 @@ impl NumberedFrames {
         Ok(())
     }
 
-    /// Has bytes asked for ahead up to the end of a range of frames; `offset` says where a frame begins.
+    /// Requests bytes ahead, up to the end of a range of frames; `offset` returns the start of a frame.
     pub(crate) fn expect(&self, bytes: &mut ByteReader<'_>, offset: impl Fn(u64) -> u64) {
         if let (FrameSet::Range { .. }, Some(last)) = (&self.extent, self.extent.last()) {
             bytes.expect_until(offset(last + 1));
@@ -74,7 +74,7 @@ impl NumberedFrames {
         &self.chosen
     }
 
-    /// Says that the chosen frames were read.
+    /// Marks the chosen frames as read.
     pub(crate) fn advance(&mut self) {
         self.n_read += self.chosen.len() as u64;
     }

@@ -1,4 +1,4 @@
-//! Opening files by what is in them, whatever they are called.
+//! Opening of files by their content, regardless of their names.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ pub struct Options {
     pub access: Access,
     /// Where an index of the frames is kept.
     pub keep: Keep,
-    /// What is done where several files overlap in time.
+    /// Handling of files that overlap in time.
     pub overlaps: Overlaps,
 }
 
@@ -62,7 +62,7 @@ impl Options {
     }
 }
 
-/// A trajectory that has been opened, and what it is.
+/// Open trajectory with its format.
 #[derive(Clone)]
 pub enum Opened {
     /// An XTC file.
@@ -75,7 +75,7 @@ pub enum Opened {
     Ncdf(Arc<NetCdf3>),
     /// Frames in memory.
     Memory(Arc<MemorySource>),
-    /// A trajectory that somebody else has opened, and what its format is called.
+    /// Trajectory that the caller has opened, and the name of its format.
     Other(Arc<dyn Source>, Arc<str>),
     /// A file that another process has opened, and this one opens when it is first read.
     Deferred(Arc<Deferred>, Arc<KnownFile>),
@@ -146,8 +146,8 @@ impl Opened {
     }
 }
 
-/// Whether a file is one of HDF5, whose structure is for others to read. Its signature stands at its beginning, or behind
-/// a block of the user's of 512 bytes or of that times a power of two.
+/// Whether a file is one of HDF5, whose structure is for others to read. Its signature stands at its beginning, or
+/// behind a block of the user's of 512 bytes or of that times a power of two.
 pub fn is_hdf5(path: &Path) -> Result<bool> {
     const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
     let file = FileBytes::open(path, Access::Read)?;

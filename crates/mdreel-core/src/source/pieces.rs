@@ -1,5 +1,5 @@
-//! Pieces: which bytes of a frame to load for the wanted atoms, and which atoms are in them. It is the same for all
-//! frames of a layout, only shifted.
+//! Pieces of a frame: the bytes to load for the selected atoms, and the atoms that they contain. The pieces of all
+//! frames of a layout are equal except for an offset.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const NEAR: u64 = 16 << 10;
 /// Atoms that follow one another from which on they are copied as a run.
 const RUN: usize = 16;
 
-/// Where a wanted atom stands in a section of the file, and where it belongs in a column of the batch.
+/// Where a selected atom stands in a section of the file, and where it belongs in a column of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     /// In the file.
@@ -36,16 +36,16 @@ pub(crate) struct Section {
     pub stride: u64,
 }
 
-/// A stretch of bytes of a frame, and what is in it.
+/// Range of bytes of a frame, with its contents.
 #[derive(Debug)]
 pub(crate) struct Piece {
     /// Bytes, from the beginning of the frame.
     pub bytes: Range<u64>,
-    /// What is in it, of what is loaded in any case.
+    /// Required contents.
     pub needed: Vec<usize>,
-    /// What came along, of what was nice to have.
+    /// Optional contents that were also loaded.
     pub riders: Vec<usize>,
-    /// What is to be copied from it.
+    /// Parts to copy from it.
     pub moves: Vec<Move>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Move {
     pub is_run: bool,
 }
 
-/// What to load of a frame, and where it goes.
+/// Parts of a frame to load, and their destination.
 #[derive(Debug)]
 pub(crate) struct Pieces {
     pieces: Vec<Piece>,
@@ -205,11 +205,11 @@ fn cut_stretch(places: &[Place], stretch: Range<usize>) -> impl Iterator<Item = 
     })
 }
 
-/// Groups pieces that are loaded together, and says what a frame adds to a load. Bytes up to the next piece count,
-/// where a load may bring them along.
+/// Groups pieces that are loaded together, and returns the number of bytes that a frame adds to a load. Bytes up to the
+/// next piece count, where a load may bring them along.
 fn group_pieces(pieces: &[Piece], frame_len: u64) -> (Vec<Range<usize>>, u64) {
     let Some(first) = pieces.first() else {
-        // Without wanted bytes, a single empty load adds the frames.
+        // Without selected bytes, a single empty load adds the frames.
         return (std::iter::once(0..0).collect(), 0);
     };
     let next_starts = pieces[1..].iter().map(|piece| piece.bytes.start).chain([frame_len + first.bytes.start]);

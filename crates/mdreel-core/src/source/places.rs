@@ -1,4 +1,5 @@
-//! Places: what one process knows of the files of a trajectory, so that others that read them need not find it out again.
+//! Frame offsets and other facts about the files of a trajectory, which one process finds and sends to the other
+//! readers.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use super::frame_index::FrameIndex;
 use super::located::{Gap, Located};
 use crate::error::{Error, Result};
 
-/// What is known of a file.
+/// Facts about a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Places {
     /// Bytes in the file: another process must see as many.
@@ -25,7 +26,7 @@ struct Known {
 }
 
 impl Places {
-    /// What is known of `file`.
+    /// Facts about `file`.
     pub(crate) fn of(file: &FileBytes, located: Option<&Located>) -> Self {
         let known = |located: &Located| Known {
             index: located.index.clone(),
@@ -64,7 +65,7 @@ impl Places {
         Ok(Some(Located { index, rest, gaps }))
     }
 
-    /// Checks that `file` is the one that this was said of, as far as that shows without reading it.
+    /// Checks that `file` is the described file, as far as possible without reading it.
     pub(crate) fn check(&self, file: &FileBytes) -> Result<()> {
         if file.len() == self.n_bytes {
             return Ok(());
@@ -79,7 +80,7 @@ impl Places {
         postcard::to_allocvec(all).map_err(|error| Error::worker(format!("frames' places cannot be sent: {error}")))
     }
 
-    /// What these bytes say.
+    /// Decodes the facts from bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Places>> {
         let wrong = |error| Error::mismatch(format!("{} bytes do not say where frames are: {error}", bytes.len()));
         postcard::from_bytes(bytes).map_err(wrong)

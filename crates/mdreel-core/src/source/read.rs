@@ -1,4 +1,4 @@
-//! Frames read into one array, for callers that want the coordinates themselves.
+//! Reading of frames into one array, for callers that need the coordinates themselves.
 
 use std::path::Path;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use crate::span::{NO_BLOCK, Recorder};
 /// Frames with their coordinates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameArray {
-    /// What each frame carries besides coordinates.
+    /// Values of each frame other than coordinates.
     pub headers: Vec<FrameHeader>,
     /// Coordinates in Å: frame after frame, atom after atom, x y z. NaN where a frame has none.
     pub positions: Vec<f32>,
@@ -33,7 +33,7 @@ impl FrameArray {
     }
 }
 
-/// Reads frames into arrays, again and again: what was planned for the atoms is kept.
+/// Reads frames into arrays repeatedly, and keeps the plan for the atoms.
 pub struct ArrayReader<'a> {
     source: &'a dyn Source,
     n_atoms: usize,
@@ -44,7 +44,7 @@ pub struct ArrayReader<'a> {
 }
 
 impl<'a> ArrayReader<'a> {
-    /// For the positions of `atoms`, and what else is `wanted`.
+    /// For the positions of `atoms`, and the other quantities in `wanted`.
     pub fn new(source: &'a dyn Source, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Self> {
         let wanted = wanted.with(Quantity::Positions, true);
         atoms.check(source.n_atoms())?;
@@ -53,7 +53,8 @@ impl<'a> ArrayReader<'a> {
         Ok(ArrayReader { source, n_atoms: atoms.len(), wanted, reader: source.reader(atoms, wanted)?, batch, recorder })
     }
 
-    /// Reads `frames`; one that is damaged is always an error. The first frame alone is read without locating the others.
+    /// Reads `frames`; one that is damaged is always an error. The first frame alone is read without locating the
+    /// others.
     pub fn read(&mut self, frames: &FrameSet) -> Result<FrameArray> {
         let extent = match (first_byte(self.source), frames.len(), frames.last()) {
             (Some(byte), 1, Some(0)) => Extent::Bytes(byte..byte + 1),

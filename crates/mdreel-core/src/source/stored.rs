@@ -1,4 +1,4 @@
-//! Frames in storage: where they start and end.
+//! Start and end of frames in storage.
 
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
-//! Tolerance: reading a damaged trajectory for what is whole in it, and saying what is not.
+//! Reading of the undamaged frames of a damaged trajectory, with a report of the damage.
 //!
 //! What was found damaged is confirmed by reading that frame alone: which frames are left out depends neither on the
-//! blocks nor on the batches in which they were read. Nor does it depend on the atoms that are wanted: all atoms of every
-//! frame are decoded, so that all that its format says twice is compared. Only what a format says of a frame is tolerated
-//! ([`Error::Format`] with a frame); storage that fails, or a file that was cut meanwhile, stays an error.
+//! blocks nor on the batches in which they were read. Nor does it depend on the selected atoms: all atoms of every
+//! frame are decoded, so all that its format says twice is compared. Only what a format says of a frame is tolerated
+//! ([`Error::Format`] with a frame); failing storage or a file that was truncated during the run remains an error.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
 
-/// All damage of a pass over `source`, in the order of frames, each frame once: what readers `found`, and what stands
-/// behind the last whole frames of its files.
+/// All damage of a pass over `source`, in the order of frames, each frame once: the damage that readers `found`, and
+/// the damage behind the last complete frames of its files.
 pub(crate) fn account(source: &dyn Source, mut found: Vec<Damage>) -> Result<Vec<Damage>> {
     match source.on_error() {
         OnError::Raise => return Ok(found),
@@ -29,7 +29,7 @@ pub(crate) fn account(source: &dyn Source, mut found: Vec<Damage>) -> Result<Vec
     Ok(found)
 }
 
-/// A source that is read for what is whole in it. It is read by frames.
+/// Source of the undamaged frames of another source, which is read by frames.
 pub struct Tolerant {
     inner: Arc<dyn Source>,
     /// Whether the trajectory ends where damage begins.
@@ -39,7 +39,7 @@ pub struct Tolerant {
 }
 
 impl Tolerant {
-    /// `inner` up to the first damaged frame that is asked for.
+    /// `inner` up to the first damaged frame that was requested.
     pub(crate) fn stopping(inner: Arc<dyn Source>) -> Self {
         Tolerant { inner, stops: true, all: OnceLock::new() }
     }
@@ -76,7 +76,7 @@ impl Source for Tolerant {
             byte_blocks: None,
             shared_places: inner.shared_places,
             frame_copies: inner.frame_copies,
-            // What is not whole yet is no damage: `Opened::source_on_error` refuses sources that grow.
+            // An incomplete frame is not damage: `Opened::source_on_error` refuses growing sources.
             growth: None,
             end_check: inner.end_check,
             on_error: if self.stops { OnError::Stop } else { OnError::Skip },
@@ -92,7 +92,7 @@ impl Source for Tolerant {
         // Of several files, none behind the first torn one is read when the trajectory ends there.
         let end = if self.stops { self.inner.damaged_ends()?.into_iter().next() } else { None };
         let n_atoms = self.inner.n_atoms();
-        // Of no atom, headers alone are wanted: these are checked as they are read.
+        // Of no atom, headers alone are selected: these are checked as they are read.
         let is_part = (1..n_atoms).contains(&atoms.len());
         let all = if is_part { self.all.get_or_init(|| AtomSelection::stored(&*self.inner)) } else { &None };
         Ok(Box::new(TolerantReader {
@@ -114,10 +114,10 @@ impl Source for Tolerant {
 struct TolerantReader<'a> {
     /// A reader of all atoms.
     inner: Box<dyn Reader + 'a>,
-    /// What is wanted of them; `None` where that is all.
+    /// The selected ones; `None` for all.
     chosen: Option<Chosen<'a>>,
     stops: bool,
-    /// Where a file ends too early, if nothing behind that is wanted.
+    /// Where a file ends too early, if nothing behind that is selected.
     end: Option<Damage>,
     extent: FrameSet,
     /// How many frames of the extent come before that.
@@ -130,7 +130,7 @@ struct TolerantReader<'a> {
     damage: Vec<Damage>,
 }
 
-/// Selects the wanted atoms from frames that the inner reader decodes in full.
+/// Selects the selected atoms from frames that the inner reader decodes in full.
 struct Chosen<'a> {
     atoms: &'a AtomSelection,
     n_atoms: usize,

@@ -1,8 +1,8 @@
 //! TRR: GROMACS's trajectories in full precision, with velocities and forces.
 //!
 //! Frames stand one after the other, each with a header of its own (`header`) that says which sections the frame has:
-//! box, positions, velocities, forces, in single or double precision. Of the sections that are wanted only the ranges
-//! of bytes that hold wanted atoms are read (`plan`), and their numbers (`number`) gathered.
+//! box, positions, velocities, forces, in single or double precision. Of the sections that are selected only the ranges
+//! of bytes that hold selected atoms are read (`plan`), and their numbers (`number`) gathered.
 
 pub(crate) mod header;
 mod number;
@@ -26,12 +26,12 @@ pub struct Trr {
     frames: LocatedFile<Header>,
 }
 
-/// What `info` tells about a TRR file.
+/// Facts about a TRR file for `info`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Facts {
     /// Whether the first frame is in double precision.
     pub is_double: bool,
-    /// What the first frame has of each atom.
+    /// Quantities of each atom in the first frame.
     pub present: Quantities,
     /// Time of the first frame, ps.
     pub first_time: f64,
@@ -60,7 +60,7 @@ impl Trr {
         self.frames.file.path()
     }
 
-    /// What the first header says.
+    /// Contents of the first header.
     pub fn facts(&self) -> Facts {
         let first = &self.frames.first;
         Facts { is_double: first.shape.real == 8, present: first.shape.present(), first_time: first.time() }
@@ -85,7 +85,7 @@ impl Source for Trr {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        // All, as any frame may have what the first has not.
+        // All, because any frame may have quantities that the first lacks.
         Capabilities { quantities: Quantities::ALL, ..self.frames.capabilities() }
     }
 

@@ -37,7 +37,7 @@ pub struct Xtc {
     is_canonical: OnceLock<bool>,
 }
 
-/// What `info` tells about an XTC file.
+/// Facts about an XTC file for `info`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Facts {
     /// The magic number: 1995, or 2023 for frames of any size.
@@ -97,7 +97,7 @@ impl Xtc {
         Xtc { level, ..self }
     }
 
-    /// What the first header says.
+    /// Contents of the first header.
     pub fn facts(&self) -> Facts {
         let precision = match self.frames.first.storage {
             Storage::Plain => None,

@@ -1,4 +1,4 @@
-//! The key matrix, whose largest eigenvector is the rotation.
+//! Key matrix, whose largest eigenvector gives the rotation.
 
 /// Horn's symmetric key matrix; its quaternions are in the order w, x, y, z. `inner[i][j]` is the sum over the atoms
 /// of coordinate i of the mobile times coordinate j of the reference.

@@ -1,10 +1,10 @@
-//! The sums over the atoms of a frame that a superposition needs.
+//! Sums over the atoms of a frame that a superposition needs.
 
 use super::points::WeightedPoints;
 use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Octet};
 
-/// Octets of a tile: what the reference takes of the first-level cache while three columns pass over it.
+/// Octets of a tile: the part of the reference that stays in the first-level cache while three columns are processed.
 const TILE: usize = 64;
 
 /// Weighted moments of a frame against a centred reference.

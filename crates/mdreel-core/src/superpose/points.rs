@@ -1,4 +1,4 @@
-//! Points with weights, in the form in which vector instructions take them.
+//! Weighted points, in the layout of the vector instructions.
 
 use super::superposition::Superposition;
 use crate::error::{Error, Result};
@@ -60,13 +60,13 @@ impl WeightedPoints {
         (self.square_distance::<L>(frame, |x| x) / self.total_weight).sqrt()
     }
 
-    /// Weighted mean of the square distances of `frame` to its weighted centre, along x, y and z; not finite where the frame
-    /// is not. Only the weights of the points count.
+    /// Weighted mean of the square distances of `frame` to its weighted centre, along x, y and z; not finite where the
+    /// frame is not. Only the weights of the points count.
     #[inline(always)]
     pub(crate) fn spread<L: Lanes>(&self, frame: Octets<'_>) -> [f64; 3] {
         let mut spread = [0.0; 3];
         for k in 0..3 {
-            // From the first atom: sums of squares of what is far from the origin lose digits.
+            // Relative to the first atom: sums of squares lose digits far from the origin.
             let origin = L::splat(f64::from(frame[k][0][0]));
             let (mut total, mut square) = (L::splat(0.0), L::splat(0.0));
             for (x, weight) in frame[k].iter().zip(&self.weights) {
@@ -77,14 +77,14 @@ impl WeightedPoints {
             }
             let mean = total.sum() / self.total_weight;
             let difference = mean.mul_add(-mean, square.sum() / self.total_weight);
-            // Rounding may leave less than nothing; what is not finite stays so.
+            // Rounding may give a negative number; values that are not finite remain so.
             spread[k] = if difference < 0.0 { 0.0 } else { difference };
         }
         spread
     }
 
-    /// Weighted root mean square distance to `frame` after a superposition, Å, where the points are relative to the centre of
-    /// its reference; not finite where the frame is not.
+    /// Weighted root mean square distance to `frame` after a superposition, Å, where the points are relative to the
+    /// centre of its reference; not finite where the frame is not.
     #[inline(always)]
     pub(crate) fn rmsd_after<L: Lanes>(&self, frame: Octets<'_>, motion: &Superposition) -> f64 {
         let square = self.square_distance_turned::<L>(frame, &motion.rotation, motion.mobile_centre);

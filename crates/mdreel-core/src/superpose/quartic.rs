@@ -1,4 +1,4 @@
-//! The characteristic polynomial of the key matrix, and its largest root.
+//! Characteristic polynomial of the key matrix, and its largest root.
 
 /// Newton steps after which the root is left to the eigenvalue solver. From above, convergence is monotone and soon
 /// quadratic; it takes 4 to 8 steps unless the root is nearly double.

@@ -1,4 +1,4 @@
-//! A reference that frames are superposed on.
+//! Reference structure for the superposition of frames.
 
 use super::eigen::{key_matrix, rotation_matrix};
 use super::moments::{Moments, moments};
@@ -10,7 +10,7 @@ use crate::frame::{Columns, LANES, Octets};
 use crate::simd::{Lanes, Level, Octet, Operation};
 use crate::symmetric::largest_eigenpair;
 
-/// Share of the terms of a difference below which the difference is summed anew, atom by atom: above it, at least
+/// Share of the terms of a difference below which the difference is summed again, atom by atom: above it, at least
 /// nine digits of the mean square distance are right.
 const CANCELLED: f64 = 1e-6;
 
@@ -31,7 +31,7 @@ impl Reference {
     pub(crate) fn new(points: &[[f64; 3]], weights: Option<&[f64]>, level: Level) -> Result<Self> {
         let mut points = WeightedPoints::new(points, weights)?;
         let mut centre = [0.0; 3];
-        // The second pass removes what rounding left of the centre of points far from the origin.
+        // The second pass removes the rounding error of the centre of points far from the origin.
         for _ in 0..2 {
             for (k, centre) in centre.iter_mut().enumerate() {
                 *centre += remove_mean(&mut points, k);
@@ -94,7 +94,8 @@ impl Reference {
         is_precise.then(|| (2.0 * mean_moment * gap / self.points.total_weight).sqrt())
     }
 
-    /// The optimal superposition of `columns`. Fails where they are not finite, or of another number of atoms.
+    /// The optimal superposition of `columns`. Returns an error if they are not finite, or of a different number of
+    /// atoms.
     pub(crate) fn superpose(&self, columns: Columns<'_>) -> Result<Superposition> {
         let (expected, got) = (self.n_atoms(), [columns.x.len(), columns.y.len(), columns.z.len()]);
         if got != [expected; 3] {
@@ -107,13 +108,13 @@ impl Reference {
             .ok_or_else(|| Error::mismatch("the coordinates to be superposed are not finite"))
     }
 
-    /// Half the sum of both second moments: what the largest eigenvalue is when the structures are the same.
+    /// Half the sum of both second moments, which is the largest eigenvalue if the structures are equal.
     #[inline(always)]
     fn mean_moment(&self, moments: &Moments) -> f64 {
         0.5 * (moments.second_moment + self.second_moment)
     }
 
-    /// Whether `gap`, relative to the mean moment, is what rounding leaves of terms that are much larger.
+    /// Whether `gap`, relative to the mean moment, is only the rounding error of much larger terms.
     #[inline(always)]
     fn is_cancelled(&self, moments: &Moments, gap: f64) -> bool {
         2.0 * self.mean_moment(moments) * gap < CANCELLED * (moments.uncentred + self.second_moment)

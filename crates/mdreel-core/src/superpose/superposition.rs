@@ -1,4 +1,4 @@
-//! The rigid motion that brings a frame closest to a reference.
+//! Rigid motion that brings a frame closest to a reference.
 
 /// The rigid motion that brings a frame closest to a reference, in the sense of weighted least squares.
 #[derive(Debug, Clone, Copy, PartialEq)]

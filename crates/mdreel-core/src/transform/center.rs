@@ -1,4 +1,4 @@
-//! Centring: all atoms are moved so that the centre of some is at a place.
+//! Centring: moves all atoms so that the centre of some atoms is at a given point.
 
 use std::sync::Arc;
 
@@ -25,7 +25,8 @@ pub struct Center {
 }
 
 impl Center {
-    /// Of a group, which is one compound. Where `is_wrapped`, its centre is that of its atoms as they are in the cell.
+    /// Creates the transformation for a group, which is one compound. Where `is_wrapped`, its centre is that of its
+    /// atoms as they are in the cell.
     pub fn new(group: Compounds, target: Target, is_wrapped: bool) -> Result<Self> {
         if group.ranges().count() != 1 {
             return Err(Error::mismatch("one group is centred, not several"));

@@ -1,4 +1,4 @@
-//! Compounds: atoms that stay together, as those of a molecule.
+//! Compounds: atoms that stay together, for example in a molecule.
 
 use std::ops::Range;
 
@@ -24,8 +24,9 @@ pub(super) struct Present {
 }
 
 impl Compounds {
-    /// Of `atoms`, one compound behind the other, each up to one of the `ends`. Weights are those of the atoms; `None`: all
-    /// alike. Fails where a compound is empty or has no weight, or an atom is in several.
+    /// Creates the transformation for `atoms`, one compound behind the other, each up to one of the `ends`. Weights are
+    /// those of the atoms; `None`: all alike. Returns an error if a compound is empty or has no weight, or an atom is
+    /// in several.
     pub fn new(atoms: Vec<u32>, ends: Vec<usize>, weights: Option<Vec<f64>>) -> Result<Self> {
         let mismatch = |message: String| Err(Error::mismatch(message));
         if ends.last().copied().unwrap_or(0) != atoms.len() || atoms.is_empty() {

@@ -1,4 +1,4 @@
-//! No jumps: atoms that leave the cell on one side do not come back on the other.
+//! Removal of jumps: an atom that leaves the cell on one side does not re-enter it on the other.
 
 use super::{Mover, Transform, cell_of, difference, position, set_position, sum};
 use crate::error::{Error, Result};
@@ -8,9 +8,9 @@ use crate::periodic::Periodic;
 /// What is kept from frame to frame. Where the cell does not change, both give the same path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// The cell that an atom is in, counted in vectors of the cell: that of the image nearest to its last place in fractions of
-    /// the cell (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161, eq. B6, which rounds fractions: that is the nearest
-    /// image while no angle is far from 90 degrees).
+    /// The cell that an atom is in, counted in vectors of the cell: that of the image nearest to its last place in
+    /// fractions of the cell (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161, eq. B6, which rounds
+    /// fractions: that is the nearest image while no angle is far from 90 degrees).
     Lattice,
     /// How far it goes: the shortest vectors from each frame to the next add up (von Bülow, Bullerjahn and Hummer,
     /// J. Chem. Phys. 153 (2020) 021101). Where the cell fluctuates, an atom that is far away does not with it.
@@ -33,7 +33,7 @@ impl Scheme {
 pub struct Path {
     /// Where it was: in fractions of the cell, with its jumps undone; or as it was stored.
     before: [f64; 3],
-    /// Where it is, with all jumps undone, Å.
+    /// Its position, with all jumps undone, Å.
     now: [f64; 3],
 }
 

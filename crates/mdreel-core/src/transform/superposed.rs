@@ -1,4 +1,4 @@
-//! Superposing: all atoms are moved as brings some of them closest to a reference.
+//! Superposition: moves all atoms by the motion that brings some of them closest to a reference.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub struct Superposed {
 }
 
 impl Superposed {
-    /// Of `atoms`, which ascend, on `reference` (Å), weighted by `weights` (`None`: all alike). Fails where there are none, or
-    /// numbers differ, or are not finite.
+    /// Creates the transformation for `atoms`, which ascend, on `reference` (Å), weighted by `weights` (`None`: equal
+    /// weights). Returns an error if there are none, or numbers differ, or are not finite.
     pub fn new(atoms: Vec<u32>, reference: &[[f64; 3]], weights: Option<&[f64]>) -> Result<Self> {
         if atoms.len() != reference.len() {
             let message = format!("the reference has {} atoms, {} are superposed on it", reference.len(), atoms.len());

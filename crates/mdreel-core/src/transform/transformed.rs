@@ -1,4 +1,4 @@
-//! A source whose frames are transformed as they are read.
+//! Source that transforms its frames while they are read.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,8 +11,8 @@ use crate::source::damage::Damage;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
 use crate::span::{Recorder, SpanKind};
 
-/// A trajectory of which every frame is transformed. What a transformation needs is read besides what is wanted. Frames are
-/// no longer those that are stored: no bytes of them can be copied.
+/// A trajectory of which every frame is transformed. What a transformation needs is read besides what is selected.
+/// Frames are no longer those that are stored: no bytes of them can be copied.
 pub struct Transformed {
     inner: Arc<dyn Source>,
     transforms: Vec<Arc<dyn Transform>>,
@@ -20,7 +20,7 @@ pub struct Transformed {
 }
 
 impl Transformed {
-    /// `inner`, transformed by one after the other. Fails where it does not have the atoms that they name.
+    /// `inner`, transformed by one after the other. Returns an error if it does not have the atoms that they name.
     pub fn new(inner: Arc<dyn Source>, transforms: Vec<Arc<dyn Transform>>) -> Result<Self> {
         for transform in &transforms {
             let last = transform.named().iter().max().copied();
@@ -29,7 +29,7 @@ impl Transformed {
         Ok(Transformed { inner, transforms, selections: Selections::default() })
     }
 
-    /// The atoms that are wanted, and those that must be read so that these come out right.
+    /// The selected atoms, and those that must be read so that these come out right.
     fn needed(&self, atoms: &AtomSelection) -> Result<AtomSelection> {
         let mut needed = atoms.indices().to_vec();
         for transform in self.transforms.iter().rev() {
@@ -115,7 +115,7 @@ impl Source for Transformed {
 struct TransformedReader<'a> {
     inner: Box<dyn Reader + 'a>,
     movers: Vec<Box<dyn Mover>>,
-    /// Where the wanted atoms are among those that are read, and a batch of these; `None` where they are the same.
+    /// Where the selected atoms are among those that are read, and a batch of these; `None` where they are the same.
     chosen: Option<(Vec<u32>, FrameBatch)>,
 }
 

@@ -1,4 +1,4 @@
-//! Whole molecules: each atom at the image that is nearest to the atom it is bonded to.
+//! Whole molecules: moves each atom to the image nearest to the atom that it is bonded to.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use super::{Compounds, Mover, Transform, cell_of, difference, position, set_posi
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 
-/// Makes compounds whole that lie on both sides of a boundary. The first atom of each stays where it is; each of the others
-/// takes the image that is nearest to its parent, which comes before it.
+/// Makes compounds whole that lie on both sides of a boundary. The first atom of each stays where it is; each of the
+/// others takes the image that is nearest to its parent, which comes before it.
 #[derive(Debug, Clone)]
 pub struct Whole {
     compounds: Arc<Compounds>,

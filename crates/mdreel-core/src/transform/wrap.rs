@@ -1,4 +1,4 @@
-//! Wrapping: compounds are moved so that their centres are in the primary cell.
+//! Wrapping: moves compounds so that their centres are in the primary cell.
 
 use std::sync::Arc;
 

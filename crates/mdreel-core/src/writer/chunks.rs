@@ -1,8 +1,8 @@
-//! Frames cut into the chunks of arrays that HDF5 stores, each compressed on its own.
+//! Frames cut into the chunks of arrays that HDF5 stores, each compressed separately.
 //!
-//! The arrays have the shape (frames, atoms, 3), little-endian float32; a chunk is a box of it, and one at an edge has its
-//! full size, filled up with zeros. The bytes are those that HDF5 would make, so that a library of HDF5 stores them as
-//! they are (`H5Dwrite_chunk`).
+//! The arrays have the shape (frames, atoms, 3), little-endian float32. A chunk is a box of the array. A chunk at an
+//! edge has the full size and is padded with zeros. The bytes are the same as those of HDF5, so the HDF5 library stores
+//! them unchanged (`H5Dwrite_chunk`).
 //!
 //! Source: HDF5 File Format Specification, "Filter Pipeline message".
 
@@ -67,7 +67,7 @@ impl ChunkLayout {
 /// A chunk as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Of which array.
+    /// Its array.
     pub quantity: Quantity,
     /// Its first frame, counted from the first that was cut.
     pub frame: u64,
@@ -77,7 +77,7 @@ pub struct Chunk {
     pub bytes: Vec<u8>,
 }
 
-/// What frames became.
+/// Results of the frames.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CutFrames {
     /// Integration steps.
@@ -93,7 +93,8 @@ pub struct CutFrames {
 /// Cuts frames into chunks.
 pub struct ChunkCutter {
     layout: ChunkLayout,
-    /// The chunks of the frames that do not fill them yet: for each quantity, for each range of atoms, one behind the other.
+    /// The chunks of the frames that do not fill them yet: for each quantity, for each range of atoms, one behind the
+    /// other.
     staged: Vec<u8>,
     n_staged: usize,
     cut: CutFrames,
@@ -116,8 +117,8 @@ impl ChunkCutter {
         }
     }
 
-    /// Adds the frames of `batch`, behind those that were added before. What `is_wanted` says is asked before each chunk
-    /// is made; no more are made when nobody wants them, and what was cut is then worth nothing.
+    /// Adds the frames of `batch`, behind those that were added before. `is_wanted` is called before each chunk is
+    /// made. If it returns false, no more chunks are made, and the result is invalid.
     pub fn add(&mut self, batch: &FrameBatch, is_wanted: &mut dyn FnMut() -> bool) -> Result<()> {
         check_atoms(batch, self.layout.n_atoms)?;
         let mut first = 0;
@@ -145,7 +146,7 @@ impl ChunkCutter {
         })
     }
 
-    /// What all frames became that were added; the next one is the first of a chunk.
+    /// Chunks of all added frames; the next frame is the first of a chunk.
     pub fn finish(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<CutFrames> {
         if self.n_staged > 0 {
             let (filled, chunk_bytes) =

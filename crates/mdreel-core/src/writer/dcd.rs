@@ -13,9 +13,9 @@ use crate::units::PICOSECOND_PER_AKMA;
 const CHARMM_VERSION: i32 = 24;
 /// Bytes of a line of the title.
 const TITLE_LINE: usize = 80;
-/// Where the first record keeps the number of frames: behind its marker and the word CORD.
+/// Position of the number of frames in the first record: behind its marker and the word CORD.
 const COUNT_AT: u64 = 8;
-/// Bytes that a record marker of 32 bits can say.
+/// Maximum number of bytes in a record marker of 32 bits.
 const MAX_RECORD: usize = i32::MAX as usize;
 
 /// Writes DCD.
@@ -107,8 +107,8 @@ fn push_record(out: &mut Vec<u8>, content: impl IntoIterator<Item = u8>) {
     out.extend(length);
 }
 
-/// When frames are, as the header says it for all of them: frame `i` is `first_step / steps_per_frame + i` intervals
-/// from zero.
+/// Times of the frames, which the header gives for all of them: frame `i` is `first_step / steps_per_frame + i`
+/// intervals from zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Clock {
     first_step: i32,

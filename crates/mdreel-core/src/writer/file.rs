@@ -1,4 +1,4 @@
-//! The file that a trajectory is written to.
+//! Output file of a trajectory.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,8 +8,8 @@ use super::{Encoder, PartFile};
 use crate::error::Result;
 use crate::frame::FrameBatch;
 
-/// Writes a trajectory to a file that appears when it is whole ([`FileWriter::finish`]). A writer that is dropped before
-/// leaves nothing behind, neither does a full disk.
+/// Writes a trajectory to a file that appears when it is complete ([`FileWriter::finish`]). A writer that is dropped
+/// before leaves nothing behind, neither does a full disk.
 pub struct FileWriter<E> {
     encoder: E,
     file: PartFile,
@@ -18,7 +18,7 @@ pub struct FileWriter<E> {
 }
 
 impl<E: Encoder> FileWriter<E> {
-    /// Begins a file. `path` is not touched until it is whole.
+    /// Begins a file. `path` is not touched until the file is complete.
     pub fn create(path: &Path, encoder: E) -> Result<Self> {
         let mut writer = FileWriter { encoder, file: PartFile::create(path)?, n_frames: 0, buffer: Vec::new() };
         let mut beginning = Vec::new();
@@ -27,7 +27,7 @@ impl<E: Encoder> FileWriter<E> {
         Ok(writer)
     }
 
-    /// What turns frames into bytes: for workers that encode side by side.
+    /// Encoder of frames, for workers that encode in parallel.
     pub(crate) fn encoder(&self) -> &E {
         &self.encoder
     }
@@ -69,7 +69,7 @@ mod tests {
     use crate::error::Error;
     use crate::frame::{FrameHeader, Quantities};
 
-    /// A format of our own: how many frames there are, and the x of each atom.
+    /// Test format: the number of frames, and the x of each atom.
     struct Plain {
         fails: bool,
     }

@@ -1,4 +1,4 @@
-//! Final names: the one place in which a file of ours gets the name under which it is trusted.
+//! Final names. Only this module gives an output file the name under which programs trust it.
 
 use std::fs::File;
 #[cfg(unix)]
@@ -6,32 +6,33 @@ use std::io::ErrorKind;
 use std::io::Result;
 use std::path::Path;
 
-/// Gives a file its final name, in place of a file that had it before. When this returns, the file and its name are on the disk: they
-/// survive a power failure, and what the file was made from may be removed.
+/// Gives a file its final name, in place of a file that had it before. When this returns, the file and its name are on
+/// the disk: they survive a power failure, and what the file was made from may be removed.
 ///
 /// # Errors
-/// What the disk said that did not take the file, or its name. Without its name it is not to be trusted.
+/// The error of the system if the file or its name could not be written. A file without its final name must not be
+/// trusted.
 pub(crate) fn give_name(file: &File, temporary: &Path, path: &Path) -> Result<()> {
     file.sync_all()?;
     std::fs::rename(temporary, path)?;
     sync_directory_of(path)
 }
 
-/// Gives a file its final name without waiting for the disk: at any moment the one file or the other has the name, but after a power
-/// failure the content may be missing. For what is made anew then: channels, which live in memory, and the frame index, which is a
-/// help and has a checksum.
+/// Gives a file its final name without waiting for the disk: at any moment the one file or the other has the name, but
+/// after a power failure the content may be missing. For what is made again then: channels, which live in memory, and
+/// the frame index, which is a help and has a checksum.
 ///
 /// # Errors
-/// What the system said that refused.
+/// The error of the system.
 pub fn give_name_until_power_fails(temporary: &Path, path: &Path) -> Result<()> {
     std::fs::rename(temporary, path)
 }
 
-/// Has the disk keep which files are in a directory. Some file systems cannot do that, and nobody can who may not read the directory:
-/// both are no errors.
+/// Syncs a directory, so that its entries are on disk. Some file systems cannot do this, and it needs read permission
+/// for the directory; neither is an error.
 ///
 /// # Errors
-/// What the disk said that has failed.
+/// The error of the disk.
 #[cfg(unix)]
 pub fn sync_directory(directory: &Path) -> Result<()> {
     match File::open(directory).and_then(|directory| directory.sync_all()) {

@@ -1,4 +1,4 @@
-//! The formats that can be written, by the ending of the file's name.
+//! Output formats, by the extension of the file name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{Encoder, Outline};
 use crate::error::{Error, Result};
 use crate::frame::Quantities;
 
-/// What of the way of writing can be chosen.
+/// Options for writing.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Settings {
     /// Integers per nm, for formats that round.
@@ -24,13 +24,13 @@ pub struct OutputFormat {
     pub name: &'static str,
     /// The ending of its files.
     pub ending: &'static str,
-    /// What it can hold of each atom.
+    /// Quantities of each atom that it can store.
     pub quantities: Quantities,
-    /// Whether it rounds to a precision that can be chosen.
+    /// Whether it rounds to a configurable precision.
     pub rounds: bool,
-    /// Whether it holds the time of each frame, rather than those of the first two.
+    /// Whether it stores the time of each frame instead of only the first two times.
     pub keeps_times: bool,
-    /// Whether all frames hold the same quantities, rather than each what it has.
+    /// Whether all frames must have the same quantities.
     pub alike: bool,
     encoder: fn(&Outline, &Settings) -> Result<Arc<dyn Encoder>>,
 }

@@ -1,4 +1,4 @@
-//! A file that is lent to a library which does not survive that writing fails.
+//! File object for a library that cannot handle write errors.
 
 use std::path::Path;
 
@@ -6,23 +6,23 @@ use super::PartFile;
 use super::positioned;
 use crate::error::{Error, Result};
 
-/// A file that is written anywhere by somebody else, such as the library of HDF5. That one cannot close a file whose disk is
-/// full: it tries again until the process ends, and may end it. So it is never told: from the first write that fails
-/// on, what is written is kept in memory, where it is found when it is read. [`LentFile::check`] tells of the failure,
-/// and the file never gets its name.
+/// File that another library writes at any position, such as the HDF5 library. That library cannot close a file on a
+/// full disk: it retries until the process ends, and may end the process. It therefore never learns of an error: after
+/// the first write that fails, further data stays in memory, and reads return it. [`LentFile::check`] reports the
+/// failure, and the file never gets its final name.
 #[derive(Debug)]
 pub struct LentFile {
     file: PartFile,
-    /// What the operating system said when it refused, and what nobody is to write any more.
+    /// Error of the operating system if a write failed.
     failure: Option<Error>,
     is_given_up: bool,
-    /// What did not get to the disk: where, and what.
+    /// Data that did not reach the disk, with its positions.
     kept: Vec<(u64, Vec<u8>)>,
     len: u64,
 }
 
 impl LentFile {
-    /// Begins a file. `path` is not touched until it is whole.
+    /// Begins a file. `path` is not touched until the file is complete.
     pub fn create(path: &Path) -> Result<Self> {
         let file = PartFile::create(path)?;
         Ok(LentFile { file, failure: None, is_given_up: false, kept: Vec::new(), len: 0 })
@@ -81,13 +81,13 @@ impl LentFile {
         self.len = len;
     }
 
-    /// Tells of the first failure, if there was one; once.
+    /// Reports the first failure, if any, once.
     pub fn check(&mut self) -> Result<()> {
         self.is_given_up |= self.failure.is_some();
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Says that the file is not wanted any more: nothing gets to the disk from now on.
+    /// Abandons the file: no further data is written to the disk.
     pub fn give_up(&mut self) {
         self.is_given_up = true;
     }

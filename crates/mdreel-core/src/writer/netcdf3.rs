@@ -1,9 +1,9 @@
-//! AMBER NetCDF in the 64-bit offset format (CDF-2), as AMBER's convention demands it.
+//! AMBER NetCDF in the 64-bit offset format (CDF-2), which AMBER's convention requires.
 //!
-//! Times, coordinates, velocities and forces are float32, cells float64. Velocities are Å/ps without a scale, so that they
-//! come back in every bit (AMBER writes them in units of its own, with a scale of 20.455). Forces are kcal/(mol Å): the
-//! division and the multiplication of a reader leave at most one unit in the last place. A frame without a cell among
-//! others with one is refused: zeros would say it, but MDAnalysis 2.11 fails on them.
+//! Times, coordinates, velocities and forces are float32, and cells are float64. Velocities are stored in Å/ps without
+//! a scale, so reading returns the same bits (AMBER uses other units, with a scale of 20.455). Forces are stored in
+//! kcal/(mol Å): division and multiplication by a reader change at most the last place by one unit. If some frames have
+//! a cell, a frame without a cell is refused: zeros would represent it, but MDAnalysis 2.11 fails on them.
 //!
 //! Sources: the NetCDF Classic Format Specification (Unidata), and the AMBER NetCDF Trajectory Convention 1.0.
 
@@ -15,13 +15,13 @@ use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 use crate::units::KILOJOULE_PER_KILOCALORIE;
 use header::Header;
 
-/// What errors call the format.
+/// Name of the format in errors.
 const NAME: &str = "AMBER NetCDF";
 
 /// Most bytes of a variable in a record: larger ones cannot be told in the header.
 const MOST_RECORD_BYTES: u64 = u32::MAX as u64 - 3;
 
-/// Where the header counts records.
+/// Position of the number of records in the header.
 const N_RECORDS_AT: u64 = 4;
 
 /// Writes AMBER NetCDF.

@@ -1,4 +1,4 @@
-//! A file that gets its name when it is whole.
+//! File that gets its final name when it is complete.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::final_name::give_name;
 use crate::error::{Error, Result};
 
-/// A file under a temporary name beside its final one, which it gets in [`PartFile::finish`]. One that is dropped before
-/// leaves nothing behind; a killed process leaves the temporary file.
+/// A file under a temporary name beside its final one, which it gets in [`PartFile::finish`]. One that is dropped
+/// before leaves nothing behind; a killed process leaves the temporary file.
 #[derive(Debug)]
 pub(crate) struct PartFile {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct PartFile {
 }
 
 impl PartFile {
-    /// Begins a file. `path` is not touched until it is whole.
+    /// Begins a file. `path` is not touched until the file is complete.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         if path.is_dir() {
             return Err(Error::io(path, std::io::ErrorKind::IsADirectory.into()));
@@ -63,7 +63,7 @@ impl Drop for PartFile {
     }
 }
 
-/// A number that no other file of this process has.
+/// Number that is unique within this process.
 fn unique() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)

@@ -1,10 +1,10 @@
-//! TRR: frames to the bytes that GROMACS writes.
+//! TRR writer, with the same bytes as GROMACS.
 
 use super::{Encoder, Outline};
 use crate::error::{Error, Result};
 use crate::frame::{Columns, FrameBatch, FrameHeader, Quantities, Quantity};
 
-/// What every frame begins with: the magic number, and the name with its length, once with and once without a final 0.
+/// Start of every frame: the magic number, and the name with its length, once with and once without a final 0.
 pub(crate) const BEGINNING: [u8; 24] = *b"\x00\x00\x07\xc9\x00\x00\x00\x0d\x00\x00\x00\x0cGMX_trn_file";
 
 /// From Å to nm, and from kJ/(mol Å) to kJ/(mol nm).
@@ -71,8 +71,8 @@ impl TrrEncoder {
         out.extend(BEGINNING);
         let [x, v, f] = [Quantity::Positions, Quantity::Velocities, Quantity::Forces].map(size);
         let sizes = [0, 0, 9 * self.real() as u32, 0, 0, 0, 0, x, v, f];
-        // Steps have 32 bits in the file; of longer runs the lower ones are kept, as GROMACS keeps them. Behind the step
-        // stands how many energies the frame has: none since energies have files of their own.
+        // Steps have 32 bits in the file; of longer runs the lower ones are kept, as GROMACS keeps them. Behind the
+        // step stands how many energies the frame has: none since energies have files of their own.
         let words = sizes.into_iter().chain([self.n_atoms as u32, header.step as u32, 0]);
         words.for_each(|word| out.extend(word.to_be_bytes()));
         match self.precision {

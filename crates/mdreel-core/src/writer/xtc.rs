@@ -1,8 +1,8 @@
 //! XTC: GROMACS's compressed trajectories.
 //!
-//! A frame is a header of big-endian words and the coordinates: plain floats for few atoms, else integers packed by
-//! `groups`. The choices that the format leaves open (which numbers are stored as differences, how many in a row,
-//! in how many bits) are those of the library that defines the format, so that the bytes are the same.
+//! A frame consists of a header of big-endian words and the coordinates: plain floats for few atoms, otherwise integers
+//! that `groups` packs. The format leaves some choices open: which numbers are stored as differences, how many in a
+//! row, and with how many bits. The writer makes the choices of the reference library, so the bytes are the same.
 //!
 //! # Source
 //!
@@ -24,7 +24,7 @@ use integers::Integers;
 const MAGIC_1995: u32 = 1995;
 /// The magic number of 2023, with which the size of a frame has 64 bits.
 const MAGIC_2023: u32 = 2023;
-/// Atoms above which a frame may need more bytes than 32 bits can say.
+/// Number of atoms above which the size of a frame may exceed 32 bits.
 const MAX_ATOMS_OF_1995: usize = 298_261_617;
 /// Up to this many atoms are stored as plain floats.
 const MAX_PLAIN_ATOMS: usize = 9;
@@ -32,7 +32,7 @@ const MAX_PLAIN_ATOMS: usize = 9;
 const MOST_HEADER_BYTES: usize = 96;
 /// The factor of Å to nm, in the precision of coordinates: the product, not the quotient, has MDAnalysis's bits.
 const NANOMETRE_PER_ANGSTROM: f32 = 0.1;
-/// Integers per nm, where nobody says another number.
+/// Default number of integers per nm.
 pub(crate) const DEFAULT_PRECISION: f32 = 1000.0;
 
 /// Bytes that are enough for any frame of `n_atoms` atoms.

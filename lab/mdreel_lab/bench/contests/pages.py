@@ -195,7 +195,7 @@ def of_formats(pages: Sequence[Page]) -> str:
 
 
 def _commits(pages: Sequence[Page]) -> str:
-    """List the commits of cases that were measured at another commit than the first case."""
+    """List the commits of cases that were measured at a different commit than the first case."""
     first = pages[0]["environment"]["commit"]
     others = {page["title"]: page["environment"]["commit"] for page in pages[1:]}
     said = [f"{title}: {commit}" for title, commit in others.items() if commit != first]

@@ -268,7 +268,7 @@ def _folder(parent: str = str(MEMORY)) -> "tempfile.TemporaryDirectory[str]":
 def _shares(cores: Sequence[int], n_nodes: int) -> list[list[str]]:
     """Return for each node the command that binds a program to its share of the cores.
 
-    Nodes share no core. Otherwise chance decides which solution gets both cores, and its rate varies by 1.7 times.
+    Nodes share no core. Otherwise, chance decides which solution gets both cores, and its rate varies by 1.7 times.
     """
     if len(cores) < n_nodes or shutil.which("taskset") is None:
         return [[] for _ in range(n_nodes)]

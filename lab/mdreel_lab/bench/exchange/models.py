@@ -42,7 +42,7 @@ MODELS: dict[str, Model] = {
 }
 
 
-# 28 bytes an atom are no arrays of float32: positions and velocities of 24/28 as many atoms are as many bytes.
+# 28 bytes per atom are no arrays of float32: positions and velocities of 24/28 the atoms take the same number of bytes.
 FRAMES: dict[str, Model] = {
     "jac-arrays": Model("JAC, 644 KiB", 27_485, 0.0, 0, 2),
     "stmv-arrays": Model("STMV, 28.5 MiB", 1_244_400, 0.0, 0, 2),

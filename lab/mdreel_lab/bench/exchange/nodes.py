@@ -118,7 +118,7 @@ class Nodes(ExitStack):
 def launched_nodes(hosts: Sequence[str], launcher: str) -> tuple[Node, ...]:
     """Return the nodes that a launcher reaches.
 
-    A host is a name, or ``NAME=ADDRESS`` where others reach it by another address than that of its name here. The
+    A host is a name, or ``NAME=ADDRESS`` where others reach it by a different address than that of its name here. The
     launcher is a command with ``{host}`` in it, which runs the command that follows there, as ``srun``, ``mpiexec`` and
     ``ssh`` do.
 

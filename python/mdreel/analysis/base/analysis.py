@@ -153,7 +153,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         unsupported_backend : bool
             Accepted as in MDAnalysis, without effect: every analysis runs on every executor.
         progressbar_kwargs : dict, optional
-            Options of the progress bar of MDAnalysis. ``desc`` sets the title and ``disable`` hides the bar; the
+            Options of MDAnalysis's progress bar. ``desc`` sets the title and ``disable`` hides the bar; the
             others, which only change the appearance of that bar, have no effect.
         source : path, sequence of paths, Source or Channel, optional
             New trajectory of the analysis. It replaces the current one for this run and all later runs.
@@ -308,7 +308,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def trajectory(self) -> Trajectory | ProtoReader:
-        """The given trajectory, or that of the Universe."""
+        """The given trajectory, or the trajectory of the Universe."""
         return self.universe_read.trajectory if self._given_trajectory is None else self._given_trajectory
 
     @property
@@ -324,7 +324,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def trajectory_read(self) -> Trajectory | ProtoReader:
-        """The given trajectory, or that of the Universe, as `trajectory`."""
+        """The given trajectory, or the trajectory of the Universe, as `trajectory`."""
         return self.trajectory
 
     @property

@@ -13,7 +13,7 @@ from mdreel.results.series import series_columns
 def frame_columns(
     frames: NDArray[np.int64], times: NDArray[np.float64], results: Mapping[str, Any], units: Mapping[str, str]
 ) -> list[Column]:
-    """Return columns for frame, time and every result that has one entry for each frame.
+    """Return columns for frame, time and every result that has one entry per frame.
 
     Parameters
     ----------
@@ -61,5 +61,5 @@ def wide_columns(
 
 
 def is_of_frames(values: object, n_frames: int) -> bool:
-    """Return whether a result is a numerical array with an entry for each frame."""
+    """Return whether a result is a numerical array with an entry per frame."""
     return isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and values.shape[:1] == (n_frames,)

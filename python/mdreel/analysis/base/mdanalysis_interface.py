@@ -8,13 +8,13 @@ from mdreel.foundation.stack_level import caller_level
 
 
 class MDAnalysisInterface:
-    """Attributes that analyses of MDAnalysis have and that mdreel itself does not need."""
+    """Attributes that MDAnalysis analyses have and that mdreel itself does not need."""
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {}
     """Results that MDAnalysis also offers as attributes of the analysis: names of the results, by attribute."""
 
     _attributes_in_warnings: ClassVar[Mapping[str, str]] = {"angles": "angle"}
-    """Attributes that the deprecation warnings of MDAnalysis call by another name, for filters of warnings."""
+    """Attributes that MDAnalysis's deprecation warnings call by another name, for filters of warnings."""
 
     _analysis_algorithm_is_parallelizable: ClassVar[bool] = True
     """Whether frames may be analysed in any order, under the name that MDAnalysis gives it."""

@@ -69,7 +69,7 @@ def run(
         whole pass.
     start, stop, step, frames, verbose, n_workers, n_parts, backend, progressbar_kwargs, source, access, memory,
     checkpoint, on_error, transformations
-        See `Analysis.run`. By default progress is shown if one of the analyses shows it.
+        See `Analysis.run`. By default, progress is shown if one of the analyses shows it.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from mdreel.timing.run_description import AnalysisDescription, RunDescription
 
 
 class ReportOutput(ResultOutput):
-    """The method that writes the report page of a run, besides those of `ResultOutput`."""
+    """The method that writes the report page of a run, in addition to the methods of `ResultOutput`."""
 
     @checked_arguments
     def report(

@@ -26,7 +26,7 @@ def result_arrays(
     dimensions : mapping of str to tuple of str
         Dimensions of the results whose dimensions are known. A result with a single column after its leading columns
         has no dimension for columns. Dimensions of other results have the name of the result and a number; the first
-        is ``frame`` if it has an entry for each frame.
+        is ``frame`` if it has an entry per frame.
     units : mapping of str to str
         Units of the results that have one.
     heads : mapping of str to int

@@ -110,8 +110,8 @@ class ResultOutput:
         force : bool
             Whether an existing file may be replaced. The old file stays until the new one is complete.
         metadata : mapping of str to str, int, float, bool or None, optional
-            Further or other entries of the description that every format except CSV contains. By default it consists of
-            title, topology, trajectory and number of atoms. It also names the damaged frames that the run left out.
+            Further or other entries of the description that every format except CSV contains. By default, it consists
+            of title, topology, trajectory and number of atoms. It also names the damaged frames that the run left out.
 
         Returns
         -------
@@ -165,7 +165,7 @@ class ResultOutput:
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            A copy of the table. A data frame of pandas has the units in ``frame.attrs["units"]``, and the description
+            A copy of the table. A pandas data frame has the units in ``frame.attrs["units"]``, and the description
             of `save` in ``frame.attrs["metadata"]``.
 
         Raises
@@ -198,14 +198,14 @@ class ResultOutput:
 
     @checked_arguments
     def to_xarray(self) -> Dataset:
-        """Return the results as a Dataset of xarray, which must be installed.
+        """Return the results as an xarray Dataset, which must be installed.
 
         Returns
         -------
         xarray.Dataset
             A variable for each result that is an array or a number, with named dimensions such as ``frame``, ``atom``
-            and ``residue``, and its unit in ``.attrs["units"]``. The values are those of `results`, not a copy. Results
-            that begin with columns of frame and time, as those of MDAnalysis, lack these columns: ``frame`` and
+            and ``residue``, and its unit in ``.attrs["units"]``. The values are the arrays of `results`, not copies.
+            Results that begin with columns of frame and time, as in MDAnalysis, lack these columns: ``frame`` and
             ``time`` are coordinates. The attributes are the description of `save`.
 
         Raises
@@ -236,7 +236,7 @@ class ResultOutput:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default those of a new figure.
+            Axes to draw into; by default, axes of a new figure.
         title : str, optional
             Title of the figure; by default the numbers of atoms and frames.
 
@@ -295,7 +295,7 @@ class ResultOutput:
         left = [f"results.{name}" for name, one in self.results.items() if not is_of_frames(one, len(self.frames))]
         if [column.name for column in columns] == ["frame", "time"]:
             found = f"only {', '.join(left)}" if left else "none at all"
-            message = f"{type(self).__name__} has no results with a value for each frame, {found}"
+            message = f"{type(self).__name__} has no results with a value per frame, {found}"
             raise UnsupportedError(f"{message}: define columns() in a subclass, or use to_xarray()")
         if left and not is_declared:
             message = f"{', '.join(left)} has no value for each frame and is not in the table: see to_xarray()"

@@ -1,4 +1,4 @@
-"""Memory that the results of a run need, compared with that of the machine before the run."""
+"""Memory that the results of a run need, compared with the memory of the machine before the run."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol

@@ -14,7 +14,7 @@ def warn_of_range(tally: Tally, distance: float, what: str, remedy: str) -> None
     Parameters
     ----------
     tally : Tally
-        Output of the computation, with a record for each frame in which `distance` exceeds half the shortest lattice
+        Output of the computation, with a record per frame in which `distance` exceeds half the shortest lattice
         vector of the cell. The record contains that half, Å.
     distance : float
         The longest counted distance, Å.

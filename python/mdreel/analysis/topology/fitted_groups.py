@@ -22,7 +22,7 @@ Weights: TypeAlias = Literal["mass"] | ArrayLike | None
 """Weights of atoms."""
 
 GroupSelection: TypeAlias = "SelectBoth | AtomGroup"
-"""An atom group, or selections of atoms and of those of the reference."""
+"""An atom group, or selections of atoms and of reference atoms."""
 
 
 def references_of(compared: "Sequence[ComparedAtoms]", atomgroup: "AtomGroup") -> "list[tuple[AtomGroup, int | None]]":
@@ -102,7 +102,7 @@ class ComparedAtoms:
 def matching_atoms(
     mobile: Atoms, reference: "Atoms | None", select: SelectBoth, weights: Weights, *, match_atoms: bool, strict: bool
 ) -> "tuple[AtomGroup, AtomGroup | None, Weights]":
-    """Select the atoms of an alignment and those of its reference.
+    """Select the atoms of an alignment and its reference.
 
     Parameters
     ----------
@@ -111,14 +111,14 @@ def matching_atoms(
     select : str, tuple, dict or None
         See `select_both`.
     weights : {None, "mass"} or array_like
-        Weights. Masses are those of the reference, as in MDAnalysis.
+        Weights. Masses are taken from the reference, as in MDAnalysis.
     match_atoms, strict : bool
         Unless the first is false or the second true, residues with other numbers of atoms are left out.
 
     Returns
     -------
     tuple of AtomGroup, AtomGroup or None, and weights
-        The atoms, those of the reference (None for the same atoms of the system), and the weights.
+        The atoms, the reference atoms (None for the same atoms of the system), and the weights.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def compared_groups(
     ------
     MismatchError
         If the reference is an array, which has no positions of other atoms. If the number of weights differs from the
-        number of groups, or the atoms of a group do not correspond to those of the reference.
+        number of groups, or the atoms of a group do not correspond to the atoms of the reference.
     SelectionError
         If a group is empty, or a selection is not valid.
     """

@@ -36,7 +36,7 @@ class IndexedUniverse(Universe):  # type: ignore[misc]  # MDAnalysis has no type
         return self
 
     def select_atoms(self, *selections: str, **settings: Any) -> AtomGroup:
-        """Select atoms as a Universe of MDAnalysis does; ``group NAME`` stands for a group of the index file.
+        """Select atoms as an MDAnalysis Universe does; ``group NAME`` stands for a group of the index file.
 
         Raises
         ------

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 MASS_TOLERANCE = 0.1
-"""Largest difference between the masses of two corresponding atoms, amu; the default of MDAnalysis."""
+"""Largest difference between the masses of two corresponding atoms, amu; MDAnalysis's default."""
 
 _REMEDY = "give the atoms in the same order, or skip this check with match_atoms=False (--no-match-atoms)"
 
 
 @dataclass(frozen=True)
 class Matching:
-    """Options of the check of atoms against those of a reference.
+    """Options of the check of atoms against the atoms of a reference.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class _Pairs:
         """Return an attribute of the atoms of both groups; None if one group lacks it."""
         try:
             mobile, reference = (np.asarray(getattr(group, attribute)) for group in self._groups)
-        except AttributeError:  # includes NoDataError of MDAnalysis
+        except AttributeError:  # includes MDAnalysis NoDataError
             return None
         return mobile, reference
 

@@ -34,7 +34,7 @@ def radii_of(atomgroup: "AtomGroup", radii: Mapping[str, float] | ArrayLike | No
     atomgroup : MDAnalysis.AtomGroup
         The atoms.
     radii : mapping of str to float, or array_like, shape (n_atoms,), float64, optional
-        Radii by element that replace those of `RADII`, or one radius for each atom, Å.
+        Radii by element that replace entries of `RADII`, or one radius for each atom, Å.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class ResidueLabels:
 
     @classmethod
     def of(cls, group: "AtomGroup | ResidueGroup") -> Self:
-        """Return the labels of a group, with one entry for each of its atoms or residues in order."""
+        """Return the labels of a group, with one entry per atom or residue, in order."""
         indices, places = np.unique(np.asarray(group.resindices, np.int64), return_inverse=True)
         residues = group.universe.residues[indices]
         segids, resnames = _texts(residues, "segids"), _texts(residues, "resnames")
@@ -98,7 +98,7 @@ class ResidueLabels:
         return columns
 
     def coordinates(self, dimension: str = "residue") -> list[LabelledArray]:
-        """Return labels of a dimension that has an entry for each residue: `texts`, and the columns of `columns`."""
+        """Return labels of a dimension that has an entry per residue: `texts`, and the columns of `columns`."""
         texts = LabelledArray(dimension, (dimension,), "", np.array(self.texts, np.str_))
         return [texts, *column_arrays(self.columns(), dimension)]
 
@@ -148,7 +148,7 @@ def atom_columns(atoms: "AtomGroup") -> list[Column]:
 
 
 def atom_coordinates(atoms: "AtomGroup", dimension: str = "atom") -> list[LabelledArray]:
-    """Return labels of a dimension that has an entry for each atom: its index, and the labels of its residue."""
+    """Return labels of a dimension that has an entry per atom: its index, and the labels of its residue."""
     index, *labels = atom_columns(atoms)
     return [LabelledArray(dimension, (dimension,), "", index.values), *column_arrays(labels, dimension)]
 
@@ -157,7 +157,7 @@ def _texts(residues: Any, name: str) -> NDArray[np.str_]:
     """Return an attribute of residues as text; empty if the topology lacks it."""
     try:
         values = getattr(residues, name)
-    except AttributeError:  # includes NoDataError of MDAnalysis
+    except AttributeError:  # includes MDAnalysis NoDataError
         return np.full(len(residues), "", np.str_)
     return np.array([str(value).strip() for value in values], np.str_)
 

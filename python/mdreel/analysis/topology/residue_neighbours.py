@@ -126,7 +126,7 @@ def _by_bonds(
         is_last, is_first = (np.isin(names, tuple(each)) for each in (last_names, first_names))
         # The bonds of these few atoms are found much faster than those of the Universe.
         indices = universe.atoms[is_last | is_first].bonds.indices
-    except AttributeError:  # includes NoDataError of MDAnalysis
+    except AttributeError:  # includes MDAnalysis NoDataError
         return found, has_own
     bonds = np.asarray(indices, np.int64).reshape(-1, 2)
     bonds = np.concatenate([bonds, bonds[:, ::-1]])

@@ -1,4 +1,4 @@
-"""Structure files, which the writers of MDAnalysis write."""
+"""Structure files, which MDAnalysis's writers write."""
 
 from os import PathLike
 from pathlib import Path

@@ -106,7 +106,7 @@ def warn_of_positions(selection: str, path: str | PathLike[str]) -> None:
 
 
 def _first_words(error: Exception) -> str:
-    """Return the message of an exception of MDAnalysis, or its name."""
+    """Return the message of an MDAnalysis exception, or its name."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__

@@ -103,7 +103,7 @@ def torsions_of(
     complete : bool
         Whether to skip residues that lack some of the torsions.
     definitions : mapping of str to tuple
-        The atoms of each torsion; by default those of proteins.
+        The atoms of each torsion; by default, the torsions of proteins.
     unambiguous : bool
         Whether to leave out torsions with an atom that its residue has more than once, as with alternate locations.
         Otherwise, the last of these atoms is used.

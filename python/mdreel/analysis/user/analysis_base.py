@@ -36,7 +36,7 @@ _NOT_SENT = ("_outcome", "_trajectory", "_given_trajectory", "results")
 """Attributes of an analysis that are not sent to workers."""
 
 _PARALLELIZABLE = "_analysis_algorithm_is_parallelizable"
-"""Attribute by which a class of MDAnalysis declares that its frames may be analysed in any order."""
+"""Attribute by which an MDAnalysis class declares that its frames may be analysed in any order."""
 
 
 class AnalysisBase(Analysis):
@@ -104,11 +104,11 @@ class AnalysisBase(Analysis):
     be ``"serial"`` or the default.
 
     Workers return only `results`. It is an error if `results` is empty, or if `_conclude` reads another attribute that
-    a worker has set. A class that only has side effects, such as writing a file for each frame, sets its class
+    a worker has set. A class that only has side effects, such as writing a file per frame, sets its class
     attribute ``_has_results = False``. If a worker is lost, its block is computed again, so such code may run more than
     once for a frame.
 
-    By default, arrays with one entry for each frame and lists of any length are concatenated. For other results,
+    By default, arrays with one entry per frame and lists of any length are concatenated. For other results,
     `_get_aggregator` returns an ``MDAnalysis.analysis.results.ResultsGroup`` that merges them. The last bits of
     floating-point sums then depend on the blocks, whose number grows with the number of workers. With a fixed
     ``run(n_parts=...)``, all executors give the same bits. Each block must have the same results.
@@ -208,7 +208,7 @@ class AnalysisBase(Analysis):
 
     @property
     def trajectory(self) -> Any:
-        """The given trajectory, or that of the Universe, as `trajectory_read`."""
+        """The given trajectory, or the trajectory of the Universe, as `trajectory_read`."""
         if "trajectory" in vars(self):
             return vars(self)["trajectory"]
         return self.trajectory_read
@@ -234,7 +234,7 @@ class AnalysisBase(Analysis):
 
     @property
     def trajectory_read(self) -> Trajectory | ProtoReader:
-        """The given trajectory, or that of the Universe."""
+        """The given trajectory, or the trajectory of the Universe."""
         return self.universe_read.trajectory if self._given_trajectory is None else self._given_trajectory
 
     @property

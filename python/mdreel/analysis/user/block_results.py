@@ -81,7 +81,7 @@ def check_blocks(aggregator: Aggregator, blocks: Sequence[Block]) -> None:
     Raises
     ------
     MismatchError
-        If a block lacks a result of another block, or an array to be joined does not have one entry for each frame.
+        If a block lacks a result of another block, or an array to be joined does not have one entry per frame.
     """
     is_default = isinstance(aggregator, ConcatenatingAggregator)
     if not is_default and type(aggregator).__name__ != "ResultsGroup":
@@ -101,7 +101,7 @@ def check_blocks(aggregator: Aggregator, blocks: Sequence[Block]) -> None:
             if isinstance(value, np.ndarray) and value.ndim and len(value) != block.n_frames:
                 raise MismatchError(
                     f"results.{name} has {len(value):,} entries in a block of {block.n_frames:,} frames: an array "
-                    "needs an entry for each frame. To merge other results, override _get_aggregator"
+                    "needs an entry per frame. To merge other results, override _get_aggregator"
                 )
 
 

@@ -53,7 +53,7 @@ class Checked:
         if not self.takes_blocks:
             return found.shape
         if found.ndim == 0 or len(found) != 1:
-            raise FunctionError(f"expected an array with one entry for each frame (here 1), got shape {found.shape}")
+            raise FunctionError(f"expected an array with one entry per frame (here 1), got shape {found.shape}")
         return found.shape[1:]
 
     def __call__(self, *columns: Any) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ class OwnAnalysis(Protocol):
 
 
 class _Worker:
-    """The analysis of a worker, with a Universe of its own."""
+    """The analysis of a worker, with its own Universe."""
 
     def __init__(self, task: Task) -> None:
         from mdreel.analysis.user.worker_universe import universe_of

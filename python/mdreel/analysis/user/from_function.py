@@ -60,7 +60,7 @@ class FunctionAnalysis(Analysis):
 
     Notes
     -----
-    Memory: without a reducer, 8 bytes for each value of each frame, and 16 bytes for number and time of each frame.
+    Memory: without a reducer, 8 bytes per value of each frame, and 16 bytes for number and time of each frame.
     With a named reducer, only these 16 bytes grow with the number of frames. With a `Reducer`, memory also grows as its
     values do.
     """
@@ -142,7 +142,7 @@ class FunctionAnalysis(Analysis):
             self.results[reduce] = total.reshape(given.shape)[()]
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time and the values; with a named reducer, a row for each reduced value or bin."""
+        """Return columns of frame, time and the values; with a named reducer, a row per reduced value or bin."""
         results = self.results
         if "histogram" in results:
             edges = results.edges
@@ -219,7 +219,7 @@ def from_function(
         (n_atoms, 3) for one frame, or shape (n_frames, n_atoms, 3) for a block. It returns a number or an array of
         numbers with the same shape for every frame. For a block, the first axis of the array is the frame.
 
-        A parameter with one of these names gets data of the frame; for a block, an array with an entry for each frame:
+        A parameter with one of these names gets data of the frame; for a block, an array with an entry per frame:
 
         * ``dimensions``: the cell as ``ts.dimensions`` of MDAnalysis, shape (6,), float32, or None without a cell. For
           a block, shape (n_frames, 6), with NaN for frames without a cell.

@@ -77,7 +77,7 @@ class PartialPositions(NDArrayOperatorsMixin):
         try:
             chosen = self._is_read[of_atoms]
         except IndexError:
-            _ = self._array[index]  # raises the error of NumPy
+            _ = self._array[index]  # raises NumPy's error
             self._refuse(self._is_read)
         if not chosen.all():
             self._refuse(chosen, np.arange(len(self._is_read))[of_atoms])

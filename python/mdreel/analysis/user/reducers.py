@@ -227,7 +227,7 @@ class HistogramFold(Fold):
 
 @dataclass(frozen=True)
 class Deviations:
-    """Deviations of a function's values from those of one frame, and their squares, for variances.
+    """Deviations of a function's values from the values of one frame, and their squares, for variances.
 
     Attributes
     ----------

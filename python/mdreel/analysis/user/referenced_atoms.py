@@ -67,7 +67,7 @@ def universe_held(value: Any, reader: Any, name: str) -> Any:
 
 
 def is_reader(value: Any) -> bool:
-    """Return whether a value is a trajectory of MDAnalysis."""
+    """Return whether a value is an MDAnalysis trajectory."""
     return "ProtoReader" in _class_names(value)
 
 

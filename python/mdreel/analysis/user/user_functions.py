@@ -181,11 +181,11 @@ class Fold:
     """
 
     def added(self, value: Any, batch: Batch) -> Any:
-        """Return the value of the frames so far (None at first) combined with those of a batch."""
+        """Return the value of the frames so far (None at first) combined with the value of a batch."""
         raise NotImplementedError(f"{type(self).__name__} does not implement added()")
 
     def merged(self, value: Any, following: Any) -> Any:
-        """Return the value of some frames merged with that of the frames that follow."""
+        """Return the value of some frames merged with the value of the frames that follow."""
         raise NotImplementedError(f"{type(self).__name__} does not implement merged()")
 
     def add(self, value: Any, *batch: Any) -> Any:

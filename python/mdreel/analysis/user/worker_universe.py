@@ -100,7 +100,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
     def velocities(self) -> Any:
         """Raise an error, because velocities are not read."""
         self._never("velocities")
-        return super().velocities  # raises the error of MDAnalysis
+        return super().velocities  # raises MDAnalysis's error
 
     @velocities.setter
     def velocities(self, _: Any) -> None:
@@ -122,7 +122,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
     def forces(self) -> Any:
         """Raise an error, because forces are not read."""
         self._never("forces")
-        return super().forces  # raises the error of MDAnalysis
+        return super().forces  # raises MDAnalysis's error
 
     @forces.setter
     def forces(self, _: Any) -> None:

@@ -28,7 +28,7 @@ def contacts(
         ContactMethod,
         Option(
             group=shared.ANALYSIS,
-            help="Criterion for native contacts, those of the first frame; `count` counts all contacts.",
+            help="Criterion for native contacts, taken from the first frame; `count` counts all contacts.",
         ),
     ] = "hard_cut",
     radius: Annotated[

@@ -83,7 +83,7 @@ def _table(analysis: "DistanceArray") -> Table:
 
 
 def _table_over_time(analysis: "DistanceArray", is_same: bool) -> Table:
-    """Return a table with a column for each pair; `is_same` says that each group is the other one."""
+    """Return a table with a column per pair; `is_same` says that each group is the other one."""
     import numpy as np
 
     from mdreel.results.series import series_summary

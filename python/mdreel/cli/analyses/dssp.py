@@ -34,7 +34,7 @@ def dssp(
         Option(
             "--guess-hydrogens/--given-hydrogens",
             group=shared.ANALYSIS,
-            help="Place the hydrogens on N by geometry, or use those of the trajectory.",
+            help="Place the hydrogens on N by geometry, or use the hydrogens of the trajectory.",
         ),
     ] = True,
     longest_bond: Annotated[
@@ -52,7 +52,7 @@ def dssp(
             "--characters",
             metavar="FILE",
             group=shared.OUTPUT,
-            help="Text file with a line for each frame and a character for each residue.",
+            help="Text file with a line per frame and a character for each residue.",
         ),
     ] = None,
 ) -> AnalysisSpec:

@@ -30,7 +30,7 @@ def pca(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Write the vectors of the first N components, one row for each atom, instead of the variances.",
+            help="Write the vectors of the first N components, one row per atom, instead of the variances.",
         ),
     ] = None,
 ) -> AnalysisSpec:

@@ -38,7 +38,7 @@ def rdf(
         Option(group=shared.ANALYSIS, help="Exclude pairs of atoms of the same residue, segment or chain."),
     ] = "residue",
 ) -> AnalysisSpec:
-    """Compute the radial distribution function of the atoms of one selection around those of another."""
+    """Compute the radial distribution function of the atoms of one selection around the atoms of another."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "InterRDF":
         from mdreel.analysis.rdf import InterRDF

@@ -286,12 +286,12 @@ class AnalysisCommand(SectionedCommand):
 
     @property
     def own(self) -> list[inspect.Parameter]:
-        """Options that only this analysis has, without those of a `Request`."""
+        """Options that only this analysis has, without the options of a `Request`."""
         return [one for name, one in inspect.signature(self.specify).parameters.items() if name != "request"]
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
-        """All options of the command; those of the analysis follow the selection."""
+        """All options of the command; the options of the analysis follow the selection."""
         found = []
         for one in inspect.signature(Request).parameters.values():
             if one.name == "selection":

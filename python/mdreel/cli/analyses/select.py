@@ -34,7 +34,7 @@ def select(
     ] = None,
     list_atoms: Annotated[
         bool,
-        Option("--list", group=shared.ANALYSIS, help="Write a row for each selected atom of each frame."),
+        Option("--list", group=shared.ANALYSIS, help="Write a row per selected atom of each frame."),
     ] = False,
     survival: Annotated[
         int | None,

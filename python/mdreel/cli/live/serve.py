@@ -43,7 +43,7 @@ def serve(
         Option(
             "--without-authentication",
             group=node_options.LINK,
-            help="Allow everyone who can reach the address to read these channels.",
+            help="Allow anyone who can reach the address to read these channels.",
         ),
     ] = False,
     patience: Annotated[

@@ -58,7 +58,7 @@ def install(command: click.Command, shell: str) -> str:
 
 
 def _known(shell: str) -> str:
-    """Return the name of a shell, or that of the user's shell."""
+    """Return the name of a shell, by default the user's shell."""
     name = shell or Path(os.environ.get("SHELL", "")).name
     if name not in SHELLS:
         message = f"no completion for the shell {name!r}: name one of {', '.join(SHELLS)}"

@@ -22,7 +22,7 @@ class Option:
     Parameters
     ----------
     *names : str
-        The names, such as ``"-o", "--output"``; by default that of the parameter. A switch can have the form
+        The names, such as ``"-o", "--output"``; by default, the name of the parameter. A switch can have the form
         ``"--pbc/--no-pbc"``.
     help : str
         The help text.
@@ -168,7 +168,7 @@ class SectionedCommand(click.Command):
 
 
 class CommandGroup(click.Group):
-    """A command with commands of its own."""
+    """A command with subcommands."""
 
     def __init__(self, name: str, help: str) -> None:  # noqa: A002
         super().__init__(name, help=help, no_args_is_help=False)
@@ -191,7 +191,7 @@ def command(
     Parameters
     ----------
     name : str, optional
-        Its name; by default that of the function.
+        Its name; by default, the name of the function.
     examples : str
         Examples, at the end of the help.
     usage : str, optional

@@ -45,9 +45,7 @@ def advise(
     ] = None,
     cores: Annotated[
         int | None,
-        Option(
-            "--cores", metavar="N", minimum=1, group=MACHINE, help="Cores per node.  [default: those of this machine]"
-        ),
+        Option("--cores", metavar="N", minimum=1, group=MACHINE, help="Cores per node.  [default: as on this machine]"),
     ] = None,
     file_system: Annotated[
         str | None,

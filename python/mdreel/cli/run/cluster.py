@@ -73,7 +73,7 @@ Environment = Annotated[
         "--environment",
         metavar="ENVIRONMENT",
         group=ENVIRONMENT,
-        help="Virtual environment (folder) or conda environment (folder or name).  [default: that of this mdreel]",
+        help="Virtual environment (folder) or conda environment (folder or name).  [default: the current one]",
     ),
 ]
 Script = Annotated[
@@ -210,5 +210,5 @@ def write_script(text: str, file: Path | None, force: bool, submit: str) -> None
     with failing_with(ExitCode.OUTPUT), replacing(file, force) as temporary:
         temporary.write_text(text, encoding="utf-8")
         mode = temporary.stat().st_mode
-        temporary.chmod(mode | (mode & 0o444) >> 2)  # executable for everyone who can read it
+        temporary.chmod(mode | (mode & 0o444) >> 2)  # executable for anyone who can read it
     echo(f"{file}: submit it with  {submit} {file}", err=True)

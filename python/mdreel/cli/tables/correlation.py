@@ -30,7 +30,7 @@ _TIMES = ("ps", "ns", "us")
 def correlation(
     table: Annotated[
         Path,
-        Argument(metavar="TABLE", help="Table with a row for each frame: .csv .json .npz .parquet .xvg"),
+        Argument(metavar="TABLE", help="Table with a row per frame: .csv .json .npz .parquet .xvg"),
     ],
     names: Annotated[
         list[str] | None,
@@ -135,7 +135,7 @@ def _correlated(
     time = next((one for one in found if one.name == "time" and one.unit in _TIMES), None)
     frame = next((one for one in found if one.name == "frame"), None)
     if time is None and frame is None:
-        raise MismatchError("a correlation needs a row for each frame: the table has neither frame nor time", path=path)
+        raise MismatchError("a correlation needs a row per frame: the table has neither frame nor time", path=path)
     if time is None and frame is not None:
         _check_steps(path, frame, tolerance=0.0)
     columns = []

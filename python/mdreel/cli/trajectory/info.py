@@ -77,7 +77,7 @@ def _topology(path: Path, n_atoms: int) -> Facts:
 
 
 def _page(facts: Facts) -> Iterator[str]:
-    """Yield the facts as lines: first those of the trajectory, then those of each file."""
+    """Yield the facts as lines: first of the trajectory, then of each file."""
     files = facts["files"]
     whole = {
         "atoms": f"{facts['n_atoms']:,}",
@@ -86,7 +86,7 @@ def _page(facts: Facts) -> Iterator[str]:
         **_irregular(facts),
         "box": _cell(facts["first_box"]),
         "size": _size(facts["size_bytes"])
-        + (f", {_size(facts['bytes_per_frame'])} a frame" if facts["n_frames"] else ""),
+        + (f", {_size(facts['bytes_per_frame'])} per frame" if facts["n_frames"] else ""),
     }
     if "topology" in facts:
         topology = facts["topology"]

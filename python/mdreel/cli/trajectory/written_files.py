@@ -105,7 +105,7 @@ class WrittenAtoms:
         Raises
         ------
         MismatchError
-            If a structure is to be written, and `trajectory` has another number of atoms than the topology.
+            If a structure is to be written, and `trajectory` has a different number of atoms than the topology.
         """
         if self.topology is None:
             return None

@@ -130,7 +130,7 @@ def _trajectory(sample: Sample) -> str:
     stripes = f" in {sample.n_stripes} stripes" if sample.n_stripes > 1 else ""
     cached = "" if sample.cached_share is None else f", {100 * sample.cached_share:.0f} % in the page cache"
     atoms = f"{sample.n_wanted_atoms:,} of {sample.n_atoms:,} atoms"
-    return f"{sample.format}{files}, {atoms}, {sample.file_bytes / 1e3:.3g} kB a frame{where}{stripes}{cached}"
+    return f"{sample.format}{files}, {atoms}, {sample.file_bytes / 1e3:.3g} kB per frame{where}{stripes}{cached}"
 
 
 def _advised(advice: Advice) -> Iterator[str]:

@@ -47,7 +47,7 @@ def advise(
     opening: float = 0.0,
     most_seconds: float = MOST_SECONDS,
 ) -> Advice:
-    """Recommend how to run one or several analyses in one pass, based on a short sample.
+    """Recommend how to run one or more analyses in one pass, based on a short sample.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ def advise(
     start, stop, step, frames, on_error, transformations
         See `Analysis.run`.
     n_cores, n_nodes : int, optional
-        Number of cores of a node and number of nodes of the target machine. By default this machine.
+        Number of cores of a node and number of nodes of the target machine. By default, this machine.
     file_system : {"local", "nfs", "lustre", "gpfs"}, optional
-        File system that will hold the trajectory. By default its current file system.
+        File system that will hold the trajectory. By default, its current file system.
     n_workers : int, optional
-        Number of workers. By default the number that the model recommends.
+        Number of workers. By default, the number that the model recommends.
     opening : float
         Time already spent on steps that every run repeats, such as reading the topology, s.
     most_seconds : float

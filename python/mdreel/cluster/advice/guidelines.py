@@ -227,10 +227,10 @@ def trajectory_format(
     """
     instead = plain_bytes / min(bytes_per_s, PLAIN_BYTES_PER_S) + compute
     numbers = {"seconds": seconds, "decompress": decompress, "seconds_instead": instead}
-    spent = f"{name}: {_microseconds(decompress)} of {_microseconds(seconds)} µs a frame is decompression"
+    spent = f"{name}: {_microseconds(decompress)} of {_microseconds(seconds)} µs per frame is decompression"
     plain = f"uncompressed frames (DCD) would take about {_microseconds(instead)}"
     if decompress > 0 and instead < PAYS * seconds:
-        reason = f"{spent}, {plain}: convert files that you analyse often, if {plain_bytes / 1e3:,.0f} kB a frame fit"
+        reason = f"{spent}, {plain}: convert files that you analyse often, if {plain_bytes / 1e3:,.0f} kB per frame fit"
         return Verdict("format", "dcd", reason, BEYOND, numbers)
     return Verdict(
         "format", "keep", f"{spent}, {plain}" if decompress > 0 else f"{name} is not compressed", BEYOND, numbers

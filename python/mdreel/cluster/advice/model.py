@@ -71,7 +71,7 @@ class Prediction:
         return self.computing / self.communication if self.communication > 0 else float("inf")
 
     def speedup(self, serial: "Prediction") -> float:
-        """Speed-up S, the ratio of t_total of one worker to that of this run."""
+        """Speed-up S, the ratio of t_total with one worker to t_total of this run."""
         return serial.seconds / self.seconds
 
     def efficiency(self, serial: "Prediction") -> float:
@@ -87,7 +87,7 @@ def cost_on(sample: Sample, target: Target) -> FrameCost:
     sample : Sample
         Measurements on this machine.
     target : Target
-        The target machine. The model assumes that its cores are as fast as those of this machine. If the target is
+        The target machine. The model assumes that its cores are as fast as the cores of this machine. If the target is
         another machine or file system, the model assumes the rate of that file system, at most the rate measured here.
     """
     if target.is_here:

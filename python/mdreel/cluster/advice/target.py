@@ -69,7 +69,7 @@ def kind_of(file_system: str | None) -> str:
 
 @dataclass(frozen=True)
 class Target:
-    """Target machine of an advice.
+    """Target machine of a recommendation.
 
     Attributes
     ----------
@@ -113,11 +113,11 @@ def target_of(
     Parameters
     ----------
     n_cores : int, optional
-        Number of cores of a node. By default the cores that this process may use.
+        Number of cores of a node. By default, the cores that this process may use.
     n_nodes : int, optional
         Number of nodes, by default one.
     file_system : {"local", "nfs", "lustre", "gpfs"}, optional
-        File system that will hold the trajectory. By default its current file system.
+        File system that will hold the trajectory. By default, its current file system.
     found : str, optional
         Name that the operating system gives to the current file system of the trajectory.
     n_stripes : int

@@ -36,7 +36,7 @@ class Executor(Protocol):
         ----------
         compute : callable
             Function that opens the trajectory, plans and calls `run`. One process calls it; the other processes of the
-            run, if there are any, compute blocks meanwhile.
+            run, if there are any, compute blocks during this time.
 
         Returns
         -------

@@ -1,6 +1,6 @@
 """Reraising of exceptions from signal handlers that a library has suppressed.
 
-Python suppresses an exception that a signal handler raises while an object is destroyed, which happens often in
+Python suppresses an exception that a signal handler raises while an object is destroyed, which often happens in
 libraries that talk to servers. Steps that several ranks take together must not be interrupted, so signals wait until
 the end of the step.
 """

@@ -66,10 +66,10 @@ class TaskScheduler:
     n_workers : int
         Number of workers, which are numbered from 0.
     edges : sequence of int, optional
-        Start of the share of each worker, and the end of the last share, as `Blocks.shares` returns them. By default
+        Start of the share of each worker, and the end of the last share, as `Blocks.shares` returns them. By default,
         the next free worker takes the next blocks.
     one_by_one : bool
-        Whether each block is a task of its own that is never repeated.
+        Whether each block is a separate task that is never repeated.
     clock : callable
         Monotonic clock in seconds.
     """

@@ -204,7 +204,7 @@ def _check(producer: Producer, lmp: Any, checkpoint: Path | None) -> None:
         message = f"the channel has {producer.manifest.n_atoms:,} atoms, LAMMPS has {n_atoms:,}"
         raise MismatchError(f"{where}: {message}")
     if not np.array_equal(np.sort(lmp.numpy.extract_atom("id")), np.arange(1, n_atoms + 1)):
-        message = f"the atom IDs of LAMMPS are not 1 to {n_atoms:,}, so the atoms cannot be sorted"
+        message = f"LAMMPS's atom IDs are not 1 to {n_atoms:,}, so the atoms cannot be sorted"
         raise UnsupportedError(f"{where}: {message}")
     unknown = [name for name in producer.manifest.energies if name not in _KEYWORDS]
     if unknown:

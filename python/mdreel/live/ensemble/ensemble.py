@@ -104,7 +104,7 @@ class Ensemble:
         Raises
         ------
         MismatchError
-            If the settings differ from those of an earlier run, if the directory or the channel of a new replica is in
+            If the settings differ from an earlier run, if the directory or the channel of a new replica is in
             use, or if a program cannot be started.
         StreamError
             If another manager runs one of the replicas.

@@ -78,7 +78,7 @@ class ReplicaHistory:
 
 
 class Journal(JsonLinesLog):
-    """Log file of a replica with one line for each event, locked by its manager.
+    """Log file of a replica with one line per event, locked by its manager.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ def run_managed(
         Whether the program is a producer. The directory then ends with the program, as *finished* if its exit status is
         0 and as *failed* otherwise. A producer does not wait for missing files unless `timeout` is set.
     timeout : float, optional
-        Maximum time to wait for a file, s. By default a producer does not wait, and other programs wait until the last
+        Maximum time to wait for a file, s. By default, a producer does not wait, and other programs wait until the last
         producer has ended.
     shared : bool
         Whether other producers with ``shared=True`` may write to the directory.

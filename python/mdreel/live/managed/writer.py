@@ -27,7 +27,7 @@ class ManagedProducer:
     fsync : bool
         Whether a published file survives a crash of the machine, and not only the end of all processes.
     keep : int, optional
-        Maximum number of published files; the oldest are deleted. By default all files are kept.
+        Maximum number of published files; the oldest are deleted. By default, all files are kept.
     shared : bool
         Whether other producers with ``shared=True`` may write to the directory. It ends when the last one has finished,
         or when one has failed.

@@ -62,7 +62,8 @@ def listen_at(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
 def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zenoh.Session"]:
     """Connect to an address within `wait` s for the duration of the context; Zenoh reconnects after interruptions.
 
-    At a loopback address, the default token is that of this user's server, which is looked up again at every attempt.
+    At a loopback address, the default token is the token of this user's server, which is looked up again at every
+    attempt.
 
     Raises
     ------

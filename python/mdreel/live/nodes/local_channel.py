@@ -89,7 +89,7 @@ class LocalChannel:
         Raises
         ------
         MismatchError
-            If it describes another channel than before, or the ring would be too large.
+            If it describes a different channel than before, or the ring would be too large.
         """
         if self._identity is not None and answer.identity != self._identity:
             message = "the remote channel was created again, and this channel has frames of the earlier one"

@@ -31,7 +31,7 @@ _POLL_SECONDS = 0.05
 class Sender(threading.Thread):
     """Thread that sends the frames of a channel to a relay within its credit, until the relay leaves or times out.
 
-    A sent frame is held until the relay acknowledges it. Meanwhile the producer cannot overwrite it, and a relay that
+    A sent frame is held until the relay acknowledges it. Meanwhile, the producer cannot overwrite it, and a relay that
     joins again after an interruption or a restart receives it again.
 
     Parameters

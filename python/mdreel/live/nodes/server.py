@@ -82,7 +82,7 @@ class Server:
     all_interfaces : bool
         Whether the server may listen on all interfaces.
     without_authentication : bool
-        Whether everyone who can reach the address may read the channels; at a loopback address, every user of this
+        Whether anyone who can reach the address may read the channels; at a loopback address, every user of this
         machine.
     patience : float
         Time for which frames are held for a disconnected relay, s; a full ring waits this long. Frames of a channel
@@ -93,7 +93,7 @@ class Server:
     Raises
     ------
     MismatchError
-        If an argument is invalid, or if everyone could connect.
+        If an argument is invalid, or if anyone could connect.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Server:
         check_endpoint(listen, listens=True, all_interfaces=all_interfaces)
         self._makes_token = not (self._security.is_set or without_authentication) and is_local(listen)
         if not (self._security.is_set or without_authentication or self._makes_token):
-            message = "everyone who can reach this address could read the channels; set a token or certificates"
+            message = "anyone who can reach this address could read the channels; set a token or certificates"
             raise MismatchError(f"{listen}: {message}, or allow it (without_authentication)")
         self._security.check(listen)
         self._patience = patience

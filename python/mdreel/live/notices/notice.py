@@ -41,7 +41,7 @@ class Notice:
     n_columns : int
         Number of columns of the results; `columns` contains only the first ones.
     is_of_frames : bool
-        Whether each row belongs to a frame and starts with frame number and time (ps). Otherwise the rows are a curve
+        Whether each row belongs to a frame and starts with frame number and time (ps). Otherwise, the rows are a curve
         over the first column, of all frames so far.
     rows : ndarray, shape (n_rows, n_columns), float64
         Downsampled results so far; NaN for missing values.

@@ -92,7 +92,7 @@ class Producer:
         File to which a separate process writes the frames, as XTC, H5MD or another format; see `mdreel.live.archive`.
     resume_step : int, optional
         First step to be published. It is required if the previous producer died without ending the channel; consumers
-        then continue without a repeated step. By default a new run starts, and consumers ignore earlier frames.
+        then continue without a repeated step. By default, a new run starts, and consumers ignore earlier frames.
     time_step : float
         Time between two steps, ps.
     stride : int

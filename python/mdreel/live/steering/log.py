@@ -36,7 +36,7 @@ class EventFrame:
 
 
 class AuditLog(JsonLinesLog):
-    """Log file with one line for each event, which is handed to the system before `write` returns.
+    """Log file with one line per event, which is handed to the system before `write` returns.
 
     Parameters
     ----------

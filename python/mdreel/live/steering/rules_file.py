@@ -15,7 +15,7 @@ from mdreel.live.steering.rules import Rule
 REQUESTS, SIGNALS = "requests", "signals"
 
 SERIES = ("rmsd", "rg", "dihedrals", "dihedral", "ramachandran", "janin", "contacts", "helices", "sasa", "end-to-end")
-"""Types of analyses that rules can check, because their tables have a row for each frame."""
+"""Types of analyses that rules can check, because their tables have a row per frame."""
 
 _SIGNALS = ("TERM", "INT", "HUP", "USR1", "USR2", "QUIT")
 
@@ -191,7 +191,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def check_series(where: str, analysis: Mapping[str, Any]) -> None:
-    """Check that the table of an analysis has a row for each frame. Raise MismatchError otherwise."""
+    """Check that the table of an analysis has a row per frame. Raise MismatchError otherwise."""
     kind = analysis.get("type")
     if isinstance(kind, str) and kind not in SERIES:
         message = f"rules need values of each frame; expected one of {', '.join(SERIES)}, got {kind!r}"

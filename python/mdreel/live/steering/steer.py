@@ -29,7 +29,7 @@ class ObservedAnalysis:
     analysis : Analysis
         The analysis.
     columns : callable
-        Function that returns the columns of an analysis with results by name, with one value for each frame.
+        Function that returns the columns of an analysis with results by name, with one value per frame.
     """
 
     name: str

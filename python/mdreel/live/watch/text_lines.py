@@ -1,4 +1,4 @@
-"""Text output with one line for each channel, for pipes, files and logs."""
+"""Text output with one line per channel, for pipes, files and logs."""
 
 import time
 from collections.abc import Iterator, Sequence

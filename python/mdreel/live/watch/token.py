@@ -21,7 +21,7 @@ class PageAccess:
     Notes
     -----
     A foreign web page can let its own host name resolve to this machine (DNS rebinding) and then send requests in the
-    name of the user. Therefore the ``Host`` header must be an IP address or a name of this machine.
+    name of the user. Therefore, the ``Host`` header must be an IP address or a name of this machine.
     """
 
     def __init__(self, token: str, names: Collection[str] = ()) -> None:

@@ -59,7 +59,7 @@ def _of_reading(of: Observables) -> str:
         return "At least 1: computing takes longer than reading. A single shared file is fine."
     return (
         "Below 1: reading takes longer than computing. On many nodes, avoid frame-by-frame access to one shared file: "
-        "use parallel HDF5, or one segment for each worker."
+        "use parallel HDF5, or one segment per worker."
     )
 
 

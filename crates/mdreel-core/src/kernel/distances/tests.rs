@@ -1,4 +1,4 @@
-//! Distances against the formula, however frames are cut.
+//! Comparison of distances with the formula, for all block boundaries.
 
 use proptest::prelude::*;
 

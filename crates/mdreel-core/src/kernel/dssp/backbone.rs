@@ -1,4 +1,4 @@
-//! Backbones: what the hydrogen bonds and the bends of a frame depend on.
+//! Backbone coordinates that determine hydrogen bonds and bends.
 
 use super::rules::{Hydrogen, Method, Residue, Rules};
 use crate::frame::Columns;
@@ -11,9 +11,9 @@ const KABSCH_SANDER_LENGTH: f64 = 1.0;
 /// N-H of a residue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Amide {
-    /// Of which residue.
+    /// Its residue.
     pub residue: u32,
-    /// Where its middle is, Å.
+    /// Its centre, Å.
     pub middle: [f64; 3],
     /// From the middle to H, Å.
     pub half: [f64; 3],
@@ -22,11 +22,11 @@ pub(super) struct Amide {
 /// The backbone of a frame. A vector within a residue, or to the next one, is the shortest of its images.
 #[derive(Debug, Default)]
 pub(super) struct Backbone {
-    /// Those that have a hydrogen, in the order of the residues.
+    /// Amides with a hydrogen, in the order of the residues.
     pub amides: Vec<Amide>,
-    /// Where the middle of C=O of each residue is, x, y and z, Å.
+    /// Centres of C=O of each residue, x, y and z, Å.
     pub carbonyls: [Vec<f64>; 3],
-    /// From there to O, Å.
+    /// Vectors from the centres to O, Å.
     pub carbonyl_halves: Vec<[f64; 3]>,
     /// In which chain each residue is. Numbers ascend.
     pub chains: Vec<u32>,
@@ -34,7 +34,7 @@ pub(super) struct Backbone {
     alphas: Vec<[f64; 3]>,
 }
 
-/// What of a residue the next one must know.
+/// Values of a residue that the next residue needs.
 #[derive(Clone, Copy)]
 struct Before {
     chain: u32,
@@ -43,7 +43,7 @@ struct Before {
 }
 
 impl Backbone {
-    /// Takes it from a frame. Says whether all of it is finite.
+    /// Takes it from a frame. Returns whether all of it is finite.
     #[inline(always)]
     pub(crate) fn read(
         &mut self,

@@ -19,7 +19,7 @@ const NITROGEN_OXYGEN: f64 = 5.0;
 /// Which C=O each N-H is bonded to.
 #[derive(Debug, Default)]
 pub(super) struct Bonds {
-    /// Where the acceptors of each residue begin, and the end of all.
+    /// Start of the acceptors of each residue, and the end of the list.
     starts: Vec<u32>,
     acceptors: Vec<u32>,
     found: Vec<Bond>,
@@ -34,7 +34,7 @@ struct Bond {
 }
 
 impl Bonds {
-    /// Finds those of a backbone; says whether all of it is finite.
+    /// Finds the bonds of a backbone; returns whether all coordinates are finite.
     #[inline(always)]
     pub(crate) fn find(&mut self, backbone: &Backbone, method: Method) -> bool {
         let amide = longest(backbone.amides.iter().map(|amide| &amide.half));
@@ -88,7 +88,7 @@ impl Bonds {
         }
     }
 
-    /// Keeps those that count, by their donors.
+    /// Keeps the bonds that count, by donor.
     fn keep(&mut self, n_residues: usize, method: Method) {
         self.starts.clear();
         self.acceptors.clear();
@@ -125,7 +125,7 @@ impl Bonds {
         }
     }
 
-    /// Those of a list, for tests.
+    /// Creates the bonds from a list, for tests.
     #[cfg(test)]
     pub(crate) fn from_pairs(n_residues: usize, pairs: &[(usize, usize)]) -> Self {
         let mut bonds = Bonds::default();
@@ -146,9 +146,10 @@ fn longest<'a>(vectors: impl Iterator<Item = &'a [f64; 3]>) -> f64 {
 
 /// How far apart the middles of N-H and C=O, halves of which are no longer than these (Å), may be for a bond.
 ///
-/// Of two dipoles whose middles are m apart, with halves a and b, the energy is lowest where both lie on one line: each term of its
-/// expansion in multipoles is. There it is -8 k a b m / ((m² - s²) (m² - t²)) with the coupling k, s = a + b and t = a - b. For a
-/// bond therefore (m² - s²)² <= p m with p = 8 k a b / 0.5, the greatest solution of which is a fixed point, approached from above.
+/// Of two dipoles whose middles are m apart, with halves a and b, the energy is lowest where both lie on one line: each
+/// term of its expansion in multipoles is. There it is -8 k a b m / ((m² - s²) (m² - t²)) with the coupling k, s = a +
+/// b and t = a - b. For a bond therefore (m² - s²)² <= p m with p = 8 k a b / 0.5, the greatest solution of which is a
+/// fixed point, approached from above.
 fn reach(amide: f64, carbonyl: f64) -> f64 {
     let sum = amide + carbonyl;
     let product = 8.0 * COUPLING / -WEAKEST * amide * carbonyl;

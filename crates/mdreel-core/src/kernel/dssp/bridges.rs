@@ -1,9 +1,9 @@
-//! Bridges: pairs of residues that hydrogen bonds lay beside one another; and ladders, which are made of them.
+//! Bridges, which are pairs of residues that hydrogen bonds connect side by side, and ladders of bridges.
 
 use super::bonds::Bonds;
 
-/// A bulge joins two ladders of which one begins less than this behind the end of the other on one strand, and on the other strand:
-/// with four extra residues at most, and with one.
+/// A bulge joins two ladders of which one begins less than this behind the end of the other on one strand, and on the
+/// other strand: with four extra residues at most, and with one.
 const BULGE: i64 = 6;
 const OTHER_BULGE: i64 = 3;
 
@@ -22,8 +22,8 @@ pub(super) struct Bridge {
     pub kind: Kind,
 }
 
-/// Finds the bridges of residues that are `least` or more residues apart: each once, in the order of the residues, `first` before
-/// `second`. A pair with bonds of both kinds is a parallel one.
+/// Finds the bridges of residues that are `least` or more residues apart: each once, in the order of the residues,
+/// `first` before `second`. A pair with bonds of both kinds is a parallel one.
 pub(super) fn find(bonds: &Bonds, chains: &[u32], least: usize, bridges: &mut Vec<Bridge>) {
     bridges.clear();
     let is_inner = |i: usize| i > 0 && i + 1 < chains.len() && chains[i - 1] == chains[i + 1];
@@ -52,13 +52,13 @@ pub(super) fn find(bonds: &Bonds, chains: &[u32], least: usize, bridges: &mut Ve
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ladder {
     kind: Kind,
-    /// From which residue to which it goes on one strand, and on the other, whose residues ascend too.
+    /// First and last residue on one strand, and on the other, whose residues also ascend.
     pub strands: [[u32; 2]; 2],
     pub n_bridges: u32,
 }
 
 impl Ladder {
-    /// Whether the residues of another one, which begins behind it on the first strand, go on where it ends.
+    /// Whether another ladder, which begins behind it on the first strand, continues it.
     fn goes_on(&self, next: &Ladder, chains: &[u32]) -> bool {
         let [first, second] = self.strands.map(|strand| strand.map(i64::from));
         let [next_first, next_second] = next.strands.map(|strand| strand.map(i64::from));

@@ -1,4 +1,4 @@
-//! Candidates: amides and carbonyls that are near enough for a bond.
+//! Candidates for hydrogen bonds: amides and carbonyls that are close enough.
 
 use super::backbone::{Amide, Backbone, square};
 use crate::frame::LANES;
@@ -26,7 +26,7 @@ type Octet = [f64; LANES];
 /// All of a frame, and memory to find them.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Those found, in the order of the amides.
+    /// Candidates, in the order of the amides.
     pub found: Vec<Candidate>,
     /// Middles of eight carbonyls that follow one another: a piece of the chain, which is not far across.
     pieces: Vec<[Octet; 3]>,
@@ -35,7 +35,7 @@ pub(super) struct Candidates {
     neighbours: Neighbours,
 }
 
-/// What is near.
+/// Neighbouring pieces.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// How far middles are apart, at most, Å.
@@ -45,7 +45,7 @@ pub(super) struct Limits {
 }
 
 impl Candidates {
-    /// Finds them; says whether all of a backbone is finite.
+    /// Finds the candidates; returns whether all coordinates of the backbone are finite.
     #[inline(always)]
     pub(crate) fn find(&mut self, backbone: &Backbone, limits: Limits) -> bool {
         self.found.clear();
@@ -121,8 +121,8 @@ impl Candidates {
     }
 }
 
-/// Which of eight points are nearer to a point than is allowed, by the squares of the distances: a bit for each. Bits are signs of
-/// differences, which compilers shift side by side; of comparisons they do not.
+/// Which of eight points are nearer to a point than is allowed, by the squares of the distances: a bit for each. Bits
+/// are signs of differences, which compilers shift side by side; of comparisons they do not.
 #[inline(always)]
 fn within([x, y, z]: [&Octet; 3], [a, b, c]: [f64; 3], allowed: &Octet) -> u64 {
     let mut found = 0;
@@ -134,8 +134,8 @@ fn within([x, y, z]: [&Octet; 3], [a, b, c]: [f64; 3], allowed: &Octet) -> u64 {
     found
 }
 
-/// Whether no image of a carbonyl is within `reach` (Å) of an amide but that which stands in the frame: each is a whole cell away
-/// from there along one axis, as a lies along x and b in the xy plane.
+/// Whether no image of a carbonyl is within `reach` (Å) of an amide but that which stands in the frame: each is a whole
+/// cell away from there along one axis, as a lies along x and b in the xy plane.
 #[inline(always)]
 fn is_apart_from_images(backbone: &Backbone, reach: f64) -> bool {
     let Some(cell) = backbone.images else { return true };

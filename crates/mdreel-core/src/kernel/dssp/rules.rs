@@ -1,16 +1,16 @@
-//! Residues, and the rules by which their states are found.
+//! Residues, and the rules for their states.
 
 /// The state of residues in a helix, whichever the method.
 pub(super) const HELIX: u8 = 1;
 
-/// Which states there are, and what of a hydrogen bond counts.
+/// Set of states, and the criterion for hydrogen bonds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// Loop 0, helix 1, strand 2, or both 3, of all hydrogen bonds, as in PyDSSP: S. Minami,
     /// <https://github.com/ShintaroMinami/PyDSSP>.
     Simplified,
-    /// Loop 0, α-helix 1, bridge 2, strand 3, 3₁₀-helix 4, π-helix 5, turn 6, bend 7, of the two strongest hydrogen bonds of each
-    /// amide, as in the program of Kabsch and Sander.
+    /// Loop 0, α-helix 1, bridge 2, strand 3, 3₁₀-helix 4, π-helix 5, turn 6, bend 7, of the two strongest hydrogen
+    /// bonds of each amide, as in the program of Kabsch and Sander.
     KabschSander,
 }
 
@@ -32,12 +32,12 @@ impl Method {
     }
 }
 
-/// Where the hydrogen of an amide is.
+/// Position of the hydrogen of an amide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hydrogen {
     /// The residue has no amide hydrogen, as proline.
     Missing,
-    /// Where the atoms around it say; there is none at the beginning of a chain.
+    /// Computed from the atoms around it; the first residue of a chain has none.
     Placed,
     /// An atom of the frame.
     Atom(u32),
@@ -48,19 +48,19 @@ pub enum Hydrogen {
 pub struct Residue {
     /// N, CA, C and O, among the atoms of a frame.
     pub backbone: [u32; 4],
-    /// Of which chain it is, whose residues follow one another.
+    /// Its chain, whose residues are consecutive.
     pub chain: u32,
-    /// What its amide can give.
+    /// Hydrogen of its amide.
     pub hydrogen: Hydrogen,
 }
 
-/// What else is to be said.
+/// Further properties.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     /// Which states.
     pub method: Method,
     /// The longest bond from C to the next N, Å: a chain ends where there is a longer one. `None` for any length.
     pub longest_bond: Option<f64>,
-    /// Whether the shortest image counts, where frames have a cell.
+    /// Whether to use the shortest image if frames have a cell.
     pub is_periodic: bool,
 }

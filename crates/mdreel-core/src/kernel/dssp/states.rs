@@ -1,4 +1,4 @@
-//! States: what hydrogen bonds make of residues.
+//! Assignment of states to residues from hydrogen bonds.
 
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
-    /// Of a backbone with its bonds.
+    /// Creates the assignment for a backbone with its bonds.
     pub(crate) fn of(&mut self, method: Method, backbone: &Backbone, bonds: &Bonds) -> &[u8] {
         let chains = &backbone.chains;
         self.find_turns(bonds, chains);
@@ -87,7 +87,8 @@ impl Assignment {
         }
     }
 
-    /// Eight states, in the order in which they are given: a later one takes the place of an earlier one where that is said.
+    /// Eight states, in the order of assignment: a later state replaces an earlier one only where the comments state
+    /// this.
     fn assign(&mut self, is_bent: impl Fn(usize) -> bool) {
         let states = &mut self.states[..];
         for ladder in &self.ladders {
@@ -125,7 +126,8 @@ fn helices(turns: &[u8], stride: usize) -> impl Iterator<Item = Range<usize>> {
     (1..turns.len()).filter(move |&i| (turns[i - 1] & turns[i]) >> stride & 1 != 0).map(move |i| i..i + stride)
 }
 
-/// Whether the chain turns by more than 70 degrees at a residue: from the CA two before to it, and from it to that two behind.
+/// Whether the chain turns by more than 70 degrees at a residue: from the CA two before to it, and from it to that two
+/// behind.
 fn is_bent(backbone: &Backbone, i: usize) -> bool {
     let chains = &backbone.chains;
     if i < 2 || i + 2 >= chains.len() || chains[i - 2] != chains[i + 2] {

@@ -1,4 +1,4 @@
-//! Atoms that are selected again in each frame, and the compounds that they form.
+//! Atoms that are selected again in each frame, and their compounds.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub(super) struct ChangingCompounds {
 }
 
 impl ChangingCompounds {
-    /// Of a group among `n_atoms` atoms, whose numbers have these masses, charges and labels, which were checked. Fails where the
-    /// group has another number of them, or an atom is not there.
+    /// Creates the computation for a group among `n_atoms` atoms, whose numbers have these masses, charges and labels,
+    /// which were checked. Fails where the group has a different number of them, or an atom does not exist.
     pub(super) fn new(
         n_atoms: usize,
         group: Group,
@@ -43,8 +43,8 @@ impl ChangingCompounds {
         self.n_atoms
     }
 
-    /// Writes where they are in the i-th frame, Å, and what they have, both up to a whole octet; says whether all are somewhere.
-    /// Fails where the selected atoms of a compound have no mass.
+    /// Writes where they are in the i-th frame, Å, and what they have, both up to a full octet; returns whether all are
+    /// somewhere. Returns an error if the selected atoms of a compound have no mass.
     pub(super) fn locate(
         &mut self,
         batch: &FrameBatch,

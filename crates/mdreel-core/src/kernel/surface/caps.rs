@@ -1,4 +1,4 @@
-//! Caps: what the spheres around neighbours cut off the sphere around an atom.
+//! Caps that the spheres of neighbours cut off the sphere of an atom.
 
 use super::sphere::{Patch, Sphere};
 use crate::frame::LANES;
@@ -12,11 +12,12 @@ const N_CLASSES: usize = 16;
 
 /// The caps of one atom, about in the order of their size, the largest first.
 ///
-/// With the vector d to a neighbour, a point `R u` of the atom's sphere is inside the neighbour's sphere of radius r, where
-/// `|R u - d| < r`, that is where `u . d > (R² + |d|² - r²) / 2R`: on one side of a plane. Of a patch of points about a centre m, all
-/// are on that side where m is far enough on it, and none where m is far enough on the other. Most patches lie wholly inside one
-/// of the largest caps, and caps that do not reach a patch cost an eighth of a vector instruction: points themselves are looked
-/// at only along the edges of caps. What is found does not depend on any of that.
+/// With the vector d to a neighbour, a point `R u` of the atom's sphere is inside the neighbour's sphere of radius r,
+/// where `|R u - d| < r`, that is where `u . d > (R² + |d|² - r²) / 2R`: on one side of a plane. Of a patch of points
+/// about a centre m, all are on that side where m is far enough on it, and none where m is far enough on the other.
+/// Most patches lie wholly inside one of the largest caps, and caps that do not reach a patch cost an eighth of a
+/// vector instruction: points themselves are looked at only along the edges of caps. What is found does not depend on
+/// any of that.
 #[derive(Debug, Default)]
 pub(super) struct Caps {
     found: Vec<Cap>,
@@ -117,8 +118,8 @@ impl Caps {
         }
     }
 
-    /// Computes the bounds. With the angle t of a cap and the spread s of patches, a cap holds a patch whose centre is not farther
-    /// than t - s from its direction, and reaches one that is not farther than t + s.
+    /// Computes the bounds. With the angle t of a cap and the spread s of patches, a cap holds a patch whose centre is
+    /// not farther than t - s from its direction, and reaches one that is not farther than t + s.
     #[inline(always)]
     fn set_bounds(&mut self, spread: Option<[f64; 2]>) {
         for caps in &mut self.sorted {

@@ -1,4 +1,4 @@
-//! What is measured of a group that is selected again in each frame.
+//! Surface areas of a group that is selected again in each frame.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Changing {
         self.is_alone
     }
 
-    /// Writes the positions of the atoms that cover others in the i-th frame, Å, and what is measured of them.
+    /// Writes the positions of the atoms that cover others in the i-th frame, Å, and the measured atoms.
     pub(super) fn gather(
         &mut self,
         batch: &FrameBatch,

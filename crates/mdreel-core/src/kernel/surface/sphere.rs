@@ -1,4 +1,4 @@
-//! Points on a sphere of radius 1, in patches of eight that lie together.
+//! Points on a unit sphere, in patches of eight neighbouring points.
 
 use std::f64::consts::PI;
 
@@ -10,7 +10,7 @@ use crate::simd::Octet;
 pub(super) struct Patch {
     /// x, y and z.
     pub points: [Octet; 3],
-    /// Which of them there are, a bit for each.
+    /// Bit mask of the existing points.
     pub present: u8,
     /// The point of the sphere about which they lie.
     pub centre: [f64; 3],
@@ -23,12 +23,13 @@ pub(super) struct Sphere {
     pub n_points: usize,
     /// All of them.
     pub patches: Vec<Patch>,
-    /// Cosine and sine of the largest angle between a point and the centre of its patch; `None` where that is not below 90°.
+    /// Cosine and sine of the largest angle between a point and the centre of its patch; `None` where that is not below
+    /// 90°.
     pub spread: Option<[f64; 2]>,
 }
 
 impl Sphere {
-    /// Of the golden spiral.
+    /// Creates the points of the golden spiral.
     pub(crate) fn new(n_points: usize) -> Self {
         let mut patches = Vec::with_capacity(n_points.div_ceil(LANES));
         cut(&mut golden_spiral(n_points), &mut patches);
@@ -39,7 +40,7 @@ impl Sphere {
 }
 
 impl Patch {
-    /// Of eight points, or fewer; where some are missing, the first stands in for them.
+    /// Creates a patch of up to eight points; the first point replaces missing ones.
     fn of(points: &[[f64; 3]]) -> Self {
         let column = |axis: usize| Octet(std::array::from_fn(|k| points.get(k).unwrap_or(&points[0])[axis]));
         let sums = [0, 1, 2].map(|axis: usize| points.iter().map(|point| point[axis]).sum::<f64>());
@@ -57,8 +58,8 @@ impl Patch {
     }
 }
 
-/// Points that are spread evenly: each in a zone of its own of one height, and so of one area, and turned on from the one before
-/// by the golden angle.
+/// Points that are spread evenly: each in a zone of its own of one height, and so of one area, and turned on from the
+/// one before by the golden angle.
 pub(super) fn golden_spiral(n_points: usize) -> Vec<[f64; 3]> {
     let golden_angle = PI * (3.0 - 5f64.sqrt());
     let point = |k: usize| {

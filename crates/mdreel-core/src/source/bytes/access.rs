@@ -63,7 +63,7 @@ pub(in crate::source) fn is_local(file: &File) -> bool {
     answer == 0 && facts.f_flags & libc::MNT_LOCAL as u32 != 0
 }
 
-/// Other systems do not say in a common way what they have mounted.
+/// Other systems have no common interface for their mounts.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 pub(in crate::source) fn is_local(_file: &File) -> bool {
     false

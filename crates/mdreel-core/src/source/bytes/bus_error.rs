@@ -1,4 +1,4 @@
-//! SIGBUS: what the system sends when a mapped page has no file behind it any more.
+//! SIGBUS, which the system sends when a mapped page no longer belongs to the file.
 //!
 //! The rest of the core keeps no module state. Here it cannot be avoided: a signal's handler belongs to the process
 //! and is called with nothing but an address, so what it must know has to be in statics. They are atomics in a table
@@ -18,7 +18,7 @@ const TAKEN: usize = 1;
 
 static SLOTS: [Slot; N_SLOTS] = [const { Slot::new() }; N_SLOTS];
 
-/// What was done on SIGBUS before; written once, before our handler is in place, and never freed.
+/// Previous action for SIGBUS; written once, before the handler is installed, and never freed.
 static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
 
 /// A power of two; written before our handler is in place.
@@ -81,7 +81,7 @@ impl Guard {
         (address != 0).then_some(address)
     }
 
-    /// Says that the map must not be trusted from `address` on.
+    /// Marks the map as invalid from `address` on.
     pub(super) fn break_at(&self, address: usize) {
         self.slot.break_at(address);
     }
@@ -149,7 +149,7 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, context: *
     pass_on(signal, info, context, by_system);
 }
 
-/// If `slot` guards `address`: puts zeros in place of the map, from there to its end, so that the read can go on, and
+/// If `slot` guards `address`: puts zeros in place of the map, from there to its end, so the read can go on, and
 /// marks the map as broken.
 fn replace(slot: &Slot, address: usize) -> bool {
     let Some(guarded) = slot.guards(address) else { return false };
@@ -169,7 +169,7 @@ fn replace(slot: &Slot, address: usize) -> bool {
     }
 }
 
-/// Does what would have been done without us.
+/// Performs the previous action.
 fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void, by_system: bool) {
     let previous = PREVIOUS.load(Ordering::Acquire);
     // SAFETY: written before this handler was in place, never freed.

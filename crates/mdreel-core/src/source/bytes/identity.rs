@@ -1,4 +1,4 @@
-//! What tells a file from another file of the same path: its identity and its times.
+//! Identity and times of a file, which distinguish it from another file with the same path.
 
 use std::fs::{File, Metadata};
 use std::io::Result;

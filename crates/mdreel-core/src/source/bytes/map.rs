@@ -12,10 +12,10 @@ use super::bus_error::{self, Guard};
 /// A whole file, mapped read-only and guarded against SIGBUS; unmapped on drop.
 #[derive(Debug)]
 pub(super) struct FileMap {
-    /// Before the map itself, so that it ends first: addresses given back must not stay guarded.
+    /// Before the map itself, so it ends first: addresses given back must not stay guarded.
     guard: Option<Guard>,
     start: NonNull<u8>,
-    /// Whole pages: what lies behind the end of the file on its last page reads as zeros.
+    /// Complete pages: bytes behind the end of the file on its last page read as zeros.
     len: usize,
     #[cfg(any(target_os = "linux", target_os = "android"))]
     page: usize,
@@ -68,7 +68,7 @@ impl FileMap {
         unsafe { libc::madvise(self.start.as_ptr().cast(), self.len, libc::MADV_HUGEPAGE) };
     }
 
-    /// Other systems cannot be told.
+    /// Other systems have no such call.
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     fn expect_order(&self) {}
 
@@ -136,7 +136,7 @@ impl FileMap {
         Some((address - self.start.as_ptr() as usize) as u64)
     }
 
-    /// Says that the map must not be trusted.
+    /// Marks the map as invalid.
     pub(super) fn break_at(&self, byte: usize) {
         if let Some(guard) = &self.guard {
             guard.break_at(self.start.as_ptr() as usize + byte);
@@ -166,12 +166,12 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// What is released at a time: other processors have to be told each time.
+    /// Number of bytes released at a time; each release interrupts other processors.
     const STEP: usize = 64 << 20;
     /// Runs farther apart than this do not belong together.
     const NEAR: usize = 1 << 20;
 
-    /// Takes note that `bytes` are about to be used, and releases what lies behind.
+    /// Notes that `bytes` are about to be used, and releases the pages behind.
     pub(super) fn hold(&mut self, map: &FileMap, bytes: &Range<usize>) {
         let follows = self.bytes.start <= bytes.start && bytes.start <= self.bytes.end + Self::NEAR;
         if !follows {

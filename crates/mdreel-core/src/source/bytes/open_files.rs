@@ -23,7 +23,7 @@ pub struct OpenFiles {
 }
 
 impl Default for OpenFiles {
-    /// As many as a quarter of what the system lets the process have, and no more than 64.
+    /// A quarter of the limit of the process, and at most 64.
     fn default() -> Self {
         // SAFETY: an all-zero rlimit is a valid value of that plain C structure, which the call fills.
         #[cfg(unix)]
@@ -75,7 +75,7 @@ pub(super) struct Handle {
 }
 
 impl Handle {
-    /// Opens `path`; returns what the system says of the file as well.
+    /// Opens `path`; also returns the metadata of the file.
     pub(crate) fn open(path: &Path, access: Access) -> Result<(Self, std::fs::Metadata)> {
         // Asked before it is opened: a pipe would keep its reader waiting for a writer.
         let kind = std::fs::metadata(path).map_err(|error| Error::io(path, error))?.file_type();
@@ -145,7 +145,7 @@ impl Reopened {
         &self.path
     }
 
-    /// The open file. Fails when another file has its name by now.
+    /// The open file. Returns an error if another file has its name by now.
     pub(crate) fn handle(&self) -> Result<Arc<Handle>> {
         let mut slot = lock(&self.slot);
         if let Some(handle) = &*slot {
@@ -188,7 +188,7 @@ fn facts_of(path: &Path, handle: &Handle, metadata: &std::fs::Metadata) -> Resul
     Ok(Facts { identity, times: times(metadata) })
 }
 
-/// What a lock guards here is whole after a panic, too.
+/// The guarded data is also valid after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,7 +12,7 @@ const WISH: u64 = 1 << 20;
 ///
 /// Reading that goes straight on is left to the system, which reads ahead in large pieces ([`FileMap`], [`FileBytes`])
 /// and keeps them in large pages. Pages that were asked for are small, and every later map of them costs more
-/// (`docs/design/002-reading-bytes.md`): only what the system cannot foresee is asked for.
+/// (`docs/design/002-reading-bytes.md`): only ranges that the system cannot predict are requested.
 ///
 /// [`FileMap`]: super::map::FileMap
 /// [`FileBytes`]: super::FileBytes

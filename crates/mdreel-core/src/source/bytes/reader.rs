@@ -16,8 +16,8 @@ const COALESCE: u64 = 16 << 10;
 /// The same for requests to a server.
 const COALESCE_REMOTE: u64 = 64 << 10;
 
-/// Runs shorter than this are copied even where the file is mapped: below it, setting up and tearing down the page table
-/// costs more than the copy (`docs/design/002-reading-bytes.md`).
+/// Runs shorter than this are copied even where the file is mapped: below it, setting up and tearing down the page
+/// table costs more than the copy (`docs/design/002-reading-bytes.md`).
 const LEAST_MAPPED: u64 = 32 << 10;
 
 /// Where a loaded range lies.
@@ -55,7 +55,7 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    /// Says that nothing from `end` on will be wanted: up to there a server is asked ahead.
+    /// Announces that no bytes from `end` on will be read; requests to a server go ahead up to there.
     pub(crate) fn expect_until(&mut self, end: u64) {
         self.stream.expect_until(end.min(self.file.len()));
     }
@@ -98,7 +98,7 @@ impl<'a> ByteReader<'a> {
             next += count;
             let from = |range: &Range<u64>, start: u64| (range.start - start) as usize..(range.end - start) as usize;
             match map {
-                // Bytes behind the last page cannot be read, so that the end of a file may have to be copied.
+                // Bytes behind the last page cannot be read, so the end of a file may have to be copied.
                 Some(map)
                     if run.end - run.start >= LEAST_MAPPED
                         && run.end.saturating_add(MARGIN as u64) <= map.len() as u64 =>

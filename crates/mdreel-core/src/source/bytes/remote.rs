@@ -1,4 +1,4 @@
-//! Files behind a network: ranges of bytes are asked for, and come or do not come.
+//! Remote files: requests for ranges of bytes, and their failures.
 
 mod stream;
 
@@ -17,7 +17,7 @@ pub(super) use stream::Stream;
 const BLOCK: u64 = 16 << 10;
 /// Pieces that are kept.
 const MOST_BLOCKS: usize = 512;
-/// How often a range is asked for before the failure is passed on.
+/// Number of attempts for a range before the error is returned.
 const ATTEMPTS: u32 = 6;
 /// The pause after the first failure; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -66,7 +66,7 @@ impl RemoteFile {
         self.n_fetched.load(Ordering::Relaxed)
     }
 
-    /// The bytes of each range. A server that fails is asked again, after longer and longer pauses.
+    /// The bytes of each range. After a failure, the request is repeated with increasing pauses.
     fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
         let mut pause = FIRST_PAUSE;
         let mut attempt = 1;

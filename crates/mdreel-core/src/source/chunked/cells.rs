@@ -1,4 +1,4 @@
-//! Unit cells: fixed, or in datasets of their own.
+//! Unit cells, fixed or in separate datasets.
 
 use super::dataset::Dataset;
 use super::fill::{Filler, Target};

@@ -1,4 +1,4 @@
-//! Datasets: three numbers a row, rows a frame, cut into chunks that lie anywhere in a file.
+//! Datasets with three numbers per row and several rows per frame, cut into chunks anywhere in a file.
 
 use super::filters::{Filter, is_plain, most_bytes};
 use super::number::{Conversion, Number};
@@ -133,7 +133,7 @@ impl Dataset {
     }
 
     /// Frames that are better read together: those of a chunk that must be decoded as a whole, or that holds a part of
-    /// their atoms, so that each frame alone would be gathered from many places. 1 where frames lie in one piece.
+    /// their atoms, so each frame alone would be gathered from many places. 1 where frames lie in one piece.
     pub(crate) fn frames_together(&self) -> u64 {
         let Description { filters, chunk, shape, .. } = &self.description;
         if filters.is_empty() && chunk[1] >= shape[1] { 1 } else { chunk[0].min(shape[0]).max(1) }

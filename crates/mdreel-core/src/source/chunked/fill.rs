@@ -1,4 +1,4 @@
-//! Filling: which bytes of a dataset hold the wanted rows of some frames, and how they get into columns.
+//! Filling of columns: finds the bytes of a dataset that contain the selected rows of some frames, and copies them.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ const MERGE: u64 = 4 << 10;
 /// Bytes to load at a time, but for larger chunks.
 const LOAD_BYTES: u64 = 1 << 20;
 
-/// The wanted rows within the chunks of one place in the grid, whichever the frame.
+/// The selected rows within the chunks of one place in the grid, whichever the frame.
 struct Part {
     /// The chunk within those of a frame.
     cell: u64,
@@ -24,7 +24,7 @@ struct Part {
     first_row: u64,
     first_column: u64,
     n_columns: u64,
-    /// Which of the wanted rows.
+    /// Which of the selected rows.
     wanted: Range<usize>,
     /// The same, cut where the next row is far away.
     stretches: Vec<Range<usize>>,
@@ -35,7 +35,7 @@ struct Piece {
     bytes: Range<u64>,
     chunk: StoredChunk,
     part: usize,
-    /// Which of the wanted rows.
+    /// Which of the selected rows.
     wanted: Range<usize>,
     /// Which frame of the dataset, and which of those to be filled.
     frame: u64,
@@ -108,7 +108,8 @@ impl<'a> Filler<'a> {
         Ok(())
     }
 
-    /// Finds the pieces that hold the wanted rows, in the order of the file. Chunks that are not stored are filled here.
+    /// Finds the pieces that hold the selected rows, in the order of the file. Chunks that are not stored are filled
+    /// here.
     fn plan(&mut self, frames: &[u64], target: &mut dyn Target) {
         self.pieces.clear();
         let description = self.dataset.description();
@@ -146,7 +147,7 @@ impl<'a> Filler<'a> {
     fn load_together(&self, start: usize) -> usize {
         let first = self.pieces[start].bytes.start;
         let fits = |piece: &&Piece| piece.bytes.end - first <= LOAD_BYTES;
-        // Pieces of one chunk stay together, however large, so that it is decoded once.
+        // Pieces of one chunk stay together, however large, so it is decoded once.
         let near = self.pieces[start..].iter().take_while(fits).count();
         let last = self.pieces[start..].get(near.max(1) - 1).map(|piece| piece.bytes.clone());
         near.max(1)
@@ -203,7 +204,7 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// Cuts wanted rows where the next is far away, or where a load would grow too large.
+/// Cuts selected rows where the next is far away, or where a load would grow too large.
 fn cut(rows: &[u32], wanted: Range<usize>, row_bytes: u64) -> Vec<Range<usize>> {
     let mut stretches = Vec::new();
     let mut start = wanted.start;

@@ -1,4 +1,4 @@
-//! Filters: what the bytes of a chunk went through before they were stored, undone in reverse.
+//! Filters that were applied to the bytes of a chunk, reversed in the opposite order.
 //!
 //! Source: HDF5 File Format Specification, "Filter Pipeline message"; LibLZF's description of its stream.
 
@@ -35,7 +35,7 @@ impl Filter {
         }
     }
 
-    /// How many bytes a stored byte can stand for at most, so that no more memory is taken than the file can fill.
+    /// How many bytes a stored byte can stand for at most, so no more memory is taken than the file can fill.
     fn most_expansion(self) -> u64 {
         match self {
             // A length of 258 in two bits (RFC 1951).

@@ -1,4 +1,4 @@
-//! Numbers as they are stored, and what they become.
+//! Numbers as stored, and their conversion.
 
 use crate::frame::ColumnsMut;
 
@@ -77,9 +77,9 @@ impl Conversion {
 /// Rows of up to three numbers in bytes, and the columns that they belong to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows<'a> {
-    /// Of the first wanted row and all behind it.
+    /// Of the first selected row and all behind it.
     pub bytes: &'a [u8],
-    /// The wanted rows, ascending; the bytes begin with the first.
+    /// The selected rows, ascending; the bytes begin with the first.
     pub indices: &'a [u32],
     /// The first column in the bytes.
     pub first_column: usize,

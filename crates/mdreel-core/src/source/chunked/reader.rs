@@ -1,4 +1,4 @@
-//! One worker's way through a chunked trajectory.
+//! Reader of one worker for a chunked trajectory.
 
 use super::Chunked;
 use super::cells::CellReader;
@@ -12,7 +12,7 @@ use crate::span::Recorder;
 /// Bytes of coordinates that are decoded ahead of the batch at most, where a chunk spans many frames.
 const STAGED_BYTES: u64 = 128 << 20;
 
-/// Reads the wanted atoms of a chunked trajectory.
+/// Reads the selected atoms of a chunked trajectory.
 pub(super) struct ChunkedReader<'a> {
     source: &'a Chunked,
     n_atoms: usize,

@@ -1,4 +1,4 @@
-//! Unit cells: six numbers in double precision, whose meaning programs do not agree on.
+//! Unit cells: six numbers in double precision, whose meaning differs between programs.
 
 use std::f64::consts::FRAC_PI_2;
 

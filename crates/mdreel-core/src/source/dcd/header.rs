@@ -1,4 +1,4 @@
-//! The header: three or four records in front of the frames.
+//! Header: three or four records before the frames.
 
 use super::record::{RecordFormat, RecordScanner};
 use crate::error::{Error, Result};
@@ -23,14 +23,14 @@ pub enum Flavor {
     Xplor,
 }
 
-/// What the header of a DCD file says.
+/// Header of a DCD file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     /// Byte order and record markers.
     pub format: RecordFormat,
     /// Whose conventions.
     pub flavor: Flavor,
-    /// Frames that the writer counted: often 0, or what it once intended to write.
+    /// Number of frames according to the writer: often 0, or the intended number.
     pub n_frames_counted: i32,
     /// Integration step of the first frame.
     pub first_step: i32,
@@ -99,7 +99,7 @@ impl Header {
         })
     }
 
-    /// The time of a frame in ps. The order of the operations is MDAnalysis's, so that the bits are, too (but for
+    /// The time of a frame in ps. The order of the operations is MDAnalysis's, so the bits are, too (but for
     /// CHARMM files in big-endian order, whose time step MDAnalysis 2.11 does not turn around).
     pub fn time(&self, frame: u64) -> f64 {
         let interval = f64::from(self.steps_per_frame);

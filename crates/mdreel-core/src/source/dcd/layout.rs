@@ -1,4 +1,4 @@
-//! Where things are: frames in the file, records in a frame.
+//! Positions of frames in the file and of records in a frame.
 
 use super::cell::CELL_BYTES;
 use super::header::Header;
@@ -13,7 +13,7 @@ pub(super) struct FrameLayout {
     pub cell: Option<u64>,
     /// The first x, y and z.
     pub columns: [u64; 3],
-    /// Record markers, and the length that each must say.
+    /// Record markers with their required lengths.
     pub markers: Vec<(u64, u64)>,
     /// Bytes of the frame.
     pub len: u64,
@@ -50,7 +50,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Where frames are, as the header says.
+    /// Where frames are, according to the header.
     pub(crate) fn new(header: &Header) -> Self {
         let n_free = header.free_atoms.as_ref().map_or(header.n_atoms, Vec::len);
         let first = FrameLayout::new(header, header.n_atoms as u64);
@@ -87,7 +87,7 @@ impl Layout {
         })
     }
 
-    /// Checks that the last frame is whole, or one that the header does not count yet.
+    /// Checks that the last frame is complete, or one that the header does not count yet.
     pub(crate) fn check_last_frame(&self, file: &FileBytes, n_frames_counted: i32) -> Result<()> {
         let (n_frames, rest) = self.count(file.len());
         let is_counted = n_frames > 0 && i64::from(n_frames_counted) == n_frames as i64;
@@ -106,12 +106,12 @@ impl Layout {
         ))
     }
 
-    /// Number of whole frames of `file`.
+    /// Number of complete frames of `file`.
     pub(crate) fn n_frames(&self, file: &FileBytes) -> u64 {
         self.count(file.len()).0
     }
 
-    /// Bytes behind the last whole frame of `file`.
+    /// Bytes behind the last complete frame of `file`.
     pub(crate) fn rest(&self, file: &FileBytes) -> u64 {
         self.count(file.len()).1
     }

@@ -1,5 +1,5 @@
-//! The plan of a frame: which bytes to load for the wanted atoms, and what to do with them. It is the same for all
-//! frames of a layout, only shifted.
+//! Plan of a frame: the bytes to load for the selected atoms, and the steps to decode them. The plans of all frames of
+//! a layout are equal except for an offset.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::record::RecordFormat;
 use crate::frame::ColumnsMut;
 use crate::source::pieces::{Move, Piece, Pieces, Place, Section};
 
-/// What to load of a frame, and where it goes.
+/// Parts of a frame to load, and their destination.
 #[derive(Debug)]
 pub(super) struct FramePlan {
     format: RecordFormat,
     /// Where in the first piece the unit cell is.
     cell: Option<usize>,
-    /// Record markers, and the length that each must say.
+    /// Record markers with their required lengths.
     markers: Vec<(u64, u64)>,
     pieces: Pieces,
-    /// What is to be copied from each load.
+    /// Parts to copy from each load.
     gathered: Vec<Vec<Gathered>>,
 }
 
@@ -42,7 +42,7 @@ impl FramePlan {
         FramePlan { format, cell, markers: layout.markers.clone(), pieces, gathered }
     }
 
-    /// What to load.
+    /// Pieces to load.
     pub(crate) fn pieces(&self) -> &Pieces {
         &self.pieces
     }
@@ -52,8 +52,7 @@ impl FramePlan {
         self.cell.map(|at| std::array::from_fn(|i| self.format.f64(&bytes[at + 8 * i..])))
     }
 
-    /// The first marker in `bytes` of `piece` that does not say what it must: where in the frame, what it says and
-    /// what it should.
+    /// First wrong marker in `bytes` of `piece`: its position in the frame, its value and the required value.
     pub(crate) fn wrong_marker(&self, piece: &Piece, bytes: &[u8]) -> Option<(u64, u64, u64)> {
         piece.riders.iter().find_map(|&marker| {
             let (at, expected) = self.markers[marker];
@@ -100,7 +99,7 @@ impl FramePlan {
     }
 }
 
-/// What is to be copied from the pieces of a load.
+/// Parts to copy from the pieces of a load.
 fn gathered(pieces: &[Piece]) -> Vec<Gathered> {
     let moves = pieces.iter().enumerate().flat_map(|(at, piece)| {
         piece.moves.iter().enumerate().map(move |(number, part)| (part.places.start, (at, number)))

@@ -1,4 +1,4 @@
-//! One worker's way through a DCD file.
+//! Reader of one worker for a DCD file.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::source::pieces::{LOAD_BYTES, Place};
 use crate::source::{AtomSelection, Reader};
 use crate::span::{Recorder, SpanKind};
 
-/// Reads the wanted atoms of a DCD file.
+/// Reads the selected atoms of a DCD file.
 #[derive(Debug)]
 pub(super) struct DcdReader<'a> {
     file: &'a FileBytes,
@@ -31,7 +31,7 @@ pub(super) struct DcdReader<'a> {
     frames: NumberedFrames,
 }
 
-/// What is known of the wanted atoms that stand in the first frame only.
+/// Positions of the selected atoms that only the first frame contains.
 #[derive(Debug)]
 enum Fixed {
     /// There are none.
@@ -125,14 +125,15 @@ impl<'a> DcdReader<'a> {
                 let columns = columns.as_mut().expect("the first load adds the frame");
                 plan.gather(number, bytes, columns);
                 for (k, piece) in pieces.iter().enumerate() {
-                    // Behind the gathering, which brings the markers from memory as well: before it, each would be waited for.
+                    // Behind the gathering, which brings the markers from memory as well: before it, each would be
+                    // waited for.
                     if let Some((at, got, expected)) = plan.wrong_marker(piece, bytes(k)) {
                         let at = self.layout.offset(frame) + at;
                         copied = copied.and_then(|()| check_marker(self.file, frame, at, got, expected));
                     }
                 }
             }
-            // Bytes of a file that was cut meanwhile look corrupt: the cut is the better message.
+            // A truncated file looks corrupt; the truncation gives the better message.
             self.bytes.confirm()?;
             copied?;
             recorder.record(SpanKind::Decompress, start_ns, n_frames, n_bytes);
@@ -140,7 +141,7 @@ impl<'a> DcdReader<'a> {
         Ok(())
     }
 
-    /// Reads the first frame, if later frames lack wanted atoms.
+    /// Reads the first frame, if later frames lack selected atoms.
     fn read_fixed(&mut self, recorder: &mut Recorder) -> Result<()> {
         if matches!(self.fixed, Fixed::Unread) && self.frames.next().is_some() {
             let mut first = FrameBatch::with_capacity(self.n_atoms, 1);

@@ -45,7 +45,7 @@ impl RecordFormat {
         }
     }
 
-    /// The length that a marker at the beginning of `bytes` says.
+    /// Length in the marker at the beginning of `bytes`.
     pub(super) fn length(self, bytes: &[u8]) -> u64 {
         match self.marker_bytes {
             4 => u64::from(self.u32(bytes)),

@@ -1,5 +1,5 @@
-//! The alarm: when to look at a file again. The system wakes us where the file system is local; elsewhere, where it does
-//! not know what other machines write, we look again and again, at growing intervals.
+//! Wake-up before the next check of a file. On local file systems, the system reports changes. On other file systems,
+//! it does not know the writes of other machines, so the file is checked at increasing intervals.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

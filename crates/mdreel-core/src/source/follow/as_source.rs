@@ -18,7 +18,7 @@ impl Growth for Follow {
 }
 
 impl EndCheck for Follow {
-    /// Says what is wrong with the end, once it was met.
+    /// Returns the defect at the end, after the end was reached.
     fn check_end(&self) -> Result<()> {
         self.known().failure.clone().map_or(Ok(()), Err)
     }

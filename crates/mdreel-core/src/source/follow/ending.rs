@@ -1,4 +1,4 @@
-//! The end of what grows: the explicit conditions, of which none is a guess.
+//! End conditions of a growing file. All of them are explicit.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::process::Process;
 use crate::error::{Error, Result};
 
-/// When a file that is followed has come to its end. The first condition that is met ends it; where `n_frames` is given,
-/// any other that is met before is an error.
+/// When a file that is followed has come to its end. The first condition that is met ends it; where `n_frames` is
+/// given, any other that is met before is an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ending {
     /// It has so many frames.

@@ -1,4 +1,4 @@
-//! A growing file of a format that can be followed: opening it once its first frame is there, and seeing what stands
+//! Growing file of a format that can be followed: opens it when its first frame is complete, and reports the bytes
 //! behind its last frame.
 
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::source::{FrameLocation, Source};
 /// No header is longer.
 const LONGEST_HEADER: usize = 128;
 
-/// What stands behind the last whole frame of a file.
+/// What stands behind the last complete frame of a file.
 #[derive(Debug)]
 pub(super) enum Behind {
     /// A whole frame, and where it ends.
@@ -52,7 +52,7 @@ pub(super) enum Refusal {
 }
 
 impl Growing {
-    /// Opens the file at `path` if its first frame is whole. Of the file counts what `length` says, which is 0 then.
+    /// Opens the file at `path` if its first frame is complete. Of the file counts what `length` says, which is 0 then.
     pub(crate) fn open(
         path: &Path,
         format: Option<Format>,

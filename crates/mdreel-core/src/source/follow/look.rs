@@ -1,4 +1,4 @@
-//! Looking at a file that grows: what has come, and whether that was all.
+//! Check of a growing file for new frames and for its end.
 
 use std::path::Path;
 use std::sync::Arc;

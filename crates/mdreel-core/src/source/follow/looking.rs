@@ -1,4 +1,4 @@
-//! A look at a file that is followed: what has come, and whether that was all.
+//! State of the checks of a followed file: the new frames, and whether the file has ended.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::source::FrameLocation;
 use crate::source::bytes::identity_and_size;
 use crate::source::fault::Fault;
 
-/// Frames found one after another, where they end, and what stands behind them.
+/// Consecutive frames, their end, and the bytes behind them.
 struct Found {
     frames: Vec<FrameLocation>,
     end: u64,
@@ -29,14 +29,14 @@ impl Look {
             follow.change(|known| known.failure = Some(error));
             return;
         }
-        // As long as frames come, nobody waits.
+        // While frames arrive, no worker waits.
         self.is_due = follow.known().index.end > before;
         if self.is_due {
             self.alarm.quicken();
         }
     }
 
-    /// Takes note of what has come.
+    /// Records new frames.
     fn see(&mut self, follow: &Follow) -> Result<()> {
         let said = self.conditions.said();
         let size = size_of(follow)?;
@@ -51,7 +51,7 @@ impl Look {
             );
             return Err(Error::format(&follow.path, None, Some(size), message));
         }
-        // What other machines write may be shown in any order: it has the time from one look to the next to come.
+        // Writes of other machines may appear in any order; they have the time between two checks to arrive.
         let shown = if self.alarm.is_polling() && over.is_none() { size.min(self.size) } else { size };
         self.size = size;
         let wanted = self.conditions.n_frames().unwrap_or(u64::MAX);

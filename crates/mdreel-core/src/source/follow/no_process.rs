@@ -1,4 +1,4 @@
-//! The stand-in for processes on systems where mdreel cannot wait for their end.
+//! Replacement for processes on systems on which mdreel cannot wait for their end.
 
 use crate::error::{Error, Result};
 

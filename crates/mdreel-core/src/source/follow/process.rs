@@ -1,4 +1,4 @@
-//! A process whose end is waited for.
+//! Process whose end the reader waits for.
 
 use std::os::fd::OwnedFd;
 

@@ -1,4 +1,4 @@
-//! One worker's way through a file that is followed.
+//! Reader of one worker for a followed file.
 
 use super::Follow;
 use crate::block::{Extent, FrameSet};
@@ -15,7 +15,7 @@ pub(super) struct FollowReader<'a> {
     /// Frames that were handed to the format's reader, and those of them that have not come back.
     n_begun: u64,
     n_awaited: u64,
-    /// What to add to the numbers that the format's reader gives.
+    /// Offset to add to the frame numbers of the format's reader.
     base: u64,
 }
 
@@ -50,7 +50,7 @@ impl<'a> FollowReader<'a> {
         Error::FrameIndex { path: self.follow.path.clone(), frame, n_frames }
     }
 
-    /// Names the frame in what the format's reader says, which knows only its way.
+    /// Adds the frame number to errors of the format's reader, which numbers only the frames that it reads.
     fn name_frame(&self, error: Error) -> Error {
         match error {
             Error::Format { mut place, message } if self.follow.growing.is_chained() => {

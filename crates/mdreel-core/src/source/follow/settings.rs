@@ -1,4 +1,4 @@
-//! How a file is followed.
+//! Settings for following a file.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! Claims: of many processes that open the same new file at once, one makes its index, and the others wait for it.
 //!
 //! A claim is a small file beside the index, made by exclusive creation, which needs no lock and works on network file
-//! systems. Whoever holds it adds a byte to it now and then. A claim that stays as it is for a while is one of a process
-//! that died: it is taken away. Where no claim can be made, and where one ends without an index, everybody goes ahead
-//! alone: then the index costs more time, and nothing else changes.
+//! systems. Whoever holds it adds a byte to it now and then. A claim that stays as it is for a while is one of a
+//! process that died: it is taken away. Where no claim can be made, and where one ends without an index, everybody goes
+//! ahead alone: then the index costs more time, and nothing else changes.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -14,7 +14,7 @@ use super::FrameIndex;
 use super::kept::{Keep, place_of, thread_number};
 use crate::source::bytes::FileBytes;
 
-/// How often the holder of a claim says that it lives.
+/// Interval at which the holder of a claim shows that it is alive.
 const BEAT: Duration = Duration::from_millis(500);
 /// How long a claim may stay as it is until its holder is taken for dead. Network file systems show changes late.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(6);
@@ -28,7 +28,7 @@ pub(crate) enum Turn {
     Ours(Claim),
     /// Another has made it.
     Made(FrameIndex),
-    /// Nobody waits for anybody.
+    /// No process waits for another.
     Alone,
 }
 
@@ -64,7 +64,7 @@ impl Claim {
             match wait(&path, patience, &made) {
                 Waited::Made(index) => return Turn::Made(index),
                 Waited::Given => return Turn::Alone,
-                // Unless somebody else has just taken it over.
+                // Unless another process has just taken it over.
                 Waited::Dead(content) if fs::read(&path).is_ok_and(|now| now == content) => {
                     if fs::remove_file(&path).is_err() {
                         return Turn::Alone;
@@ -75,11 +75,12 @@ impl Claim {
         }
     }
 
-    /// Says that the holder lives. Costs nothing if it did so just now.
+    /// Shows that the holder is alive. Costs nothing if it was called recently.
     pub(crate) fn beat(&mut self) {
         if self.beaten.elapsed() >= BEAT {
             self.beaten = Instant::now();
-            // Opened anew each time: closing is what shows it to other machines. If it is gone, others go ahead.
+            // Opened again each time, because closing makes the change visible to other machines. If the file is
+            // missing, the others continue.
             let _ = OpenOptions::new().append(true).open(&self.path).and_then(|mut file| file.write_all(b"."));
         }
     }
@@ -91,11 +92,11 @@ impl Drop for Claim {
     }
 }
 
-/// What waiting has come to.
+/// Result of waiting.
 enum Waited {
     /// An index.
     Made(FrameIndex),
-    /// The claim is gone, and no index is there.
+    /// The claim has disappeared, and there is no index.
     Given,
     /// The claim stays as it is: so.
     Dead(Vec<u8>),
@@ -184,7 +185,7 @@ mod tests {
         // An index that is known already is no news.
         assert!(matches!(take(&file, Keep::Beside, 100, PATIENCE), Turn::Ours(_)));
         assert!(matches!(take(&file, Keep::Beside, 99, PATIENCE), Turn::Made(_)));
-        // Nor is one that nobody believes.
+        // Nor does an invalid one.
         assert!(matches!(Claim::take(&file, Keep::Beside, 0, PATIENCE, &|_| false), Turn::Ours(_)));
     }
 

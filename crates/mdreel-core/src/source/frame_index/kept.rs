@@ -1,12 +1,11 @@
-//! Frame indices in files: in the user's cache, or beside the data.
+//! Files of frame indices, in the user's cache or beside the data.
 //!
-//! An index file is written under a temporary name and renamed, so that it needs no lock: whoever comes last wins, and
-//! all write the same. It carries what tells whether it still belongs to the data: size, modification time, change time, and
-//! a checksum of the first and of the last bytes that it covers. The change time (`st_ctime`) is the one that a program
-//! cannot set: each write moves it, and so does setting the modification time back. A copy, a restored backup, or a file whose
-//! mode was changed has another one, too: then the index is made anew, which costs no more than the first time.
-//! A file that has only grown keeps its index if its frames are where they were, as far as a sample shows
-//! (`located::LocatedFile`); the new part is located and appended.
+//! An index file is written under a temporary name and renamed, so it needs no lock: all processes write the same
+//! content, and the last one wins. The file contains the size, modification time and change time of the data, and a
+//! checksum of the first and last bytes that it covers. These values show whether it still belongs to the data. A
+//! program cannot set the change time (`st_ctime`): each write changes it, as does resetting the modification time. The
+//! change time of a copy, of a restored backup, or of a file with a new mode also differs. mdreel then builds the index
+//! again, which costs no more than the first time.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -36,8 +35,8 @@ pub enum Keep {
 
 impl FrameIndex {
     /// The index kept for `file`, if it is there and belongs to it. It may cover only the first part of a file that
-    /// has grown. An index that cannot be read is no error: it is made anew. Of one that covers only a part, who uses it has to
-    /// check that the file still has these frames: that part may have been written over when the file grew.
+    /// has grown. An index that cannot be read is no error: it is made again. Of one that covers only a part, who uses
+    /// it has to check that the file still has these frames: that part may have been written over when the file grew.
     pub fn load(file: &FileBytes, keep: Keep) -> Option<FrameIndex> {
         let mut kept = fs::File::open(place_of(file, keep)?).ok()?;
         let n_kept = kept.metadata().ok()?.len();
@@ -85,7 +84,7 @@ impl FrameIndex {
         let write = || -> std::io::Result<()> {
             let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
             [&head[..], &content, &sum].into_iter().try_for_each(|part| file.write_all(part))?;
-            // Not synced: what a power failure leaves of it is seen by its checksum, and it is made anew.
+            // Not synced: after a power failure, the checksum reveals a damaged index, which is made again.
             give_name_until_power_fails(&temporary, &path)
         };
         write().map_err(|error| {
@@ -146,8 +145,8 @@ fn cache_directory() -> Option<PathBuf> {
     Some(if cfg!(target_os = "macos") { home.join("Library/Caches/mdreel") } else { home.join(".cache/mdreel") })
 }
 
-/// Changes when the file does: its modification time and its change time, or what its server says. Those of when it was opened: what
-/// is written to it while its frames are located must not pass for what was located.
+/// Changes when the file does: its modification time and its change time, or what its server says. Those of when it was
+/// opened: what is written to it while its frames are located must not pass for what was located.
 fn version(file: &FileBytes) -> Option<[u64; 2]> {
     match file.version() {
         Some(version) => Some([checksum(version.as_bytes(), 0), 0]),

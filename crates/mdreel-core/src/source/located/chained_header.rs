@@ -1,4 +1,4 @@
-//! Headers of frames that stand one after the other.
+//! Headers of consecutive frames.
 
 use crate::source::fault::Fault;
 
@@ -10,15 +10,15 @@ pub(crate) trait ChainedHeader: Copy + Send + Sync {
     const NAME: &'static str;
     /// Bytes of the longest header, 128 at most.
     const MAX_LEN: usize;
-    /// Which byte of the header says the number of atoms.
+    /// Position of the number of atoms in the header.
     const ATOMS_AT: u64;
-    /// Whether frames are mostly as long as the first, so that it pays to look where they would start then.
+    /// Whether frames are mostly as long as the first, so it pays to look where they would start then.
     const MOSTLY_ALIKE: bool;
 
     /// Reads the header at the start of `bytes`. `None` when `bytes` is too short to hold it.
     ///
     /// # Errors
-    /// What is wrong, and at which byte of the frame.
+    /// The defect, and its byte in the frame.
     fn parse(bytes: &[u8]) -> std::result::Result<Option<Self>, Fault>;
 
     /// Whether bytes look like the header of a frame of `n_atoms` atoms: quick, and seldom wrong about other bytes.

@@ -1,4 +1,4 @@
-//! Locating frames across damage: where the chain of headers breaks, the next header is searched for.
+//! Location of frames across damage: if the chain of headers breaks, it searches for the next header.
 
 use super::chained_header::ChainedHeader;
 use super::scan::{Gap, Located, header_at, location, search};
@@ -8,9 +8,9 @@ use crate::source::bytes::FileBytes;
 use crate::source::fault::Fault;
 use crate::source::frame_index::FrameIndex;
 
-/// Locates all frames behind those that `known` covers. A stretch without a header takes one number, whatever was in it,
-/// as does a frame that says to be longer than it is: both are [`Gap`]s.
-/// What is left of a frame that says to be shorter than it is cannot be told from another one that was damaged.
+/// Locates all frames behind those that `known` covers. A stretch without a header takes one number, whatever was in
+/// it, as does a frame whose header gives too large a length: both are [`Gap`]s. If the header of a frame gives too
+/// small a length, the rest of the frame looks like another damaged frame.
 pub(crate) fn scan_past_damage<H: ChainedHeader>(
     file: &FileBytes,
     n_atoms: usize,
@@ -28,8 +28,8 @@ pub(crate) fn scan_past_damage<H: ChainedHeader>(
             }
             Err(fault) => Fault { byte: start + fault.byte, ..fault },
         };
-        // A frame may say to be longer than it is, so the search begins within the last one. Bytes may be missing, as
-        // where a file was appended to a torn one: headers may stand at any byte.
+        // The header of a frame may give too large a length, so the search begins within the last frame. Bytes may be
+        // missing, as where a file was appended to a torn one: headers may stand at any byte.
         let last = index.len().checked_sub(1).and_then(|i| index.get(i));
         let behind = last.map_or(start, |last| last.offset) + 1..file.len();
         let next = search::<H>(file, n_atoms, behind, 1, |_| Ok(true))?;

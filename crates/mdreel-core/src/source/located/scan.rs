@@ -1,4 +1,4 @@
-//! Locating frames: hopping from header to header, and finding a frame from anywhere in the file.
+//! Location of frames, from header to header or from any position in the file.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,12 +18,12 @@ const FRAMES_PER_BEAT: usize = 16;
 /// No header is longer.
 const LONGEST: usize = 128;
 
-/// Where the frames of a file are, and what it ends with.
+/// Positions of the frames of a file, and its end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Located {
-    /// The whole frames.
+    /// The complete frames.
     pub index: FrameIndex,
-    /// What is wrong behind the last whole frame, if anything: a torn frame, or something else.
+    /// Defect behind the last complete frame, if any: a torn frame, or something else.
     pub rest: Option<Fault>,
     /// Entries of the index that are no frames, in order; only where the search went on behind damage.
     pub gaps: Vec<Gap>,
@@ -34,7 +34,7 @@ pub(crate) struct Located {
 pub(crate) struct Gap {
     /// Its number in the index.
     pub frame: u64,
-    /// What is wrong, and at which byte of the file.
+    /// The defect, and its byte in the file.
     pub fault: Fault,
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn search<H: ChainedHeader>(
 ) -> Result<Option<u64>> {
     let end = range.end.min(file.len());
     let mut at = range.start.next_multiple_of(step as u64);
-    // Who knows where a frame starts asks for that place: it is looked at before more is read.
+    // A caller may know where a frame starts, so this position is checked first.
     let mut look = step as u64;
     while at < end {
         let bytes = file.read_vec(at..file.len().min(at + look + H::MAX_LEN as u64))?;

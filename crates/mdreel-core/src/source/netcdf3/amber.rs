@@ -1,4 +1,4 @@
-//! AMBER's convention: which variables a trajectory has, of which dimensions and in which units.
+//! AMBER convention: the variables of a trajectory with their dimensions and units.
 
 use super::header::{Header, Value, Variable};
 use super::number::Numbers;
@@ -89,7 +89,8 @@ impl Trajectory {
         if n_spatial != 3 {
             return Err(no_trajectory(format!("expected 3 spatial dimensions, got {n_spatial}")));
         }
-        // Never 0: that is the length of the dimension in which a file grows, which only the first of a variable may be.
+        // Never 0: that is the length of the dimension in which a file grows, which only the first of a variable may
+        // be.
         if n_atoms == 0 || n_atoms > u64::from(u32::MAX) {
             return Err(no_trajectory(format!("expected from 1 to {} atoms, got {n_atoms}", u32::MAX)));
         }

@@ -1,4 +1,4 @@
-//! The header: dimensions, attributes and variables.
+//! Header: dimensions, attributes and variables.
 
 use super::scanner::{HeaderScanner, padding};
 use super::version::{Type, Version};

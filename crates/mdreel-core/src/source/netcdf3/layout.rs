@@ -1,4 +1,4 @@
-//! Where things are: frames in the file, variables in a frame.
+//! Positions of frames in the file and of variables in a frame.
 
 use super::amber::{Field, Frames, Trajectory};
 use super::header::Header;

@@ -1,5 +1,5 @@
-//! Numbers of a variable: big-endian, in single or double precision, with a scale. Products are rounded as those of
-//! NumPy are, and so those of MDAnalysis: an array and a scale of the same precision keep it, others become double.
+//! Numbers of a variable: big-endian, in single or double precision, with a scale. Products are rounded as in NumPy and
+//! therefore as in MDAnalysis: an array and a scale of the same precision keep it; other products are double.
 
 use crate::frame::ColumnsMut;
 use crate::simd::Level;
@@ -15,7 +15,7 @@ pub(super) enum Numbers {
     DoubleTimes(f64),
 }
 
-/// Which of the atoms in a range of bytes are wanted.
+/// Which of the atoms in a range of bytes are selected.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Chosen<'a> {
     /// All.

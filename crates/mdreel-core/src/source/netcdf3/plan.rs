@@ -1,5 +1,5 @@
-//! The plan of a part of a frame: which bytes to load for the wanted atoms, and what to do with them. It is the same for
-//! all frames, only shifted.
+//! Plan of a part of a frame: the bytes to load for the selected atoms, and the steps to decode them. The plans of all
+//! frames are equal except for an offset.
 
 use std::ops::Range;
 

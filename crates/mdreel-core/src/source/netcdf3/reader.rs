@@ -1,4 +1,4 @@
-//! One worker's way through a NetCDF file.
+//! Reader of one worker for a NetCDF file.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::source::{AtomSelection, Reader};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
 
-/// Reads the wanted atoms of a NetCDF file.
+/// Reads the selected atoms of a NetCDF file.
 #[derive(Debug)]
 pub(super) struct NetCdf3Reader<'a> {
     file: &'a FileBytes,

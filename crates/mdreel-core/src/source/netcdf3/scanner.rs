@@ -1,4 +1,4 @@
-//! The header's bytes, one element after the other.
+//! Scanner of the header, one element after another.
 
 use super::version::Version;
 use crate::error::{Error, Result};

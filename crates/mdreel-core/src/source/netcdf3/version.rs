@@ -1,4 +1,4 @@
-//! What a file is made of: versions of the format and types of numbers.
+//! Versions of the format and types of numbers.
 
 /// How wide sizes and offsets are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Version {
         }
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Version::Classic => "CDF-1",

@@ -1,9 +1,9 @@
-//! The header of a TRR frame: what the frame holds, and how large each part of it is.
+//! Header of a TRR frame: the sections of the frame and their sizes.
 //!
 //! Source: the XDR layout written by GROMACS: big-endian 32-bit words `magic 13 12 "GMX_trn_file"`, the sizes in bytes
 //! of ten sections (`ir e box vir pres top sym x v f`), `natoms step nre`, then time and lambda, and the sections in
-//! that order. All real numbers of a frame have 4 or 8 bytes; which, follows from the sizes. Every frame has a header of
-//! its own and may have other sections than the one before. The step has 32 bits, whatever GROMACS counts with.
+//! that order. All real numbers of a frame have 4 or 8 bytes; which, follows from the sizes. Every frame has a header
+//! of its own and may have other sections than the one before. The step has 32 bits, whatever GROMACS counts with.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ const BOX: usize = 2;
 const MATRICES: Range<usize> = 2..5;
 const QUANTITIES: Range<usize> = 7..10;
 
-/// Which sections a frame has, and how large they are: frames of the same shape differ in their numbers only.
+/// Which sections per frame has, and how large they are: frames of the same shape differ in their numbers only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Number of atoms.
@@ -39,7 +39,7 @@ pub(crate) struct Shape {
 /// A frame's header, in the file's own units (ps, nm).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Header {
-    /// What stands where.
+    /// Positions of the sections.
     pub shape: Shape,
     /// Integration step.
     pub step: i32,
@@ -65,7 +65,7 @@ impl Shape {
         (self.sizes[BOX] > 0).then_some(self.header_len())
     }
 
-    /// What the frame has of each atom.
+    /// Quantities of each atom in the frame.
     pub(crate) fn present(&self) -> Quantities {
         Quantities::ALL
             .iter()

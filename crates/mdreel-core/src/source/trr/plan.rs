@@ -1,4 +1,4 @@
-//! The plan of a frame: which bytes to load for the wanted atoms and quantities, and what to do with them.
+//! Plan of a frame: the bytes to load for the selected atoms and quantities, and the steps to decode them.
 
 use super::header::{MAX_HEADER_LEN, Shape};
 use super::number::{DoubleTimes, SingleTimes};
@@ -12,7 +12,7 @@ use crate::units::ANGSTROM_PER_NANOMETRE;
 /// Forces are energies by lengths: from kJ/(mol nm) to kJ/(mol Å).
 const PER_ANGSTROM_OF_PER_NANOMETRE: f32 = 0.1;
 
-/// What to load of the frames of a shape, and where it goes.
+/// Parts of the frames of a shape to load, and their destination.
 #[derive(Debug)]
 pub(super) struct FramePlan {
     /// Of which frames.
@@ -37,7 +37,7 @@ impl FramePlan {
         FramePlan { shape, present, level: Level::detect(), quantities, pieces }
     }
 
-    /// What to load. The first piece begins with the header.
+    /// Pieces to load. The first piece begins with the header.
     pub(crate) fn pieces(&self) -> &Pieces {
         &self.pieces
     }

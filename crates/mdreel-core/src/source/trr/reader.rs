@@ -29,7 +29,7 @@ struct Chosen {
     plan: usize,
 }
 
-/// What is still to be read of an extent.
+/// Frames of an extent that have not been read yet.
 #[derive(Debug)]
 enum Rest {
     /// Frames by number, from the `next`-th on.
@@ -196,7 +196,7 @@ impl<'a> TrrReader<'a> {
             let n_frames = if load == 0 { chosen.len() as u64 } else { 0 };
             let start_ns = recorder.record(SpanKind::Read, start_ns, n_frames, n_bytes);
             let gathered = self.gather(&chosen, load, first, batch);
-            // Bytes of a file that was cut meanwhile look corrupt: the cut is the better message.
+            // A truncated file looks corrupt; the truncation gives the better message.
             self.bytes.confirm()?;
             gathered?;
             let n_added = if load == 0 { (batch.len() - first) as u64 } else { 0 };
@@ -223,7 +223,7 @@ impl<'a> TrrReader<'a> {
         Ok(())
     }
 
-    /// Takes what was loaded apart. The first load of frames adds them to `batch`, from the `first`-th on.
+    /// Splits the loaded bytes. The first load of frames adds them to `batch`, from the `first`-th on.
     fn gather(&mut self, chosen: &[Chosen], load: usize, first: usize, batch: &mut FrameBatch) -> Result<()> {
         let mut slot = 0;
         for (i, frame) in chosen.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A frame alone: its bytes as they stand in a file, but in memory, as a section of a frame of a channel has them.
+//! Single XTC frame in memory, with the same bytes as in a file, as a section of a channel's frame stores it.
 
 use super::coded::Coded;
 use super::control::Wanted;
@@ -13,8 +13,8 @@ use crate::source::bytes::MARGIN;
 use crate::source::fault::Fault;
 use crate::source::located::ChainedHeader;
 
-/// The positions, Å, of a frame of `n_atoms` atoms that is all of `bytes`: three numbers an atom, and the bits that reading the file
-/// gives.
+/// The positions, Å, of a frame of `n_atoms` atoms that is all of `bytes`: three numbers an atom, and the bits that
+/// reading the file gives.
 pub fn positions(bytes: &[u8], n_atoms: usize) -> Result<Vec<f32>, Fault> {
     let (_, batch) = decode(bytes, n_atoms)?;
     let columns = batch.columns(0);
@@ -22,7 +22,7 @@ pub fn positions(bytes: &[u8], n_atoms: usize) -> Result<Vec<f32>, Fault> {
     Ok(rows.flat_map(|((&x, &y), &z)| [x, y, z]).collect())
 }
 
-/// The header and all positions of such a frame. All that the header says of the positions is compared with them.
+/// The header and all positions of such a frame. The positions are compared with all values in the header.
 pub(super) fn decode(bytes: &[u8], n_atoms: usize) -> Result<(Header, FrameBatch), Fault> {
     let cut = || Fault::new(bytes.len() as u64, "the frame ends in the middle of its header");
     let header = Header::parse(bytes)?.ok_or_else(cut)?;

@@ -1,9 +1,10 @@
-//! Canonical frames: whether a frame is packed as the library that defines the format packs its coordinates.
+//! Test whether a frame is packed as the reference library of the format packs it.
 //!
-//! The format leaves choices to the writer: which coordinates are stored as differences, how many in a row, in how many
-//! bits. All writers known to us make those of that library, and so do we, so that a frame that was read can be packed again
-//! and has the same bytes. Damage that gives other coordinates seldom gives those for which the same choices are right.
-//! Another writer may choose otherwise: a file is held to this only if frames at its beginning keep it.
+//! The format leaves some choices to the writer: which coordinates are stored as differences, how many in a row, and
+//! with how many bits. All writers that we know make the choices of that library, and so does mdreel. Packing a decoded
+//! frame again therefore gives the same bytes. Damage that changes coordinates rarely gives coordinates for which the
+//! same choices are right. Another writer may choose differently, so the test applies to a file only if frames at its
+//! beginning pass it.
 
 use super::alone;
 use super::header::{Compression, Header, Storage};
@@ -14,12 +15,12 @@ use crate::source::located::LocatedFile;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 use crate::writer::xtc::repack::Repacker;
 
-/// Frames at the beginning of a file that are looked at, and how many of them must be canonical: one may be damaged, and a
-/// single one of few atoms may be canonical by chance.
+/// Frames at the beginning of a file that are looked at, and how many of them must be canonical: one may be damaged,
+/// and a single one of few atoms may be canonical by chance.
 const LOOKED_AT: u64 = 4;
 const ENOUGH: usize = 2;
-/// Integers below this are found again from coordinates in single precision: these are rounded four times on the way to them
-/// and back, which moves an integer by less than a quarter.
+/// Integers below this are found again from coordinates in single precision: these are rounded four times on the way to
+/// them and back, which moves an integer by less than a quarter.
 const MOST: u32 = 1 << 20;
 
 /// Whether the writer of `file` packs as we do, by its first frames.
@@ -48,7 +49,8 @@ pub(super) struct Canonical {
 
 impl Canonical {
     /// Checks a frame, of which all coordinates, Å, have been decoded and have the extremes of the header. Frames with
-    /// integers so large that they cannot be found again pass. The byte of a fault is counted from the start of the frame.
+    /// integers so large that they cannot be found again pass. The byte of a fault is counted from the start of the
+    /// frame.
     pub(crate) fn check(
         &mut self,
         compression: &Compression,

@@ -1,4 +1,4 @@
-//! A frame to be decoded: its compressed bytes, and how its big coordinates are packed.
+//! Frame before decoding: its compressed bytes and the packing of its big coordinates.
 
 use std::cell::OnceCell;
 
@@ -38,7 +38,7 @@ impl Big {
 pub(crate) struct Coded<'a> {
     /// The compressed bytes and the margin behind them.
     bytes: &'a [u8],
-    /// How many compressed bytes the header says there are.
+    /// Number of compressed bytes according to the header.
     n_claimed: u64,
     pub(super) min: [i32; 3],
     pub(super) sizes: [u32; 3],
@@ -88,7 +88,7 @@ impl<'a> Coded<'a> {
         (self.bytes.len() - MARGIN, (self.bytes.len() - MARGIN) as u64 == self.n_claimed)
     }
 
-    /// How many compressed bytes its header says that there are.
+    /// Number of compressed bytes according to its header.
     pub(super) fn n_claimed(&self) -> u64 {
         self.n_claimed
     }

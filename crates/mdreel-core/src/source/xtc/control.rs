@@ -1,9 +1,9 @@
-//! The control pass: where each group of atoms starts, without decoding any coordinate.
+//! Control pass, which finds the start of each group of atoms without decoding coordinates.
 //!
-//! A group is a big coordinate, a flag bit, with the flag set five more bits (run length and change of the small
-//! index), and a run of small coordinates. Where the next group starts depends on these few bits only. Each step
-//! depends on the one before through memory, so that one walk leaves the processor idle most of the time: several
-//! frames are walked side by side.
+//! A group consists of a big coordinate, a flag bit, five more bits if the flag is set (run length and change of the
+//! small index), and a run of small coordinates. The position of the next group depends only on these few bits. Each
+//! step depends on the previous one through memory, so a single walk leaves the processor idle most of the time. The
+//! pass therefore walks through several frames side by side.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -28,8 +28,8 @@ const MAX_BIG_BITS: u32 = 96;
 /// Small coordinates that five bits can announce at most (a valid encoder writes 8).
 pub(crate) const MAX_RUN: usize = 10;
 
-/// A group that holds wanted atoms, in one word: from the lowest bit on 40 bits for where its big coordinate starts,
-/// 7 for the small index, 4 for the run length, 1 for the flag, 11 for the atoms that are wanted.
+/// A group that holds selected atoms, in one word: from the lowest bit on 40 bits for where its big coordinate starts,
+/// 7 for the small index, 4 for the run length, 1 for the flag, 11 for the selected atoms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Group(u64);
@@ -64,23 +64,24 @@ impl Group {
         1 + 5 * ((self.0 >> Self::FLAG) as u32 & 1)
     }
 
-    /// Bit `k` is set when the `k`-th atom of the group is wanted.
+    /// Bit `k` is set when the `k`-th atom of the group is selected.
     #[inline(always)]
     pub(crate) fn wanted(self) -> u32 {
         (self.0 >> Self::WANTED) as u32
     }
 }
 
-/// The wanted atoms as a bit map, for the control pass to see at once which atoms of a group are wanted.
+/// The selected atoms as a bit map, for the control pass to see at once which atoms of a group are selected.
 #[derive(Debug)]
 pub(crate) struct Wanted {
-    /// Eight bytes more than needed, so that a whole word may be loaded for any atom.
+    /// Eight bytes more than needed, so a whole word may be loaded for any atom.
     bits: Vec<u8>,
-    /// The first wanted atom.
+    /// The first selected atom.
     first: u64,
-    /// The index of the last wanted atom, plus 1. The walk stops there, and reads `bits` up to there without a bounds check.
+    /// The index of the last selected atom, plus 1. The walk stops there, and reads `bits` up to there without a bounds
+    /// check.
     limit: u64,
-    /// Whether every atom before `limit` is wanted.
+    /// Whether every atom before `limit` is selected.
     pub all: bool,
 }
 
@@ -114,7 +115,7 @@ impl Wanted {
         enough
     }
 
-    /// The wanted ones of the `run + 1` atoms from `atom` on, `atom <= limit`, `run <= MAX_RUN`.
+    /// The selected ones of the `run + 1` atoms from `atom` on, `atom <= limit`, `run <= MAX_RUN`.
     #[inline(always)]
     fn of_group(&self, atom: u64, run: u64) -> u64 {
         // SAFETY: `bits` holds `limit / 8 + 16` bytes, and `atom` does not exceed `limit`.
@@ -126,7 +127,7 @@ impl Wanted {
 /// Why a walk came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The last wanted atom was reached.
+    /// The last selected atom was reached.
     Reached,
     /// The bits ran out: the next group does not fit.
     Overrun,
@@ -169,12 +170,12 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// Begins the walk over the compressed bytes of a frame whose big coordinates take `big_bits` bits, at most 96. `bytes`
-    /// ends with [`MARGIN`] bytes that are not the frame's.
+    /// Begins the walk over the compressed bytes of a frame whose big coordinates take `big_bits` bits, at most 96.
+    /// `bytes` ends with [`MARGIN`] bytes that are not the frame's.
     ///
     /// # Panics
-    /// If `bytes` is shorter than the margin, or one of the numbers is none that a frame may have: the walk reads memory by
-    /// them.
+    /// If `bytes` is shorter than the margin, or one of the numbers is none that a frame may have: the walk reads
+    /// memory by them.
     pub(crate) fn begin(&mut self, lane: usize, bytes: &'a [u8], big_bits: u32, small_index: u32) {
         assert!(bytes.len() >= MARGIN, "{} bytes, fewer than the margin of {MARGIN}", bytes.len());
         assert!(big_bits <= MAX_BIG_BITS, "big coordinates of {big_bits} bits");
@@ -201,7 +202,7 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// Whether nothing is left to walk for the wanted atoms.
+    /// Whether nothing is left to walk for the selected atoms.
     pub(crate) fn are_over(&self, wanted: &Wanted) -> bool {
         self.atom.iter().all(|&atom| atom >= wanted.limit)
     }
@@ -225,7 +226,7 @@ struct Lane {
     count: usize,
 }
 
-/// The groups with wanted atoms that a call of [`walk()`] found, for each lane.
+/// The groups with selected atoms that a call of [`walk()`] found, for each lane.
 #[derive(Debug)]
 pub(crate) struct Groups {
     lanes: [[Group; CHUNK + 1]; LANES],

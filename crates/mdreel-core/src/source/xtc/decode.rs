@@ -1,4 +1,4 @@
-//! Decoding: from a frame's compressed bytes to the coordinates of the wanted atoms.
+//! Decoding of a frame: from its compressed bytes to the coordinates of the selected atoms.
 
 use super::coded::Coded;
 use super::control::{End, Groups, LANES, Walks, Wanted, walk};
@@ -11,7 +11,7 @@ use crate::source::fault::Fault;
 /// How the decoding of one frame went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Decoded {
-    /// All wanted atoms are there; so many compressed bytes were needed.
+    /// All selected atoms are there; so many compressed bytes were needed.
     Whole(u64),
     /// The bytes given were only the first of the frame, and not enough.
     NeedsMore,
@@ -33,7 +33,7 @@ impl Decoder {
         Decoder { level, groups: Box::default(), gather: Gather::new(level) }
     }
 
-    /// Decodes the wanted atoms of up to [`LANES`] frames into their columns, in Å.
+    /// Decodes the selected atoms of up to [`LANES`] frames into their columns, in Å.
     pub(crate) fn decode(
         &mut self,
         wanted: &Wanted,
@@ -91,8 +91,8 @@ fn judge(frame: &Coded<'_>, (end, bit, atom): (End, u64, u64)) -> Decoded {
     }
 }
 
-/// What is wrong with the bits from `bit` on, where the groups of `atom` atoms end. Damage that changes how long any group
-/// is shows here. Costs one comparison a frame, whatever was decoded.
+/// Checks the bits from `bit` on, where the groups of `atom` atoms end, and returns a defect. Damage that changes how
+/// long any group is shows here. Costs one comparison per frame.
 fn wrong_rest(frame: &Coded<'_>, bit: u64, atom: u64) -> Option<String> {
     let (n_claimed, n_used) = (frame.n_claimed(), bit.div_ceil(8));
     if atom < frame.n_atoms() {

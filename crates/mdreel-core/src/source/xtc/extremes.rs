@@ -1,7 +1,7 @@
-//! Extremes: whether the coordinates of a frame reach as far as its header says, and no farther.
+//! Comparison of the extreme coordinates of a frame with its header.
 //!
-//! A header gives the least and the largest integer of each axis. Writers take them from the coordinates of the same frame,
-//! so that some atom has each of them. Only a frame of which every atom was decoded can be held against them.
+//! A header contains the smallest and the largest integer of each axis. Writers take them from the coordinates of the
+//! same frame, so some atom has each of these values. The comparison needs a frame of which every atom was decoded.
 
 use super::gather::angstrom;
 use super::header::{Compression, MIN_AT};
@@ -10,8 +10,8 @@ use crate::source::fault::Fault;
 
 /// Checks the coordinates, Å, of all atoms of a frame. The byte of a fault is counted from the start of the frame.
 ///
-/// Integers and coordinates are in the same order, so that the least coordinate is that of the least integer. Integers
-/// above 2^24 may share a coordinate with their neighbours: these cannot be told apart, and need not be.
+/// Integers and coordinates are in the same order, so the least coordinate is that of the least integer. Integers
+/// above 2^24 may share a coordinate with their neighbours: these cannot be distinguished, and this is not necessary.
 pub(super) fn check(compression: &Compression, columns: &Columns<'_>) -> Result<(), Fault> {
     let inverse_precision = compression.inverse_precision();
     for (axis, column) in [columns.x, columns.y, columns.z].into_iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Full checks: what is compared of a frame where every frame is decoded in full, because damage is looked for.
+//! Comparisons for readers that look for damage and decode all atoms of each frame.
 //!
-//! Elsewhere the atoms that are wanted are decoded as fast as possible, and only what is known anyway is compared
+//! Other readers decode only the selected atoms, as fast as possible, and compare only the values that this gives
 //! ([`super::decode`]).
 
 use super::canonical::Canonical;
@@ -22,8 +22,8 @@ impl FullChecks {
         FullChecks { canonical: is_canonical.then(Canonical::default) }
     }
 
-    /// Checks a frame whose `coded` bytes were decoded to these positions, Å, of all atoms. The byte of a fault is counted
-    /// from the start of the frame.
+    /// Checks a frame whose `coded` bytes were decoded to these positions, Å, of all atoms. The byte of a fault is
+    /// counted from the start of the frame.
     pub(crate) fn check(
         &mut self,
         compression: &Compression,

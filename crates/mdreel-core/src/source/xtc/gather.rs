@@ -1,4 +1,4 @@
-//! Gathering: from the groups of a chunk to the coordinates of the wanted atoms.
+//! Gathering of the coordinates of the selected atoms from the groups of a chunk.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -41,15 +41,15 @@ impl Gather {
         }
     }
 
-    /// Writes the wanted atoms of `groups` into `columns`, from the `at`-th atom on, in Å; returns how many. Atoms for
-    /// which there is no room are left out: the last group may go on behind the last wanted atom.
+    /// Writes the selected atoms of `groups` into `columns`, from the `at`-th atom on, in Å; returns how many. Atoms
+    /// for which there is no room are left out: the last group may go on behind the last selected atom.
     ///
     /// # Safety
     /// A walk over `frame` must have found all `groups`, in this order.
     ///
     /// # Panics
-    /// If there are more groups than a walk finds at a time, if the columns have several lengths, or end before the `at`-th
-    /// atom: memory is written by these.
+    /// If there are more groups than a walk finds at a time, if the columns have several lengths, or end before the
+    /// `at`-th atom: memory is written by these.
     pub(crate) unsafe fn gather<const ALL: bool>(
         &mut self,
         frame: &Coded<'_>,
@@ -139,8 +139,8 @@ impl Integers {
         }
     }
 
-    /// Decodes the wanted atoms of `groups`; returns how many. An atom that is not wanted is written all the same, and
-    /// the next one over it: that is cheaper than to branch.
+    /// Decodes the selected atoms of `groups`; returns how many. An atom that is not selected is written all the same,
+    /// and the next one over it: that is cheaper than to branch.
     ///
     /// # Safety
     /// As for [`Integers::gather_portable`].

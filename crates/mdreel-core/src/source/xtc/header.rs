@@ -1,4 +1,4 @@
-//! The header of an XTC frame: all that stands before the compressed coordinates.
+//! Header of an XTC frame: everything before the compressed coordinates.
 //!
 //! Source: the XDR layout written by GROMACS (`xtc_header`, `xdr3dfcoord`): big-endian 32-bit words
 //! `magic natoms step time box[9] natoms`, then, for more than 9 atoms, `precision min[3] max[3] smallidx nbytes`
@@ -139,7 +139,7 @@ impl Compression {
         (1.0 / f64::from(self.precision)) as f32
     }
 
-    /// Reads what stands behind the second atom count; `bytes` ends with `nbytes`.
+    /// Reads the rest of the header behind the second atom count; `bytes` ends with `nbytes`.
     fn parse(bytes: &[u8], n_atoms: u32) -> Result<Compression, Fault> {
         let word = |k: usize| u32::from_be_bytes([bytes[4 * k], bytes[4 * k + 1], bytes[4 * k + 2], bytes[4 * k + 3]]);
         let byte = |k: usize| (PLAIN_HEADER_LEN + 4 * k) as u64;
@@ -166,7 +166,7 @@ impl Compression {
         }
         let n_bytes = if bytes.len() > 36 { u64::from(word(8)) << 32 | u64::from(word(9)) } else { u64::from(word(8)) };
         // The longest group needs 96 bits for a big coordinate and 6 for its control bits; a run adds at most 72
-        // bits an atom. The shortest needs 1 bit and a flag; a run adds at least 9 bits an atom. That a tiny file may
+        // bits per atom. The shortest needs 1 bit and a flag; a run adds at least 9 bits per atom. That a tiny file may
         // not claim 2^31 atoms keeps anyone from taking memory for them.
         let most = (u64::from(n_atoms) * (96 + 6) + 64).div_ceil(8);
         let least = (u64::from(n_atoms) * 2).div_ceil(8);

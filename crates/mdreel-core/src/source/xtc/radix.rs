@@ -6,7 +6,7 @@
 
 pub(crate) use crate::xtc_tables::{MAX_PACKED_SIZE, SMALL_INDICES, SMALL_RADICES, packed_bits};
 
-/// The widest number that one 64-bit load brings whole, whatever bit it starts at.
+/// Width of the widest number that one 64-bit load contains completely, for any first bit.
 pub(crate) const MAX_WORD_BITS: u32 = 57;
 
 /// Loads 64 bits that start at `bit` of `bytes`, first bit at the top. The last up to 7 bits are zero.
@@ -98,7 +98,8 @@ impl Radix {
     }
 }
 
-/// The three components of a mixed-radix number of up to 72 bits, any sizes: slow, for what [`Radix`] cannot do.
+/// The three components of a mixed-radix number of up to 72 bits, with any sizes. This is slow; use it where [`Radix`]
+/// cannot be used.
 ///
 /// # Safety
 /// `bytes + bit / 8` must be readable for 16 bytes.
@@ -137,7 +138,7 @@ pub(crate) struct Small {
     pub half: i32,
 }
 
-/// All small indices. Longer than needed, so that an index kept in a byte needs no check.
+/// All small indices. Longer than needed, so an index kept in a byte needs no check.
 pub(crate) static SMALL: [Small; 256] = {
     let mut table = [Small {
         radix: Radix {

@@ -1,4 +1,4 @@
-//! Reading: which frames come next, where their bytes are, and what they decode to.
+//! Reader of one worker: finds the next frames, loads their bytes and decodes them.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ use crate::unit_cell::UnitCell;
 const WINDOW: u64 = 1 << 20;
 /// Frames that are brought into memory at a time, at most.
 const MAX_LOADED: usize = 1024;
-/// Frames below this size are read whole: leaving out the rest would save less than a page.
+/// Frames below this size are read completely: leaving out the rest would save less than a page.
 const SMALL_FRAME: u64 = 32 << 10;
 
 /// A frame whose bytes are in memory.
@@ -40,7 +40,7 @@ struct Loaded {
     place: Range<usize>,
 }
 
-/// What is still to be read of an extent.
+/// Frames of an extent that have not been read yet.
 #[derive(Debug)]
 enum Rest {
     /// Frames by number, from the `next`-th on.
@@ -56,7 +56,7 @@ pub(super) struct XtcReader<'a> {
     wanted: Wanted,
     bytes: ByteReader<'a>,
     decoder: Decoder,
-    /// How frames are held against what their headers and other frames say, where they are.
+    /// Comparisons of frames with their headers and other frames, if any.
     checks: Option<FullChecks>,
     rest: Rest,
     located: LocatedFrames,
@@ -65,7 +65,7 @@ pub(super) struct XtcReader<'a> {
     next: usize,
     ranges: Vec<Range<u64>>,
     ends: Vec<Decoded>,
-    /// Bytes of a frame that decoding has needed so far, with its header; 0 as long as nobody knows.
+    /// Bytes of a frame that decoding has needed so far, with its header; 0 if unknown.
     needed: u64,
 }
 
@@ -88,7 +88,8 @@ impl<'a> XtcReader<'a> {
         }
     }
 
-    /// How many bytes of a frame of `frame_len` bytes to bring: all, or as many as frames before it needed and some more.
+    /// How many bytes of a frame of `frame_len` bytes to bring: all, or as many as frames before it needed and some
+    /// more.
     fn prefix(&self, frame_len: u64) -> u64 {
         let prefix = self.needed + self.needed / 16 + 256;
         if self.checks.is_some() || self.needed == 0 || frame_len < SMALL_FRAME || prefix > frame_len / 4 * 3 {
@@ -132,7 +133,7 @@ impl<'a> XtcReader<'a> {
             }
         }
         let n_bytes = self.bytes.load(&self.ranges)?;
-        // Headers lie far apart: all are asked for before the first is looked at. Each lies in two cache lines or three.
+        // Headers are far apart, so all are prefetched before the first is read. Each is in two or three cache lines.
         for slot in 0..numbers.len() {
             let header = self.bytes.get(slot).as_ptr();
             [0, 64].into_iter().for_each(|line| prefetch(header.wrapping_add(line)));
@@ -164,7 +165,7 @@ impl<'a> XtcReader<'a> {
         let first = self.file.header_at(at)?;
         let n_bytes;
         if self.prefix(first.frame_len()) == first.frame_len() {
-            // Frames are wanted whole: one window, and as many of them as it holds.
+            // Frames are selected whole: one window, and as many of them as it holds.
             let n_frames = if self.is_first_look(first.frame_len()) { 1 } else { LANES as u64 };
             let several = at + n_frames * first.frame_len();
             let several = if n_frames == 1 { several } else { several.max(at + WINDOW) };
@@ -191,7 +192,7 @@ impl<'a> XtcReader<'a> {
                 }
             }
         } else {
-            // Only the first part of large frames is wanted: hop from header to header.
+            // Only the first part of large frames is selected: hop from header to header.
             self.ranges.clear();
             while at < end && self.loaded.len() < 4 * LANES {
                 let header = self.file.header_at(at)?;
@@ -260,7 +261,7 @@ impl<'a> XtcReader<'a> {
         self.check_in_full(frames, batch, at)
     }
 
-    /// Holds frames of which all atoms were decoded, from the `at`-th of `batch` on, against what their headers say.
+    /// Compares frames of which all atoms were decoded, from the `at`-th of `batch` on, with their headers.
     fn check_in_full(&mut self, frames: &[Loaded], batch: &FrameBatch, at: usize) -> Result<()> {
         let Some(mut checks) = self.checks.take() else { return Ok(()) };
         let outcome = frames.iter().enumerate().try_for_each(|(i, frame)| {

@@ -1,4 +1,4 @@
-//! The header: dimensions, attributes and variables of the convention.
+//! Header: dimensions, attributes and variables of the convention.
 
 use crate::frame::{Quantities, Quantity};
 
@@ -18,7 +18,7 @@ const CELL_SPATIAL: Dimension = ("cell_spatial", 3);
 const CELL_ANGULAR: Dimension = ("cell_angular", 3);
 const LABEL: Dimension = ("label", 5);
 
-/// What stands in front of the first frame.
+/// Bytes before the first frame.
 #[derive(Debug)]
 pub(super) struct Header {
     dimensions: Vec<Dimension>,
@@ -32,7 +32,7 @@ struct Variable {
     dimensions: Vec<Dimension>,
     unit: Option<&'static str>,
     number: u32,
-    /// What it holds, if it does not grow with the file.
+    /// Its content, if it does not grow with the file.
     labels: Option<&'static [u8]>,
 }
 

@@ -1,4 +1,4 @@
-//! What is written is what is read; and a file that other programs read is kept (`tests/conformance`).
+//! Reading returns what was written; a file that other programs read is stored in `tests/conformance`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Bits, one field behind the other, the first bit on top.
+//! Writer of bit fields, most significant bit first.
 
 /// Bytes behind the last one that are stored to: fields go out as whole words.
 pub(super) const MARGIN: usize = 8;

@@ -1,4 +1,4 @@
-//! Groups of atoms: a big coordinate, and a run of small ones, which are differences to the atom before.
+//! Groups of atoms: a big coordinate, and a run of small ones, which are differences from the previous atom.
 
 use super::bits::BitWriter;
 use super::integers::Integers;
@@ -9,7 +9,8 @@ const MAX_RUN: usize = 8;
 /// How far the small index may rise above the one that a frame begins with.
 const RISE: u32 = 8;
 
-/// Bytes that are enough for any `n_atoms` atoms: a big coordinate of three fields of 32 bits and six control bits each.
+/// Bytes that are enough for any `n_atoms` atoms: a big coordinate of three fields of 32 bits and six control bits
+/// each.
 pub(super) fn most_bytes(n_atoms: usize) -> usize {
     (n_atoms * (3 * 32 + 6)).div_ceil(8)
 }
@@ -75,8 +76,9 @@ struct Adaptation {
 
 impl Adaptation {
     fn new(index: u32) -> Self {
-        // The reference reads beyond its table here where an index above 64 comes first (no two neighbouring atoms closer
-        // than 2,642,245 integers), and writes what it cannot read back. With the end of the table as limit, we can.
+        // The reference reads beyond its table here where an index above 64 comes first (no two neighbouring atoms
+        // closer than 2,642,245 integers), and writes what it cannot read back. With the end of the table as limit, we
+        // can.
         let most = (index + RISE).min(*SMALL_INDICES.end());
         let larger = (SMALL_RADICES[most as usize] / 2) as i32;
         Adaptation { index, least: most - RISE, most, larger }

@@ -1,4 +1,4 @@
-//! A frame's coordinates as integers: rounded, and what has to be known of them before they are packed.
+//! Coordinates of a frame, rounded to integers, and the values that packing requires.
 
 use crate::frame::Columns;
 use crate::xtc_tables::{SMALL_INDICES, SMALL_RADICES};
@@ -31,7 +31,8 @@ impl Integers {
             }
             let integers = &mut self.columns[axis];
             integers.clear();
-            // SAFETY: all of them are numbers within the range of i32. A cast that checks again takes a fifth of the time.
+            // SAFETY: all of them are numbers within the range of i32. A cast that checks again takes a fifth of the
+            // time.
             let truncated = |&coordinate: &f32| unsafe {
                 before_truncation(coordinate, scale, precision).to_int_unchecked::<i32>()
             };
@@ -44,7 +45,8 @@ impl Integers {
 
     /// Takes the nearest integer to each position times `scale`: below 2^22, beyond which the sum has no room for it.
     pub(crate) fn recover(&mut self, positions: Columns<'_>, scale: f32) {
-        // Added to a number below 2^22, it leaves the nearest integer in the lower bits of the sum: vector instructions.
+        // Added to a number below 2^22, it leaves the nearest integer in the lower bits of the sum: vector
+        // instructions.
         const SHIFT: f32 = 12_582_912.0;
         for (axis, column) in [positions.x, positions.y, positions.z].into_iter().enumerate() {
             let integers = &mut self.columns[axis];

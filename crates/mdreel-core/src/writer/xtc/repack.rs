@@ -1,4 +1,4 @@
-//! Packing the coordinates of a frame again, to compare the bytes with those of a file.
+//! Packing of decoded coordinates, to compare the bytes with a file.
 
 use super::bits::{self, BitWriter};
 use super::groups;
@@ -13,7 +13,8 @@ pub(crate) struct Repacker {
 }
 
 impl Repacker {
-    /// The small index and the compressed bytes of a frame whose integers are the nearest to these positions times `scale`.
+    /// The small index and the compressed bytes of a frame whose integers are the nearest to these positions times
+    /// `scale`.
     pub(crate) fn pack(&mut self, positions: Columns<'_>, scale: f32) -> (u32, &[u8]) {
         self.integers.recover(positions, scale);
         let small_index = self.integers.first_small_index();

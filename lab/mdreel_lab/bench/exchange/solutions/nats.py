@@ -1,6 +1,6 @@
 """NATS: its server beside the producer, messages that it keeps nowhere, and frames in pieces.
 
-The server disconnects a consumer that is too far behind, and loses its messages. Therefore the consumer reports each
+The server disconnects a consumer that is too far behind, and loses its messages. Therefore, the consumer reports each
 received frame, and the producer is at most a few frames ahead.
 """
 

@@ -57,7 +57,7 @@ def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
     -----
     A Dask scheduler executes code that it receives. Every port is therefore on the loopback interface, and the
     scheduler and the workers accept only TLS connections with the temporary certificate of this cluster. The key and
-    the certificate stay in the memory of its processes. The HTTP servers of Dask cannot be disabled, but serve no page.
+    the certificate stay in the memory of its processes. Dask's HTTP servers cannot be disabled, but serve no page.
     """
     from dask import config
     from distributed import LocalCluster, Security

@@ -263,7 +263,7 @@ class _Session:
             self._slots.remove(slot)
 
     def _check_cluster(self) -> None:
-        """Raise an error if the cluster is lost; Dask itself would wait for ever."""
+        """Raise an error if the cluster is lost; Dask itself would wait forever."""
         if self._client.status == "closed":
             raise self._scheduler_lost()
         now = perf_counter()

@@ -130,7 +130,7 @@ class _Received:
 class _WorkerPool:
     """The processes of a run.
 
-    A thread for each process receives its messages, so that a process that stops in the middle of a message blocks
+    A thread per process receives its messages, so that a process that stops in the middle of a message blocks
     nothing else.
     """
 
@@ -178,7 +178,7 @@ class _WorkerPool:
         threading.Thread(target=self._listen, args=(worker,), name=f"mdreel-listener-{number}", daemon=True).start()
 
     def _listen(self, worker: _Worker) -> None:
-        """Send the job to a worker and put its messages into the inbox; a thread for each worker runs this."""
+        """Send the job to a worker and put its messages into the inbox; a thread per worker runs this."""
         try:
             worker.pipe.send((self._work.job, self._work.blocks))
             while True:

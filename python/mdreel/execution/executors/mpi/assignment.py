@@ -21,7 +21,7 @@ class Assignment:
     schedule : {"demand", "static"}
         Distribution of the blocks over the ranks.
     one_by_one : bool
-        Whether each block is a task of its own that is never repeated.
+        Whether each block is a separate task that is never repeated.
     communication : {"gather", "window", "global-arrays"} or None
         Transfer of results to rank 0; None to choose it by the hosts.
     """

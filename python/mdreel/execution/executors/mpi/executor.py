@@ -122,7 +122,7 @@ class Mpi:
         if communication not in (None, *(known := get_args(Communication))):
             raise UnsupportedError(f"unknown communication {communication!r}; known: {', '.join(known)}")
         if communicator is not None and not (hasattr(communicator, "size") and hasattr(communicator, "bcast")):
-            raise ArgumentError(f"communicator must be a communicator of mpi4py or None, not {shown(communicator)}")
+            raise ArgumentError(f"communicator must be an mpi4py communicator or None, not {shown(communicator)}")
         self._communicator = world() if communicator is None else communicator
         self.n_workers: int = self._communicator.size
         if n_workers not in (None, self.n_workers):
@@ -204,7 +204,7 @@ class Mpi:
         except SystemExit as error:  # a scheduler sends SIGTERM to all ranks
             self._communicator.Abort(int(error.code or 0))
             raise
-        except BaseException:  # the other ranks would wait for ever
+        except BaseException:  # the other ranks would wait forever
             traceback.print_exc()
             self._communicator.Abort(1)
             raise
@@ -285,7 +285,7 @@ class Mpi:
         return [host for host, _ in answers]
 
     def _meet(self) -> BaseException | None:
-        """Wait for the other ranks without keeping a core busy; return the interrupt that came meanwhile, if any."""
+        """Wait for the other ranks without keeping a core busy; return the interrupt that arrived, if any."""
         request, interrupted = self._communicator.Ibarrier(), None
         while not request.Test():
             try:

@@ -17,7 +17,7 @@ _MODULE = "_global_arrays"
 
 
 class GlobalArray:
-    """Transfer into an array that is distributed over all ranks, with a row for each frame.
+    """Transfer into an array that is distributed over all ranks, with a row per frame.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ def progress_thread(communicator: Any) -> Iterator[None]:
     Notes
     -----
     Networks with remote memory access need no such thread. Over TCP, a request is answered when this rank calls MPI,
-    which happens every 50 ms while it computes, and a rank makes several requests for each task. The thread takes about
+    which happens every 50 ms while it computes, and a rank makes several requests per task. The thread takes about
     a tenth of a core.
     """
     from mpi4py import MPI

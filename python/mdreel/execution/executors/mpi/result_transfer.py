@@ -111,7 +111,7 @@ class Gather:
 
 
 class Window:
-    """Transfer into an array in the memory of rank 0, with a row for each frame.
+    """Transfer into an array in the memory of rank 0, with a row per frame.
 
     Ranks on the node of rank 0 write to its memory; the others put rows through the network (MPI-3 one-sided
     communication).

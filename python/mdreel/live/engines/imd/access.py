@@ -54,7 +54,7 @@ class HubAccess:
     Raises
     ------
     MismatchError
-        If a host or network is invalid, or if everyone could connect.
+        If a host or network is invalid, or if anyone could connect.
 
     Notes
     -----
@@ -70,7 +70,7 @@ class HubAccess:
         self._token = token
         self._user = os.geteuid()
         if not (self._networks or token is not None or listen.is_local):
-            message = "everyone who can reach this address could read frames; name the allowed hosts or set a token"
+            message = "anyone who can reach this address could read frames; name the allowed hosts or set a token"
             raise MismatchError(f"{listen}: {message}")
 
     @property

@@ -53,7 +53,7 @@ class Engine:
     token_file : path, optional
         File with the token to send to the engine, if it is another hub.
     n_consumers : int
-        Number of consumers to wait for before the first frame is published. The engine waits meanwhile.
+        Number of consumers to wait for before the first frame is published. The engine waits until then.
     n_slots, full, staging
         See `Producer`.
     memory : str or int

@@ -100,7 +100,7 @@ class Hub:
     Raises
     ------
     MismatchError
-        If an argument is invalid, or if everyone could connect.
+        If an argument is invalid, or if anyone could connect.
     FileNotFoundError, PermissionError
         If the token file does not exist, or other users may read it.
 

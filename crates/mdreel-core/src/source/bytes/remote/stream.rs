@@ -1,4 +1,4 @@
-//! One worker's stream of bytes from a server: where reading goes straight on, bytes are asked for ahead.
+//! Stream of bytes of one worker from a server. In sequential reads, bytes are requested ahead.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,17 +15,17 @@ const ON_THE_WAY: usize = 2;
 /// A load that begins within so many bytes behind the last goes straight on.
 const NEAR: u64 = 64 << 10;
 
-/// What one worker has of a remote file, and what is on its way to it.
+/// Bytes of a remote file that one worker has, and pending requests.
 #[derive(Debug, Default)]
 pub(in crate::source::bytes) struct Stream {
-    /// Nothing is wanted from here on, as far as the reader knows; 0 if it does not.
+    /// Nothing is selected from here on, as far as the reader knows; 0 if it does not.
     until: u64,
     /// Where the last load ended; `None` before the first one of a block.
     last_end: Option<u64>,
     /// The file from `start` on, as far as it has come.
     start: u64,
     bytes: VecDeque<u8>,
-    /// What follows, in order.
+    /// Pending requests, in order.
     on_the_way: VecDeque<Chunk>,
 }
 
@@ -36,7 +36,7 @@ struct Chunk {
 }
 
 impl Stream {
-    /// Says that a new part of the file is read, in which nothing is wanted from `end` on.
+    /// Says that a new part of the file is read, in which nothing is selected from `end` on.
     pub(crate) fn expect_until(&mut self, end: u64) {
         self.until = end;
         self.last_end = None;
@@ -65,14 +65,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Forgets everything; what is still on its way comes in vain.
+    /// Drops everything, including the results of pending requests.
     fn begin(&mut self, start: u64) {
         self.start = start;
         self.bytes.clear();
         self.on_the_way.clear();
     }
 
-    /// Where what came ends.
+    /// End of the received bytes.
     fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
@@ -115,7 +115,7 @@ impl Stream {
             let file = Arc::clone(file);
             let ask = move || {
                 let part = file.fetch(std::slice::from_ref(&range)).map(|mut parts| parts.swap_remove(0));
-                // Nobody waits for it any more after a leap.
+                // After a jump, no reader waits for it.
                 let _ = sender.send(part);
             };
             std::thread::Builder::new()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The word of XDR: all lengths are multiples of it.
 pub(super) const WORD: u32 = 4;
 
-/// What numbers are sent as.
+/// Encoding of numbers for sending.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Sent {
     Even {
@@ -35,7 +35,7 @@ pub(crate) enum Sent {
     },
 }
 
-/// Ascending numbers by what lies between them, where that takes less.
+/// Ascending numbers, stored as differences if this is shorter.
 pub(super) fn by_intervals(least: i64, bytes: &[u8]) -> Option<Sent> {
     let numbers = bytes.as_chunks::<4>().0;
     let number = |i: usize| u32::from_le_bytes(numbers[i]);

@@ -1,10 +1,10 @@
-//! The control pass with AVX-512: a lane for each frame.
+//! Control pass with AVX-512, with one lane per frame.
 
 use std::arch::x86_64::*;
 
 use super::{CHUNK, End, Group, Groups, LANES, NOWHERE, STRIDE, Walks, Wanted};
 
-/// What five bits say, indexed by them: the run length, and from bit 4 on the change of the small index plus 1.
+/// Meaning of five bits, indexed by them: the run length, and from bit 4 on the change of the small index plus 1.
 static CONTROL: [u16; 32] = {
     let mut table = [0; 32];
     let mut code = 0;

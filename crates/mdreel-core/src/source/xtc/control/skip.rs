@@ -1,20 +1,21 @@
-//! The control pass where no wanted atom is near: groups are walked past without a note of them.
+//! Control pass far from selected atoms, which skips groups without recording them.
 //!
-//! Neither a mask of wanted atoms nor a word for the group is made, and nothing is checked at a step: before a stretch
-//! it is made sure that even the longest groups there are neither reach a wanted atom nor leave the frame's bytes. What
-//! six bits do to the run length and the small index is looked up at once, so that a step waits for two loads only.
+//! This pass creates neither a mask of selected atoms nor a record of the group, and checks nothing within a stretch.
+//! Before each stretch, it checks that even the longest possible groups neither reach a selected atom nor leave the
+//! bytes of the frame. One lookup gives the effect of six bits on the run length and the small index, so a step waits
+//! for only two loads.
 
 use super::super::radix::{SMALL_INDICES, load_bits};
 use super::{LANES, MAX_RUN, STRIDE, Walks, Wanted};
 
-/// Strides of a stretch, at most: what is walked again when a small index leaves its range.
+/// Maximum number of strides of a stretch, which is repeated when a small index leaves its range.
 const MAX_STRIDES: u64 = 64;
 /// Bits of the longest group: a big coordinate, control bits, small coordinates.
 const MAX_BITS: u64 = 96 + 6 + MAX_RUN as u64 * *SMALL_INDICES.end() as u64;
 /// Atoms of the longest group.
 const MAX_ATOMS: u64 = MAX_RUN as u64 + 1;
 
-/// What six bits can say.
+/// Meanings of six bits.
 const CODES: usize = 64;
 const FIRST_INDEX: usize = *SMALL_INDICES.start() as usize;
 const N_INDICES: usize = *SMALL_INDICES.end() as usize - FIRST_INDEX + 1;
@@ -50,7 +51,7 @@ static STEPS: [u32; MISLED + CODES] = {
 /// Where the number of atoms stands in a step.
 const ATOMS: usize = 10;
 
-/// Walks every frame on to shortly before its next wanted atom, as far as that is not near already.
+/// Walks every frame on to shortly before its next selected atom, as far as that is not near already.
 #[inline(always)]
 pub(super) fn skip(walks: &mut Walks<'_>, wanted: &Wanted) {
     loop {
@@ -67,10 +68,10 @@ pub(super) fn skip(walks: &mut Walks<'_>, wanted: &Wanted) {
     }
 }
 
-/// Walks past `n_groups` groups in each of up to `N` frames, those with `strides`; or, if a small index leaves its range
-/// in one of them, in none.
+/// Walks past `n_groups` groups in each of up to `N` frames, those with `strides`; or, if a small index leaves its
+/// range in one of them, in none.
 ///
-/// All are walked side by side: what one waits for its loads is filled with the steps of the others, though the state of
+/// All are processed side by side: while one waits for its loads, the others take their steps, though the state of
 /// so many is then kept in memory.
 #[inline(always)]
 fn walk_past<const N: usize>(walks: &mut Walks<'_>, strides: [u64; LANES], n_groups: u64) -> bool {
@@ -114,7 +115,7 @@ fn walk_past<const N: usize>(walks: &mut Walks<'_>, strides: [u64; LANES], n_gro
     true
 }
 
-/// How many strides of the longest groups there are would still stay before the next wanted atom of a lane, and
+/// How many strides of the longest groups there are would still stay before the next selected atom of a lane, and
 /// within its bytes.
 #[inline(always)]
 fn strides_ahead(walks: &Walks<'_>, lane: usize, wanted: &Wanted) -> u64 {

@@ -1,4 +1,4 @@
-//! The control pass over several frames at a time, and what of the processor it uses.
+//! Control pass over several frames at a time, with the instructions that the processor supports.
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
@@ -7,7 +7,7 @@ use super::{CHUNK, End, Group, Groups, LANES, Lane, NOWHERE, STRIDE, Walks, Want
 use crate::simd::Level;
 use crate::source::xtc::radix::load_bits;
 
-/// What six bits, the flag on top, say.
+/// Meaning of six bits, with the flag as the highest bit.
 #[derive(Clone, Copy)]
 struct Control {
     /// Bits taken.

@@ -1,8 +1,8 @@
-//! Gathering with AVX2: the small coordinates of a group side by side.
+//! Gathering with AVX2, which unpacks the small coordinates of a group side by side.
 //!
-//! Numbers of one group have one width and one radix, and follow one another: eight come with four loads, whatever the
-//! length of the run. What is behind the run is unpacked too, written, and written over by the next group: no processor
-//! foresees where runs end.
+//! The numbers of a group have the same width and radix and are consecutive, so four loads unpack eight of them for any
+//! run length. The code also unpacks and writes the numbers behind the run, and the next group overwrites them, because
+//! a processor cannot predict where runs end.
 
 mod packed;
 
@@ -17,7 +17,7 @@ use packed::{BIAS, Big, Fields, MAX_INDEX, SMALL, WIDTH};
 
 /// Small coordinates of a group that are unpacked at a time.
 const MOST: usize = 8;
-/// Places that are written for a group: its atoms and what is behind them.
+/// Number of entries written for a group: its atoms and the excess.
 const PLACES: usize = MOST + 1;
 /// Of three groups so many short ones, for which less is unpacked, make a branch pay.
 const MOSTLY: usize = 2;
@@ -37,7 +37,7 @@ impl Default for Bigs {
     }
 }
 
-/// What all small coordinates of a frame have in common.
+/// Common properties of the small coordinates of a frame.
 #[derive(Clone, Copy)]
 struct Smalls {
     bytes: *const u8,
@@ -153,7 +153,7 @@ impl Bigs {
         fits.then(|| words(short).into_iter().sum::<i64>() as usize)
     }
 
-    /// Writes the wanted atoms of `groups` into columns, as far as there is room; returns how many.
+    /// Writes the selected atoms of `groups` into columns, as far as there is room; returns how many.
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     fn place<const ALL: bool, const SHORT: bool>(
         &self,
@@ -199,7 +199,7 @@ impl Bigs {
         n.min(room)
     }
 
-    /// Writes the atoms of group number `g`, and whatever else, into [`PLACES`] places of each column.
+    /// Writes the atoms of group number `g`, and excess values, into [`PLACES`] entries of each column.
     ///
     /// # Safety
     /// The columns must have these places, and `g` be less than [`CHUNK`].

@@ -1,8 +1,9 @@
-//! Gathering with AVX-512: eight packed numbers at a time.
+//! Gathering with AVX-512, eight packed numbers at a time.
 //!
-//! Groups differ in length, so that a loop over a group's atoms ends where no processor can foresee. The work is laid
-//! out flat instead, in passes without such branches: list the small coordinates that are needed, unpack them and sum
-//! them up, unpack the big ones, and take each wanted atom from its group's big coordinate and two sums.
+//! Groups differ in length, so a processor cannot predict the end of a loop over the atoms of a group. Instead, the
+//! work consists of passes without such branches. They list the required small coordinates, unpack them, compute their
+//! prefix sums, unpack the big coordinates, and compute each selected atom from the big coordinate of its group and two
+//! sums.
 
 mod packed;
 mod rows;
@@ -19,7 +20,7 @@ use crate::units::ANGSTROM_PER_NANOMETRE;
 use packed::{UP, WIDTH, each_row, last_row, load_numbers, reciprocal, rows, running_sums, split};
 use rows::{ATOMS, Rows};
 
-/// Room for the small coordinates of a chunk, and for what the last store writes in excess.
+/// Capacity for the small coordinates of a chunk and the excess of the last store.
 const SMALLS: usize = CHUNK * MAX_RUN + 2 * WIDTH;
 
 /// Integer coordinates of an atom: x, y, z and nothing.
@@ -31,7 +32,8 @@ pub(crate) struct Flat {
     /// Where each small coordinate starts, in bits from the chunk's first byte.
     small_bits: [u32; SMALLS],
     small_indices: [u8; SMALLS],
-    /// Where not all are wanted: for each wanted atom its group (upper 16 bits) and the number of small coordinates summed up to it.
+    /// Where not all are selected: for each selected atom its group (upper 16 bits) and the number of small coordinates
+    /// summed up to it.
     atoms: [u32; ATOMS],
     /// First small coordinate of each group.
     starts: [u16; CHUNK],
@@ -39,7 +41,7 @@ pub(crate) struct Flat {
     sums: [Row; SMALLS + 2 * WIDTH],
     /// For each group its big coordinate, less the sum of all small ones before the group.
     bases: [Row; CHUNK + WIDTH],
-    /// The atoms' rows, where all are wanted.
+    /// The atoms' rows, where all are selected.
     rows: Rows,
 }
 
@@ -57,7 +59,7 @@ impl Default for Flat {
     }
 }
 
-/// What the lists of a chunk hold.
+/// Contents of the lists of a chunk.
 struct Listed {
     n_smalls: usize,
     n_atoms: usize,
@@ -69,7 +71,8 @@ struct Listed {
 /// Small indices between which most chunks stay: as many as two vectors hold.
 const WINDOW: usize = 2 * WIDTH;
 
-/// Radix of each small index, its reciprocal rounded up, and half the radix, rounded down; room for a window behind them.
+/// Radix of each small index, its reciprocal rounded up, and half the radix, rounded down; room for a window behind
+/// them.
 static RADICES: [[f64; 73 + WINDOW]; 3] = {
     let mut table = [[0.0; 73 + WINDOW]; 3];
     let mut index = 9;
@@ -104,7 +107,8 @@ impl Flat {
     /// As [`super::Gather::gather`], for packed numbers of up to [`MAX_BITS`] bits. `None` when there are wider ones.
     ///
     /// # Safety
-    /// The processor must have AVX-512 F, BW, DQ and VL; and as for [`super::Gather::gather`], with [`CHUNK`] groups at most.
+    /// The processor must have AVX-512 F, BW, DQ and VL; and as for [`super::Gather::gather`], with [`CHUNK`] groups at
+    /// most.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
     pub(crate) unsafe fn gather<const ALL: bool>(
         &mut self,
@@ -151,7 +155,7 @@ impl Flat {
             let needed = if ALL {
                 run
             } else {
-                // The largest number of small coordinates that a wanted atom needs; 2 stands for the big one alone.
+                // The largest number of small coordinates that a selected atom needs; 2 stands for the big one alone.
                 [wanted as usize & 1, 31 - (wanted | 1).leading_zeros() as usize][usize::from(wanted >= 4)]
             };
             let start = (group.bit() - origin) as u32 + big_bits + group.control_bits();

@@ -1,11 +1,11 @@
-//! Packed numbers, four at a time.
+//! Unpacking of packed numbers, four at a time.
 //!
 //! Quotients are products in float64, of a positive integer less not quite half the divisor, `v - h`, and a reciprocal
 //! that is rounded down; adding [`MAGIC`], at whose size float64 are integers, rounds to the nearest integer. With
 //! `h = (divisor - 1) / 2`, rounded down, `(v - h) / divisor` exceeds the quotient less a half by half a divisor's part
 //! at least, and the quotient by a half at most, which the reciprocal makes less: for `v < 2^50` the nearest integer is
 //! the quotient. One subtraction does for both divisions of a mixed-radix number: what it takes for the first leaves
-//! half a divisor less for the second. A multiple of both divisors is added, so that all stays positive.
+//! half a divisor less for the second. A multiple of both divisors is added, so all stays positive.
 
 use std::arch::x86_64::*;
 
@@ -18,7 +18,7 @@ const MAGIC: f64 = 6_755_399_441_055_744.0;
 pub(crate) const WIDTH: usize = 4;
 /// The widest small coordinates that are unpacked here: sums of eight fit 16 bits.
 pub(crate) const MAX_INDEX: u32 = 39;
-/// What is added to a sum of small coordinates, so that it is not negative.
+/// Number that is added to a sum of small coordinates to make it positive.
 pub(crate) const BIAS: i32 = 1 << 15;
 
 /// How the bits of a number lie: whole bytes, the least significant first, then the bits that are left.
@@ -81,7 +81,7 @@ struct Quotients {
     inverses: [f64; 2],
     /// Not quite halves of these sizes.
     halves: [u64; 2],
-    /// What is added to a number before it is divided.
+    /// Number that is added before a division.
     before: i64,
 }
 
@@ -310,7 +310,7 @@ pub(crate) struct Big {
 }
 
 impl Big {
-    /// Of `bits` bits, components below `sizes`, to which `min` is added.
+    /// Creates the constants for numbers of `bits` bits with components below `sizes`, to which `min` is added.
     pub(crate) fn new(bits: u32, sizes: [u32; 3], min: [i32; 3]) -> Self {
         let quotients = Quotients::new(sizes);
         let [half_z, half_y] = quotients.halves.map(|half| half as i64);

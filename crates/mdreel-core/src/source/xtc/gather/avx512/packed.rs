@@ -1,9 +1,9 @@
-//! Packed numbers, eight at a time.
+//! Unpacking of packed numbers, eight at a time.
 //!
 //! Divisions are multiplications in float64, by reciprocals that are rounded up. Such a product exceeds the quotient by
 //! less than `value * 2^-50 / divisor`, which is below the distance of any quotient to the next integer as long as
-//! `value < 2^50`: rounded down it is the quotient. Rounding down comes with adding [`MAGIC`], at whose size float64 are
-//! integers.
+//! `value < 2^50`: rounded down it is the quotient. Rounding down comes with adding [`MAGIC`], at whose size float64
+//! are integers.
 
 use std::arch::x86_64::*;
 

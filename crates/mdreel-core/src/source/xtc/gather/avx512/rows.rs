@@ -1,4 +1,4 @@
-//! The rows of the atoms of a chunk, which become columns.
+//! Rows of the atoms of a chunk, which become columns.
 
 use std::arch::x86_64::*;
 

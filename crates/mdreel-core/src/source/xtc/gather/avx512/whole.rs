@@ -1,4 +1,4 @@
-//! Placing every atom of every group: the wanted ones follow one another, as the sums of a group do.
+//! Placement of every atom of every group: the selected atoms are consecutive, like the sums of a group.
 
 use std::arch::x86_64::*;
 
