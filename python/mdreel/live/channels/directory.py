@@ -94,12 +94,12 @@ def wait_until_available(join: Callable[[], T], place: Path, seconds: float, wha
     seconds : float
         Maximum time to wait, s.
     what : str
-        Name of what is in the directory, for the error.
+        Kind of the directory, for the message of the error.
 
     Raises
     ------
     FileNotFoundError
-        If the time has passed. The error says what was missing, how long the function waited, and what to do.
+        If the time has passed. The message contains the missing directory, the time, and the remedy.
     """
     until = monotonic() + seconds
     while True:
