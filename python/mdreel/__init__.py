@@ -22,7 +22,7 @@ from mdreel.foundation.submodules import submodule
 
 _get, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = [name for name in _names if not name.endswith(("Error", "Warning"))]
+__all__ = [name for name in _names if not name.endswith(("Error", "Warning", "errors"))]
 
 
 def __getattr__(name: str) -> Any:

@@ -57,6 +57,7 @@ from .execution.executors.local.serial import Serial as Serial
 from .execution.executors.local.threads import Threads as Threads
 from .execution.executors.mpi.executor import Mpi as Mpi
 from .trajectory.open import open as open  # noqa: A004
+from .trajectory.read import iread as iread
 from .trajectory.read import read as read
 
 __version__: str

@@ -191,7 +191,7 @@ def calls(s: System) -> dict[str, Call]:
         "open": Call(mdreel.open, {"paths": xtc}),
         "trajectory.follow": Call(mdreel.trajectory.follow, {"path": xtc, "n_frames": N_FRAMES, "timeout": 1.0}),
         "read": Call(mdreel.read, {"trajectory": u}),
-        "trajectory.iread": Call(mdreel.trajectory.iread, {"trajectory": u}, list),
+        "iread": Call(mdreel.iread, {"trajectory": u}, list),
         "trajectory.check": Call(t.check, {"path": xtc}),
         "trajectory.concat": Call(t.concat, {"paths": [xtc, xtc], "output": "out.xtc", "force": True}),
         "trajectory.convert": Call(t.convert, {"trajectory": xtc, "output": "out.xtc", "force": True}),

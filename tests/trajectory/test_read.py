@@ -121,7 +121,7 @@ def test_frames_are_those_of_a_slice_a_list_or_a_mask(
     assert every.positions is not None
     np.testing.assert_array_equal(found.positions, every.positions[expected])
     np.testing.assert_array_equal(found.times, every.times[expected])
-    chunks = [chunk.copy() for chunk in mdreel.trajectory.iread(memory, chunk=2, **window)]
+    chunks = [chunk.copy() for chunk in mdreel.iread(memory, chunk=2, **window)]
     assert [number for chunk in chunks for number in chunk.frames] == expected
     np.testing.assert_array_equal(np.concatenate([chunk.positions for chunk in chunks]), found.positions)
 
@@ -134,7 +134,7 @@ def test_bits_depend_neither_on_workers_nor_on_chunks(tmp_path: Path, kind: str)
     for n_workers in (2, 5):
         np.testing.assert_array_equal(mdreel.read(path, n_workers=n_workers).positions, alone)
     for chunk in (1, 32, 500):
-        chunks = [found.copy().positions for found in mdreel.trajectory.iread(path, chunk=chunk, n_workers=2)]
+        chunks = [found.copy().positions for found in mdreel.iread(path, chunk=chunk, n_workers=2)]
         np.testing.assert_array_equal(np.concatenate(chunks), alone)
 
 
@@ -185,7 +185,7 @@ def test_damaged_frames_are_refused_or_left_out(tmp_path: Path, kind: str, n_wor
 def test_torn_end_is_refused(tmp_path: Path) -> None:
     sound = write_sound(tmp_path, "xtc")
     torn = sound.written(sound.content[:-10])
-    for reading in (mdreel.read, mdreel.trajectory.iread):
+    for reading in (mdreel.read, mdreel.iread):
         with pytest.raises(FormatError):
             reading(torn)
 
@@ -211,7 +211,7 @@ def test_channel_is_read_to_its_end(tmp_path: Path) -> None:
         channel = mdreel.live.channel(name, timeout=60).source()
         simulation = Thread(target=lambda: [publish(producer, frame) for frame in range(60)] and producer.end())
         simulation.start()
-        chunks = [chunk.copy() for chunk in mdreel.trajectory.iread(channel, step=2, chunk=7)]
+        chunks = [chunk.copy() for chunk in mdreel.iread(channel, step=2, chunk=7)]
         simulation.join()
     frames = np.concatenate([chunk.frames for chunk in chunks])
     assert frames.tolist() == list(range(0, 60, 2))
@@ -221,7 +221,7 @@ def test_channel_is_read_to_its_end(tmp_path: Path) -> None:
 
 
 def test_chunks_share_their_memory_unless_copied() -> None:
-    chunks = mdreel.trajectory.iread(DCD, chunk=10)
+    chunks = mdreel.iread(DCD, chunk=10)
     first = next(chunks)
     kept = first.copy()
     second = next(chunks)
@@ -267,7 +267,7 @@ REFUSED: dict[str, tuple[Callable[[Source], Any], type[Exception], str]] = {
     "words": (lambda s: mdreel.read(s, "name CA"), SelectionError, "needs a topology"),
     "frames": (lambda s: mdreel.read(s, start=9), FrameIndexError, "no frame is left"),
     "frame": (lambda s: mdreel.read(s, frames=[5]), FrameIndexError, "5"),
-    "chunk": (lambda s: mdreel.trajectory.iread(s, chunk=0), MismatchError, "chunk must be"),
+    "chunk": (lambda s: mdreel.iread(s, chunk=0), MismatchError, "chunk must be"),
     "shape": (lambda s: mdreel.read(s, out=np.empty((5, 3, 3), np.float32)), MismatchError, "(5, 4, 3)"),
     "type": (lambda s: mdreel.read(s, out=np.empty((5, 4, 3))), MismatchError, "got float64"),
     "list": (lambda s: mdreel.read(s, out=[1.0]), MismatchError, "got list"),

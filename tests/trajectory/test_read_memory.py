@@ -40,7 +40,7 @@ thread.start()
 if kind == "read":
     n_bytes = mdreel.read(path, n_workers=2).positions.nbytes
 else:
-    n_bytes = max(chunk.positions.nbytes for chunk in mdreel.trajectory.iread(path, chunk=int(chunk), n_workers=2))
+    n_bytes = max(chunk.positions.nbytes for chunk in mdreel.iread(path, chunk=int(chunk), n_workers=2))
 ended.set()
 thread.join()
 print(json.dumps({"extra": max(seen) - before, "bytes": n_bytes, "samples": len(seen)}))

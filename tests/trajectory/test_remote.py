@@ -176,9 +176,7 @@ def test_remote_arrays_are_the_local_ones(uploaded: int, local: dict[str, Path],
     found = mdreel.read(url, atoms=[5, 3, 800], step=7, n_workers=2)
     np.testing.assert_array_equal(found.positions, expected.positions)
     np.testing.assert_array_equal(found.times, expected.times)
-    chunks = [
-        chunk.copy().positions for chunk in mdreel.trajectory.iread([url, url], atoms=[5, 3, 800], step=7, chunk=6)
-    ]
+    chunks = [chunk.copy().positions for chunk in mdreel.iread([url, url], atoms=[5, 3, 800], step=7, chunk=6)]
     assert len(np.concatenate(chunks)) == 28  # of 196 frames
 
 

@@ -1,7 +1,7 @@
 """Trajectories: reading, following, writing, converting, splitting, joining and checking.
 
-`mdreel.open` and `follow` open trajectories, and `mdreel.read` and `iread` read them into arrays. The other functions
-of this package write and examine trajectories.
+`mdreel.open` and `follow` open trajectories, and `mdreel.read` and `mdreel.iread` read them into arrays. The other
+functions of this package write and examine trajectories.
 
 Examples
 --------

@@ -7,7 +7,6 @@ from .follow import follow as follow
 from .frame_arrays import FrameArrays as FrameArrays
 from .info import info as info
 from .open import open as open  # noqa: A004
-from .read import iread as iread
 from .read import read as read
 from .remote import RemoteFile as RemoteFile
 from .repack import repack as repack

@@ -156,7 +156,7 @@ def iread(
     --------
     >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD
-    >>> [len(chunk) for chunk in mdreel.trajectory.iread(DCD, chunk=40)]
+    >>> [len(chunk) for chunk in mdreel.iread(DCD, chunk=40)]
     [40, 40, 18]
     """
     reading = Reading.of(trajectory, atoms, quantities, dtype, order, n_workers, on_error)

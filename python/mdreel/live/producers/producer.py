@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from time import monotonic, sleep
-from typing import NamedTuple, Self
+from typing import Self
 
 from numpy.typing import ArrayLike
 
@@ -19,6 +19,7 @@ from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.requests import Request, Requests
 from mdreel.live.channels.sections import Encoder, declared_sections, max_frame_bytes
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.published import Published
 from mdreel.live.producers.step import parse_step
 from mdreel.live.producers.termination import ExitOnSigterm
 
@@ -27,30 +28,6 @@ RING_BYTES = 16 << 20
 
 _SLOTS = (4, 64)
 _POLL_SECONDS = 0.02
-
-
-class Published(NamedTuple):
-    """Sequence number and durability of a published frame.
-
-    Attributes
-    ----------
-    sequence : int
-        Number of the frame in the stream.
-    level : {"ring", "file", "fsync", "dropped"}
-        Failures that the frame survives: the end of any process, of all processes, or of the machine. With
-        ``full="drop-oldest"``, a frame is ``dropped`` if consumers hold all slots of the ring and there is no staging.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import mdreel
-    >>> with mdreel.live.Producer("run1", n_atoms=3) as producer:
-    ...     producer.publish(np.zeros((3, 3), np.float32), step=0, time=0.0)
-    Published(sequence=0, level='ring')
-    """
-
-    sequence: int
-    level: str
 
 
 class Producer:
