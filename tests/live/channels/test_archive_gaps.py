@@ -104,7 +104,7 @@ def test_late_archive_with_staging_has_all_frames(tmp_path: Path) -> None:
 
 def test_archivers_that_are_killed_at_random_archive_all_frames_or_say_what_is_missing(tmp_path: Path) -> None:
     command = [sys.executable, archivers_killed_at_random.__file__, "0", str(N_SEEDS), tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     n_whole, n_gaps = map(int, done.stdout.split())
     assert n_whole >= N_SEEDS // 2  # those with staging
