@@ -12,6 +12,7 @@ from mdreel._channels import *
 from mdreel._codecs import *
 from mdreel._computations import *
 from mdreel._managed import *
+from mdreel._opening import *
 from mdreel._transformations import *
 
 __all__ = [
@@ -357,27 +358,7 @@ def output_formats() -> list[tuple[str, str, bool, bool]]: ...
 def span_kinds() -> list[str]: ...
 def version() -> str: ...
 def commit() -> str | None: ...
-
-@final
-class OpenFiles:
-    def __new__(cls) -> OpenFiles: ...
-    def __reduce__(self) -> tuple[type[OpenFiles], tuple[()]]: ...
-
 def keep_freed_memory() -> None: ...
-def is_hdf5(path: str | PathLike[str]) -> bool: ...
-def chunked_source(
-    path: str | PathLike[str],
-    access: str,
-    times: NDArray[np.float64],
-    steps: NDArray[np.int64],
-    quantities: Sequence[tuple[str, object]],
-    cells: object,
-    facts: dict[str, Any],
-    recipe: tuple[object, object],
-    open_files: OpenFiles,
-    workers: Callable[[Source], tuple[Any, Any]] | None = None,
-    stamp: NDArray[np.uint8] | None = None,
-) -> Source: ...
 def follow_file(
     path: str | PathLike[str],
     n_frames: int | None,
@@ -400,12 +381,4 @@ def foreign_source(
     names: Sequence[str],
     facts: dict[str, Any],
     recipe: tuple[object, object],
-) -> Source: ...
-def chain_sources(
-    paths: Sequence[str | PathLike[str]],
-    sources: Sequence[Source],
-    overlaps: str,
-    recipe: tuple[object, object],
-    workers: Callable[[Source], tuple[Any, Any]] | None = None,
-    facts: list[dict[str, Any]] | None = None,
 ) -> Source: ...

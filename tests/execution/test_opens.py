@@ -32,13 +32,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def frame(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of one frame."""
+    """Write a file of one frame."""
     positions = np.random.default_rng(3).normal(0, 5, (1, 12, 3)).astype(np.float32)
     return write_h5md(tmp_path_factory.mktemp("frame") / "frame.h5md", {"position": positions})
 
 
 def segments(frame: Path, folder: Path, suffix: str, n_files: int) -> Path:
-    """A folder of files of one frame each."""
+    """Fill a folder with files of one frame each."""
     first = frame.with_suffix(suffix)
     if not first.exists():
         convert(frame, first)
@@ -111,7 +111,7 @@ def elsewhere(job: Job) -> Job:
 
 
 def chain_of(format_: str, adk_xtc: Path, folder: Path) -> list[Path]:
-    """Three files of the AdK trajectory in one format, or in several."""
+    """Write three files of the AdK trajectory in one format, or in several."""
     suffixes = ["xtc", "h5md", "dcd"] if format_ == "mixed" else [format_] * 3
     paths = [folder / f"{i}.{suffix}" for i, suffix in enumerate(suffixes)]
     for path in paths:
