@@ -11,12 +11,10 @@
 
 use std::time::Duration;
 
-use super::atomic::{Alarm, AtomicU32, AtomicU64, Ordering, fence};
+use super::atomic::{Alarm, AtomicU32, AtomicU64, N_PINS, Ordering, fence};
 
 /// A cursor that wants nothing.
 pub(crate) const FREE: u64 = u64::MAX;
-/// How many frames one consumer can hold at a time.
-pub(crate) const N_PINS: usize = 7;
 /// No position.
 const NOWHERE: u64 = u64::MAX;
 /// The consumer takes only the newest frame, so that nobody waits for it.
