@@ -155,6 +155,7 @@ impl Consumer {
             false => ring.take(self.cursor(), pin, self.position),
         };
         let Taken::Frame { position, ordinal } = taken else {
+            self.position = ring.first_possible(self.position);
             return Ok(None);
         };
         ring.want(self.cursor(), position + 1, self.takes_latest);

@@ -306,6 +306,12 @@ impl Ring<'_> {
         cursor.word.store(word(position, takes_latest), Ordering::Release);
     }
 
+    /// The position that a consumer waits for that has found nothing at `position` or behind it: frames that were given up are not
+    /// waited for.
+    pub(crate) fn first_possible(&self, position: u64) -> u64 {
+        position.max(self.control.tail.load(Ordering::Acquire))
+    }
+
     /// Whether there are frames at `position` or behind it.
     pub(crate) fn is_there(&self, position: u64) -> bool {
         self.control.head.load(Ordering::Acquire) > position

@@ -143,6 +143,7 @@ impl Shared {
                     seen += 1;
                 }
                 Taken::NotYet => {
+                    next = ring.first_possible(next);
                     if let Some(n_frames) = self.wait(cursor, next) {
                         return (before, seen, lost + n_frames - expected);
                     }
@@ -175,6 +176,7 @@ impl Shared {
                     seen += 1;
                 }
                 Taken::NotYet => {
+                    next = ring.first_possible(next);
                     if let Some(n_frames) = self.wait(cursor, next) {
                         return (seen, lost + n_frames - expected);
                     }
