@@ -187,7 +187,7 @@ impl Shared {
 }
 
 fn check_holding(n_frames: u64, may_drop: bool) {
-    explore(2, move || {
+    explore(1, move || {
         let shared = Shared::new(1);
         let consumer = {
             let shared = Arc::clone(&shared);
