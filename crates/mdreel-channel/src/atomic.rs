@@ -9,6 +9,9 @@ pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use super::futex;
 
+/// How many frames one consumer can hold at a time: with the word of its cursor, they fill a cache line. The model check has fewer.
+pub(crate) const N_PINS: usize = 7;
+
 /// Wakes processes that sleep: a number that each ringing raises, and on which the kernel lets them sleep.
 #[derive(Debug, Default)]
 #[repr(transparent)]

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::atomic::Ordering;
+use super::atomic::{N_PINS, Ordering};
 use super::end::End;
 use super::layout::{FrameView, Header};
 use super::lock::{Locks, PRODUCER};
 use super::manifest::Manifest;
 use super::missed::Missed;
-use super::protocol::{Cursor, N_PINS, Taken};
+use super::protocol::{Cursor, Taken};
 use super::ring_file::{MOST_EPOCHS, RingFile};
 pub use super::start::Start;
 use mdreel_core::error::{Error, Result};
@@ -155,6 +155,7 @@ impl Consumer {
             false => ring.take(self.cursor(), pin, self.position),
         };
         let Taken::Frame { position, ordinal } = taken else {
+            self.position = ring.first_possible(self.position);
             return Ok(None);
         };
         ring.want(self.cursor(), position + 1, self.takes_latest);

@@ -11,12 +11,10 @@
 
 use std::time::Duration;
 
-use super::atomic::{Alarm, AtomicU32, AtomicU64, Ordering, fence};
+use super::atomic::{Alarm, AtomicU32, AtomicU64, N_PINS, Ordering, fence};
 
 /// A cursor that wants nothing.
 pub(crate) const FREE: u64 = u64::MAX;
-/// How many frames one consumer can hold at a time.
-pub(crate) const N_PINS: usize = 7;
 /// No position.
 const NOWHERE: u64 = u64::MAX;
 /// The consumer takes only the newest frame, so that nobody waits for it.
@@ -306,6 +304,12 @@ impl Ring<'_> {
     /// `tell_producer`, wakes a producer that waits for this.
     pub(crate) fn want(&self, cursor: &Cursor, position: u64, takes_latest: bool) {
         cursor.word.store(word(position, takes_latest), Ordering::Release);
+    }
+
+    /// The position that a consumer waits for that has found nothing at `position` or behind it: frames that were given up are not
+    /// waited for.
+    pub(crate) fn first_possible(&self, position: u64) -> u64 {
+        position.max(self.control.tail.load(Ordering::Acquire))
     }
 
     /// Whether there are frames at `position` or behind it.

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Consumer, Start};
-use crate::atomic::Ordering;
+use crate::atomic::{N_PINS, Ordering};
 use crate::directory::Directory;
 use crate::lock::{Locks, PRODUCER};
 use crate::manifest::Manifest;
 use crate::missed::Missed;
-use crate::protocol::{N_PINS, Taken};
+use crate::protocol::Taken;
 use crate::ring_file::{N_CURSORS, RingFile};
 use mdreel_core::error::{Error, Result};
 

@@ -2,6 +2,9 @@
 
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
+/// A consumer of the model holds one frame while it takes the next.
+pub(crate) const N_PINS: usize = 2;
+
 /// An alarm of the model: nobody wakes without being woken, so that a lost wake-up is found as a deadlock.
 #[derive(Debug, Default)]
 pub(crate) struct Alarm {
