@@ -65,8 +65,8 @@ class HelixEigenvalues(Analysis):
     matrix in O(n) operations. For two segments, it is the bipartite matrix ``[[0, D], [D', 0]]``, whose largest
     eigenvalue is the largest singular value of D [1]_.
 
-    Memory: the results take 8 bytes for each segment or pair and frame, and 16 bytes for number and time of each frame.
-    Each worker keeps a matrix of up to 16 bytes for each pair of atoms, but with ``squared=True`` only for pairs of
+    Memory: the results take 8 bytes per segment or pair and frame, and 16 bytes for number and time of each frame.
+    Each worker keeps a matrix of up to 16 bytes per pair of atoms, but with ``squared=True`` only for pairs of
     segments.
 
     References

@@ -25,5 +25,5 @@ from .nodes.relay import Relay as Relay
 from .nodes.security import Security as Security
 from .nodes.server import Server as Server
 from .producers.producer import Producer as Producer
-from .producers.producer import Published as Published
+from .producers.published import Published as Published
 from .stream_results import stream_results as stream_results

@@ -137,7 +137,7 @@ def in_turn(entrants: Iterable[Entrant], rounds: int, n_frames: int, cache: Path
             is_indexed = run.problem is None
             run.seconds.clear()
     for number in range(rounds):
-        for run in random.Random(number).sample(runs, len(runs)):
+        for run in random.Random(number).sample(runs, len(runs)):  # noqa: S311 (an order, no secret)
             if run.problem is None:
                 _attempt(run, cache, log)
     _check(runs, n_frames, log)

@@ -173,9 +173,10 @@ class EngineCommands:
         self._producer.end("stopped")
 
     def _handle(self, request: Request, step: int, write: Write) -> None:
-        if request.kind == "checkpoint" and self._checkpoint is None:
-            request.refuse(f"the reporter of {self._engine} has no checkpoint file: create it with checkpoint=")
-        elif request.kind == "checkpoint":
+        if request.kind == "checkpoint":
+            if self._checkpoint is None:
+                request.refuse(f"the reporter of {self._engine} has no checkpoint file: create it with checkpoint=")
+                return
             path = self._checkpoint.with_name(f"{self._checkpoint.stem}-{step}{self._checkpoint.suffix}")
             try:
                 _write_checkpoint(path, write)

@@ -54,7 +54,7 @@ class Relay:
         Maximum size of the local ring, in bytes or as ``"1G"``.
     n_consumers : int
         Number of local consumers to wait for before the relay requests the first frame. A remote producer that waits
-        for consumers waits meanwhile.
+        for consumers continues to wait until then.
     report : callable, optional
         Callable that receives a line of text when the server connects, disconnects or sends an invalid message.
 

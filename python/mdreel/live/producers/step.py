@@ -17,7 +17,7 @@ def parse_step(path: Path, step: SupportsIndex) -> int:
     path : Path
         Directory of the channel, for the error message.
     step : int
-        The step, also as an integer of NumPy.
+        The step; a NumPy integer is also accepted.
 
     Returns
     -------
