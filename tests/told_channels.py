@@ -125,7 +125,7 @@ class Consuming:
     """What a consumer does."""
 
     def __init__(self, channel: str, settings: dict[str, Any]) -> None:
-        self.consumer = Consumer(channel, timeout=60, **settings).open()
+        self.consumer = Consumer(channel, timeout=60, on_late="ignore", **settings).open()
 
     def take(self, n: float) -> list[int]:
         """Return the steps of the next frames; a number below zero takes all until the end."""

@@ -102,13 +102,14 @@ mod tests {
             sections: vec![(1, 1, "positions".into())],
             energies: Vec::new(),
         };
-        let said = |change: fn(&mut Manifest)| {
+        type Change = fn(&mut Manifest);
+        let said = |change: Change| {
             let mut given = manifest.clone();
             change(&mut given);
             manifest.difference(&given)
         };
         assert_eq!(said(|_| ()), None);
-        let expected: [(fn(&mut Manifest), &str); 8] = [
+        let expected: [(Change, &str); 8] = [
             (|given| given.n_atoms = 500, "the channel has 1,000 atoms, you gave 500 atoms"),
             (
                 |given| given.sections.push((2, 2, "velocities".into())),

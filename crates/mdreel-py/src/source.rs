@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use mdreel_core::source::bytes::Stamp;
 use mdreel_core::source::open::{Announcement, Opened};
 use mdreel_core::source::{self as core, SourceExt, damage::OnError, places::Places};
 use mdreel_core::{Error, frame::Quantity};
@@ -141,7 +140,7 @@ impl Source {
     /// What tells the file from others, as bytes for other processes, shape (n_bytes,); None if there is no single file.
     fn stamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<u8>>>> {
         let source = self.shared();
-        let stamp = source.capabilities().file.map(|file| Stamp::of(file).to_bytes()).transpose();
+        let stamp = source.capabilities().file.map(|file| file.stamp().to_bytes()).transpose();
         Ok(stamp.map_err(|error| to_python(py, error))?.map(|bytes| bytes.into_pyarray(py)))
     }
 

@@ -4,7 +4,7 @@ import warnings
 from pathlib import Path
 
 from mdreel._core import Source
-from mdreel.errors import MissedFramesWarning
+from mdreel.errors import MissedFramesWarning, StreamError
 from mdreel.execution.source_name import source_name
 from mdreel.foundation.stack_level import caller_level
 
@@ -19,14 +19,14 @@ def warn_of_missed_frames(source: Source) -> None:
     n_late, n_overwritten = source.left_out or (0, 0)
     place = source_name(source)
     if n_late:
-        warn_of_late_start(place, n_late, "analysis")
+        report_late_start(place, n_late, "analysis")
     if n_overwritten:
         message = f"{place}: the producer overwrote {n_overwritten:,} frames before the analysis took them"
         warnings.warn(f"{message}; the results lack these frames", MissedFramesWarning, stacklevel=caller_level())
 
 
-def warn_of_late_start(place: Path | str, n_late: int, reader: str) -> None:
-    """Warn that frames of the run had left a channel before a reader, such as an analysis, joined it.
+def report_late_start(place: Path | str, n_late: int, reader: str, is_error: bool = False) -> None:
+    """Report that frames of the run had left a channel before a reader, such as an analysis, joined it.
 
     Parameters
     ----------
@@ -36,7 +36,16 @@ def warn_of_late_start(place: Path | str, n_late: int, reader: str) -> None:
         Number of these frames.
     reader : str
         Name of the reader in the message.
+    is_error : bool
+        Whether to raise an error instead of a warning.
+
+    Raises
+    ------
+    StreamError
+        If `is_error`.
     """
     message = f"{place}: {n_late:,} frames had left the channel before the {reader} joined, so that it lacks them"
     advice = "start it before the simulation, which waits with await_consumers or --consumers, or use staging"
+    if is_error:
+        raise StreamError(f"{message}; {advice}")
     warnings.warn(f"{message}; {advice}", MissedFramesWarning, stacklevel=caller_level())

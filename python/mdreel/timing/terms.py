@@ -39,7 +39,7 @@ OBSERVABLES: Mapping[str, str] = MappingProxyType(
         "overhead2": "t_block - t_all_frames - t_open.",
         "t_n": "t_block + t_comm: time from the start of the first span to the end of the last, waiting included.",
         "t_idle": (
-            "Waiting for the other ranks at all barriers: wait spans without a block. Before the first frame it is a "
+            "Waiting for the other ranks at all barriers: wait spans without a block. Before the first frame it is "
             "part of overhead2, afterwards it is t_comm_wait."
         ),
         "t_own": "t_n - t_idle: the time of a rank without waiting for the other ranks.",

@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::writer::positioned::read_exact_at;
 use identity::times;
 use open_files::{Handle, Reopened};
+use stamp::Facts;
 
 pub use access::Access;
 pub(super) use access::is_local;
@@ -70,6 +71,23 @@ impl FileBytes {
     /// process sees a different file.
     pub fn stamped(path: &Path, access: Access, stamp: Stamp, open_files: Arc<OpenFiles>) -> Self {
         FileBytes { storage: Storage::Local(Reopened::stamped(path, access, stamp, open_files)), growing: None }
+    }
+
+    /// What another process needs to notice that it sees a different file.
+    pub fn stamp(&self) -> Stamp {
+        let facts = self.identity().zip(self.times()).map(|(identity, times)| Facts { identity, times });
+        Stamp::new(self.len(), facts, self.version().map(str::to_owned))
+    }
+
+    /// Checks that a file behind a network is the one that was stamped. A file in a file system is checked as it is
+    /// opened.
+    pub(crate) fn check_remote(&self, stamp: &Stamp) -> Result<()> {
+        if stamp.version.as_deref() == self.version() && stamp.len == self.len() {
+            return Ok(());
+        }
+        let (found, told) = (self.version().unwrap_or("none"), stamp.version.as_deref().unwrap_or("none"));
+        let message = format!("the server has another version ({found}, not {told}): it is not the same file");
+        Err(Error::format(self.path(), None, None, message))
     }
 
     /// Opens the file if it is not open yet, and checks that it is still the one that was opened first.

@@ -60,7 +60,7 @@ impl Outline {
             has_end_check: capabilities.end_check.is_some(),
             is_remote: capabilities.n_fetched.is_some(),
         };
-        Ok(Some(Outline { stamp: Stamp::of(file), content }))
+        Ok(Some(Outline { stamp: file.stamp(), content }))
     }
 }
 

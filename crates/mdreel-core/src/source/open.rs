@@ -269,7 +269,7 @@ impl KnownFile {
             Location::Remote(file) => FileBytes::remote(Arc::clone(file)),
         };
         file.ensure_open()?;
-        self.outline.stamp.check_remote(&file)?;
+        file.check_remote(&self.outline.stamp)?;
         let found = open_file(file, self.options)?;
         if let Some(Outline { content, .. }) = Outline::of(&*found.source(), found.format())? {
             check_content(&self.path, &self.outline.content, &content)?;

@@ -171,7 +171,7 @@ def archive_with(
 def _join(place: Path, restart: float, group: str) -> Consumer:
     """Join the group of an archive."""
     try:
-        return Consumer(place, restart=restart, group=group).open()
+        return Consumer(place, restart=restart, group=group, on_late="ignore").open()
     except StreamError as error:
         if "is there already" not in str(error):
             raise

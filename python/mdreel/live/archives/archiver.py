@@ -101,7 +101,7 @@ class Archiver:
         self.n_missed = 0
         self.is_done = False
         before = CommitRecord.parse(consumer.committed)
-        # A consumer does not count frames before the first one that it takes.
+        # A consumer does not count frames before the first one that it takes; a new file needs all frames of its run.
         self._has_start = before is not None and before.last is not None
         if before is None or before.is_whole:
             is_same = before is not None and before.file == self._new.file
@@ -158,6 +158,7 @@ class Archiver:
 
     def _begin(self) -> None:
         """Begin a new file."""
+        self._has_start = False
         self._check_free()
         if self._part.n_bytes and not self._options.force:
             message = "an incomplete file exists that does not belong to the group; remove it or use force"
@@ -218,7 +219,6 @@ class Archiver:
                 message = f"a new run has begun, but the archive is at step {last.step} of the previous run"
                 raise StreamError(f"{path}, step {frame.step}: {message}; finish it or replace it (force)")
             self._begin()
-            self._has_start = False
         n_missed = self._count_missed(frame)
         if n_missed and not self._options.skips_missed:
             raise self._missed_error(frame, n_missed)

@@ -176,7 +176,10 @@ class Channel:
 
     def consumer(self) -> Consumer:
         """Return a consumer that takes frames one by one."""
-        return Consumer(self.path, start=self._start, timeout=self._timeout, wait=self._wait, restart=self._restart)
+        late = "warn" if self._bears_late else "raise"
+        return Consumer(
+            self.path, start=self._start, timeout=self._timeout, wait=self._wait, restart=self._restart, on_late=late
+        )
 
     def status(self) -> Status:
         """Return the status of the channel, without joining it."""

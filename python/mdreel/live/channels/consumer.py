@@ -7,7 +7,7 @@ from typing import Self, TypeAlias
 
 from mdreel._core import ChannelConsumer, channel_most_consumers
 from mdreel.errors import MismatchError
-from mdreel.execution.missed_frames import warn_of_late_start
+from mdreel.execution.missed_frames import report_late_start
 from mdreel.live.channels.directory import channel_path, wait_until_available
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.manifest import Manifest
@@ -16,6 +16,7 @@ MOST_CONSUMERS: int = channel_most_consumers()
 """Maximum number of consumers of a channel at a time."""
 
 _POLICIES = ("every", "latest")
+_LATE = ("warn", "raise", "ignore")
 _POLICY_STARTS = ("earliest", "latest")
 
 Start: TypeAlias = str | tuple[str, int | float]
@@ -41,6 +42,9 @@ class Consumer:
     policy : {"every", "latest"}
         Frames that the consumer takes. ``"every"`` takes each frame in order. ``"latest"`` takes the newest frame and
         skips older ones: no producer waits for such a consumer, whatever its `full` is. Use it for viewers.
+    on_late : {"warn", "raise", "ignore"}
+        Whether the first frame gives a `MissedFramesWarning`, a `StreamError` or neither if earlier frames of the run
+        had left the channel before the consumer joined. `missed_at_start` counts these frames.
 
     Attributes
     ----------
@@ -90,8 +94,12 @@ class Consumer:
         member: str = "0",
         share: bool = False,
         policy: str = "every",
+        on_late: str = "warn",
     ) -> None:
         self.path: Path = channel_path(channel)
+        if on_late not in _LATE:
+            raise MismatchError(f"on_late must be one of {', '.join(_LATE)}, not {on_late!r}", path=self.path)
+        self._on_late = on_late
         if policy not in _POLICIES:
             raise MismatchError(f"policy must be one of {', '.join(_POLICIES)}, not {policy!r}", path=self.path)
         self._takes_latest = policy == "latest"
@@ -168,8 +176,8 @@ class Consumer:
             return None
         if not self._has_begun:
             self._has_begun = True
-            if n_late := core.n_late:
-                warn_of_late_start(self.path, n_late, "consumer")
+            if (n_late := core.n_late) and self._on_late != "ignore":
+                report_late_start(self.path, n_late, "consumer", is_error=self._on_late == "raise")
         return Frame.from_core(found)
 
     def commit(self, state: bytes = b"", through: Frame | None = None) -> None:

@@ -1,5 +1,6 @@
 """Replay of a trajectory file on a channel, as if a simulation published it."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -10,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import FrameReader, FrameSet, Source
-from mdreel.errors import MismatchError
+from mdreel.errors import MdreelWarning, MismatchError
 from mdreel.execution.source_name import source_name
+from mdreel.foundation.stack_level import caller_level
 from mdreel.live.channels.staging import Staging
 from mdreel.live.producers.producer import Producer
 
 _Array: TypeAlias = NDArray[np.float32]
-_Read: TypeAlias = tuple[_Array, _Array | None, _Array | None, _Array | None, float, int]
+_Read: TypeAlias = tuple[_Array, _Array | None, _Array | None, _Array | None, float]
 
 _BATCH_BYTES = 8 << 20
 _MOST_FRAMES = 64
@@ -101,8 +103,13 @@ def replay(
     Notes
     -----
     Positions, velocities and forces are published bit for bit as the core reads them, as float32, and unit cells as
-    row vectors. If a killed replay is started again, consumers recognise repeated frames by their steps, which must
-    ascend, and skip them.
+    row vectors. If a killed replay is started again, consumers recognise repeated frames by their steps and skip them.
+    Steps that do not increase, as in a file that is given twice, are replaced by the frame numbers.
+
+    Warns
+    -----
+    MdreelWarning
+        If frame numbers replace the steps.
     """
     pace = pace or Pace()
     frames = range(source.n_frames)[slice(start, stop, step)]
@@ -112,6 +119,7 @@ def replay(
     has = source.quantities
     reader = source.reader(np.arange(source.n_atoms, dtype=np.uint32), has)
     first = reader.read(FrameSet.range(frames[0], 1, 1))
+    steps = _increasing_steps(source, frames)
     producer = Producer(
         channel,
         source.n_atoms,
@@ -121,21 +129,32 @@ def replay(
         full=full,
         timeout=timeout,
         staging=staging,
-        resume_step=int(first.steps[0]),
+        resume_step=int(steps[0]),
         stride=step,
     )
     with producer:
         producer.await_consumers(n_consumers)
         began = monotonic()
         for i, read in enumerate(_each(reader, frames, source.n_atoms)):
-            positions, velocities, forces, box, time, frame_step = read
+            positions, velocities, forces, box, time = read
             late = pace.due(i, time - float(first.times[0])) - (monotonic() - began)
             if late > 0:
                 sleep(late)
-            producer.publish(positions, frame_step, time, box, velocities, forces)
+            producer.publish(positions, int(steps[i]), time, box, velocities, forces)
             if progress is not None:
                 progress(i + 1)
     return len(frames)
+
+
+def _increasing_steps(source: Source, frames: range) -> NDArray[np.int64]:
+    """Return the steps of the frames, or the frame numbers if the steps do not increase; shape (n_frames,)."""
+    reader = source.reader(np.empty(0, np.uint32), [])  # reads no positions
+    steps: NDArray[np.int64] = reader.read(FrameSet.range(frames[0], frames.step, len(frames))).steps
+    if (np.diff(steps) > 0).all():
+        return steps
+    message = f"{source_name(source)}: the steps do not increase, so their frame numbers are published instead"
+    warnings.warn(message, MdreelWarning, stacklevel=caller_level())
+    return np.arange(frames.start, frames.stop, frames.step)
 
 
 def _each(reader: FrameReader, frames: range, n_atoms: int) -> Iterator[_Read]:
@@ -150,4 +169,4 @@ def _each(reader: FrameReader, frames: range, n_atoms: int) -> Iterator[_Read]:
             velocities = read.velocities[i] if read.velocities is not None and read.has_velocities[i] else None
             forces = read.forces[i] if read.forces is not None and read.has_forces[i] else None
             box = read.vectors[i] if read.has_cell[i] else None
-            yield read.positions[i], velocities, forces, box, float(read.times[i]), int(read.steps[i])
+            yield read.positions[i], velocities, forces, box, float(read.times[i])

@@ -4,7 +4,6 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::FileBytes;
 use crate::error::{Error, Result};
 
 /// What was seen of a file when it was opened.
@@ -30,15 +29,9 @@ pub(super) struct Facts {
 }
 
 impl Stamp {
-    /// What is seen of `file`.
-    pub fn of(file: &FileBytes) -> Self {
-        let facts = file.identity().zip(file.times()).map(|(identity, times)| Facts { identity, times });
-        Stamp {
-            len: file.len(),
-            facts,
-            version: file.version().map(str::to_owned),
-            machine: machine().map(str::to_owned),
-        }
+    /// Notes a file of `len` bytes, as seen on this machine.
+    pub(super) fn new(len: u64, facts: Option<Facts>, version: Option<String>) -> Self {
+        Stamp { len, facts, version, machine: machine().map(str::to_owned) }
     }
 
     /// Itself as bytes, for another process.
@@ -50,16 +43,6 @@ impl Stamp {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = |error| Error::mismatch(format!("{} bytes do not tell of a file: {error}", bytes.len()));
         postcard::from_bytes(bytes).map_err(wrong)
-    }
-
-    /// Checks that a file behind a network is the one that was stamped. A file in a file system is checked as it is opened.
-    pub(crate) fn check_remote(&self, file: &FileBytes) -> Result<()> {
-        if self.version.as_deref() == file.version() && self.len == file.len() {
-            return Ok(());
-        }
-        let (found, told) = (file.version().unwrap_or("none"), self.version.as_deref().unwrap_or("none"));
-        let message = format!("the server has another version ({found}, not {told}): it is not the same file");
-        Err(Error::format(file.path(), None, None, message))
     }
 
     /// Says why a file of `len` bytes with these `facts` is not the one that was stamped; `None` if it may be.

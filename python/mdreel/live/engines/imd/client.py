@@ -226,7 +226,7 @@ class Client(threading.Thread):
         return None
 
     def _join_channel(self, start: Start) -> None:
-        self._consumer = Consumer(self._path, start=start, restart=self._options.restart).open()
+        self._consumer = Consumer(self._path, start=start, restart=self._options.restart, on_late="ignore").open()
 
     def _leave_channel(self) -> None:
         if self._consumer is not None:
