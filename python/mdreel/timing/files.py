@@ -122,7 +122,8 @@ def read_record(path: str | PathLike[str]) -> Record:
     """
     path = Path(path)
     header, spans = READERS[_ending(path, READERS)](path)
-    return Record(Timing(spans, header.crew, header.tasks), header.environment, header.limits, header.title, header.run)
+    timing = Timing(spans, header.crew, header.tasks, header.missed, header.n_requested)
+    return Record(timing, header.environment, header.limits, header.title, header.run)
 
 
 def _ending(path: Path, known: Mapping[str, Any]) -> str:

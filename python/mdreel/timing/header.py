@@ -39,6 +39,8 @@ class Header:
         Tasks that an external scheduler has recorded.
     run : RunDescription or None
         Description of the run; None in files of older versions.
+    missed, n_requested : int
+        Number of missed frames and of requested workers; see `Timing`. 0 in files of older versions.
     """
 
     title: str
@@ -48,6 +50,8 @@ class Header:
     crew: dict[int, Member]
     tasks: NDArray[np.void]
     run: RunDescription | None
+    missed: int
+    n_requested: int
 
 
 def worker_in_json(worker: int) -> int | None:
@@ -63,6 +67,8 @@ def header_in_json(record: "Record") -> dict[str, Any]:
         "version": VERSION,
         "title": record.title,
         "n_spans": len(timing.spans),
+        "missed": timing.missed,
+        "n_requested": timing.n_requested,
         "run": description_in_json(record.run),
         "environment": record.environment,
         "limits": None if record.limits is None else asdict(record.limits),
@@ -99,6 +105,10 @@ def header_of_json(value: Any) -> Header:
     for name, kind in kinds.items():
         if not isinstance(value.get(name), kind):
             raise ValueError(f"the header needs {name} of type {kind.__name__}")
+    numbers = {name: value.get(name, 0) for name in ("missed", "n_requested")}
+    for name, number in numbers.items():
+        if not _is_number(number) or number < 0:
+            raise ValueError(f"{name}: expected a whole number from 0, got {number!r}")
     return Header(
         value["title"],
         value["n_spans"],
@@ -107,6 +117,7 @@ def header_of_json(value: Any) -> Header:
         dict(_member(one) for one in value["crew"]),
         np.array([_task(one) for one in value["tasks"]], TASK),
         description_of_json(value.get("run")),
+        **numbers,
     )
 
 

@@ -51,7 +51,7 @@ class Timing:
     missed : int
         Number of frames of a running simulation that had left the channel before the run took them.
     n_requested : int
-        Number of workers that the user requested; 0 for the default, and for timings that were read from files.
+        Number of workers that the user requested; 0 for the default.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Declaration of commands: annotated parameters of functions become options and arguments of Click commands."""
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,10 +11,21 @@ from typing import Any, Literal, Union, get_args, get_origin
 import click
 
 from mdreel.cli.errors import CommandError, ExitCode, one_line
-from mdreel.cli.options.numbers import Number, NumberInRange
 from mdreel.errors import MdreelError
 
 HELP = "Help"
+
+_WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµÅ°]+)")
+
+_FACTORS = {
+    "PS": {"fs": 1e-3, "ps": 1.0, "ns": 1e3, "us": 1e6, "µs": 1e6},
+    "Å": {"pm": 1e-2, "A": 1.0, "Å": 1.0, "nm": 10.0},
+    "SECONDS": {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0},
+    "DEGREES": {"deg": 1.0, "degrees": 1.0, "°": 1.0},
+}
+"""Numbers of the units of options, by their metavars, that other units are."""
+
+_NAMES = {"PS": "ps", "SECONDS": "seconds", "DEGREES": "degrees"}
 
 
 class Option:
@@ -312,3 +324,50 @@ def _show_all(context: click.Context, parameter: click.Parameter, is_given: bool
         context.meta[HELP] = True
         echo(context.get_help())
         context.exit()
+
+
+class Number(click.types.FloatParamType):
+    """A number of a unit; a value such as ``10ns`` gives an error with the number to write.
+
+    Parameters
+    ----------
+    metavar : str or None
+        Name of the value in the help, which is the unit.
+    """
+
+    def __init__(self, metavar: str | None) -> None:
+        self.metavar = metavar
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        _refuse_unit(value, self.metavar, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class NumberInRange(click.FloatRange):
+    """A number of a unit, within limits; see `Number`."""
+
+    def __init__(self, metavar: str | None, minimum: float | None, maximum: float | None) -> None:
+        super().__init__(minimum, maximum)
+        self.metavar = metavar
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        _refuse_unit(value, self.metavar, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _refuse_unit(value: Any, metavar: str | None, param: click.Parameter | None, ctx: click.Context | None) -> None:
+    """Refuse a number with a unit.
+
+    Raises
+    ------
+    click.BadParameter
+        If the value has a unit that can be converted to that of the option.
+    """
+    factors = _FACTORS.get(metavar or "", {})
+    found = _WITH_UNIT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if metavar is not None and found is not None and found[2] in factors:
+        unit = _NAMES.get(metavar, metavar)
+        number = float(found[1]) * factors[found[2]]
+        raise click.BadParameter(f"{value!r} has a unit: write the number of {unit}, {number:.10g}", ctx, param)

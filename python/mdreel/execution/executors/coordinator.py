@@ -168,7 +168,7 @@ class Coordinator:
         block = self._tasks.failed(task.number)
         if block is not None:
             last = f"block {block} failed twice, the last time on worker {worker} ({where})"
-            raise failure.blamed_on(last) from failure.error
+            raise failure.of_block(last)
 
     def lost(self, worker: int, tasks: Sequence[Task], where: str, why: str) -> None:
         """Handle the loss of a worker and of its tasks, of which it had started only the first.

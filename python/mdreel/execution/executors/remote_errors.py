@@ -42,6 +42,18 @@ class Failure:
         error.add_note(self.text)
         return error
 
+    def of_block(self, subject: str) -> Exception:
+        """Return the error that the run raises when a block has failed again.
+
+        It names the worker, unless the error names a file that cannot be read.
+        """
+        if isinstance(self.error, OSError) and self.error.filename is not None:
+            self.error.add_note(f"{subject}: {self.text}")
+            return self.error
+        error = self.blamed_on(subject)
+        error.__cause__ = self.error
+        return error
+
     def __str__(self) -> str:
         return f"{type(self.error).__name__}: {self.error}"
 
