@@ -186,8 +186,8 @@ def test_placeholder_of_a_cell_is_not_a_cell() -> None:
     expected = mdreel.DSSP(universe).run().results.dssp
     universe.trajectory.ts.dimensions = np.array([1, 1, 1, 90, 90, 90])
     with pytest.warns(UserWarning, match="not using periodic boundary conditions"):
-        found = mdreel.DSSP(universe)
-    np.testing.assert_array_equal(found.run().results.dssp, expected)
+        found = mdreel.DSSP(universe).run().results.dssp
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_fewer_than_six_residues_need_eight_states() -> None:

@@ -143,7 +143,7 @@ def test_text_is_one_item_of_a_sequence(peptide_system: System) -> None:
         (lambda u: mdreel.RMSD(u).run(transformations=[1]), r"transformations\[0\] must be a Transformation, not 1"),
         (lambda u: mdreel.Contacts(u, ("name CA", "name O"), 1.5), "refgroup must be a pair of AtomGroups"),
         (lambda u: mdreel.InterRDF(u, u, nbins=10**12), "give a smaller nbins"),
-        (lambda u: mdreel.DensityAnalysis(u, 1e-6).run(), r"this machine has .* of memory: give a larger delta"),
+        (lambda u: mdreel.DensityAnalysis(u, 1e-6).run(), r"this machine has .* of memory left: give a larger delta"),
     ],
 )
 def test_message_says_what_was_expected_and_given(

@@ -133,7 +133,7 @@ class HelixEigenvalues(Analysis):
         """Return the computation of the eigenvalues of each frame."""
         if self._of_pairs or not self._squared:  # one segment with squared distances has no matrix
             lengths = [len(segment) for segment in self._segments]
-            n_distances = max(lengths[i] * lengths[j] for i, j in self.pairs)
+            n_distances = max((lengths[i] * lengths[j] for i, j in self.pairs), default=0)
             check_size(
                 "the distances between the atoms of segments",
                 16 * n_distances,
