@@ -40,10 +40,10 @@ fn open(place: &Path) -> Producer {
     Producer::open(&place.join("channel"), settings).unwrap()
 }
 
-fn publish(producer: &mut Producer, n_frames: i64) {
+fn publish(producer: &mut Producer, steps: std::ops::Range<i64>) {
     let bytes = [7; 12 * N_ATOMS];
     let section = Section { kind: SectionKind::Positions, data_type: DataType::Float32, bytes: &bytes };
-    for step in 0..n_frames {
+    for step in steps {
         producer.publish(&Moment { step, time: 0.0, cell: None }, &[section]).unwrap();
     }
 }
@@ -108,9 +108,9 @@ fn other_process_plays_its_role() {
         }
         "producer" => {
             let mut producer = open(&place);
-            publish(&mut producer, N_BEFORE);
+            publish(&mut producer, 0..N_BEFORE);
             be_silent();
-            publish(&mut producer, N_SILENT);
+            publish(&mut producer, N_BEFORE..all);
             leave(true);
         }
         _ => panic!("{role}"),
@@ -127,7 +127,7 @@ fn play(role: &str, place: &Path) -> ExitStatus {
 fn with_frames(role: &str) -> ExitStatus {
     let place = tempfile::tempdir().unwrap();
     let mut producer = open(place.path());
-    publish(&mut producer, N_BEFORE + N_SILENT);
+    publish(&mut producer, 0..N_BEFORE + N_SILENT);
     play(role, place.path())
 }
 
