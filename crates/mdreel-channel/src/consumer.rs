@@ -31,7 +31,7 @@ enum Found {
     End(End),
 }
 
-/// One who takes the frames of a channel.
+/// A consumer of the frames of a channel.
 #[derive(Debug)]
 pub struct Consumer {
     path: PathBuf,

@@ -306,7 +306,7 @@ impl Ring<'_> {
         cursor.word.store(word(position, takes_latest), Ordering::Release);
     }
 
-    /// The position that a consumer waits for that has found nothing at `position` or behind it: frames that were given up are not
+    /// The position to wait for if a consumer has found no frame from `position` on: frames that were given up are not
     /// waited for.
     pub(crate) fn first_possible(&self, position: u64) -> u64 {
         position.max(self.control.tail.load(Ordering::Acquire))

@@ -32,7 +32,7 @@ pub(crate) struct Neighbours {
     vectors: [Vec<f64>; 3],
 }
 
-/// Consecutive points, some of which may be near a point. The memory behind the last one may be read.
+/// Consecutive points that may be near a point. The search may read the memory after the last one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run<'a> {
     columns: [&'a [f64]; 3],

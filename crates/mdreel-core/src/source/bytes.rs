@@ -98,7 +98,7 @@ impl FileBytes {
         }
     }
 
-    /// Opens a growing file, of which only the first `length` bytes count; `length` may increase later. It is read and
+    /// Opens a growing file. Only its first `length` bytes count, and `length` may increase later. It is read and
     /// not mapped, as a map does not grow.
     pub(crate) fn growing(path: &Path, length: Arc<AtomicU64>) -> Result<Self> {
         Ok(FileBytes { growing: Some(length), ..Self::open(path, Access::Read)? })

@@ -115,6 +115,6 @@ pub trait FrameCopies {
 
 /// Files that may end within a frame.
 pub trait EndCheck {
-    /// Checks that nothing stands behind the last complete frame: a torn frame must not be taken for the end.
+    /// Checks that the last complete frame ends the file, so that a torn frame does not look like the end.
     fn check_end(&self) -> Result<()>;
 }

@@ -42,7 +42,7 @@ impl OnError {
 pub struct Damage {
     /// Its number in the trajectory.
     pub frame: u64,
-    /// Whether it stands behind the last complete frame of a file: the number may be that of a frame of the next file.
+    /// Whether it follows the last complete frame of a file. The next file may have a frame with the same number.
     pub at_end: bool,
     /// The file, and which frame and byte of it.
     pub place: Place,

@@ -11,7 +11,7 @@ use crate::source::damage::Damage;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
 use crate::span::{Recorder, SpanKind};
 
-/// A trajectory of which every frame is transformed. What a transformation needs is read besides what is selected.
+/// A trajectory whose frames are transformed. Its reader also reads the atoms that the transformation needs.
 /// Frames are no longer those that are stored: no bytes of them can be copied.
 pub struct Transformed {
     inner: Arc<dyn Source>,

@@ -16,7 +16,7 @@ use super::frame::ChannelFrame;
 use super::{Begin, Ended, Until, duration, ended, said};
 use crate::error::to_python;
 
-/// One who takes the frames of a channel; see `mdreel.live.channels.consumer.Consumer`.
+/// A consumer of the frames of a channel; see `mdreel.live.channels.consumer.Consumer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelConsumer {
     path: PathBuf,

@@ -148,7 +148,7 @@ fn longest<'a>(vectors: impl Iterator<Item = &'a [f64; 3]>) -> f64 {
 ///
 /// Of two dipoles whose middles are m apart, with halves a and b, the energy is lowest where both lie on one line: each
 /// term of its expansion in multipoles is. There it is -8 k a b m / ((m² - s²) (m² - t²)) with the coupling k, s = a +
-/// b and t = a - b. For a bond therefore (m² - s²)² <= p m with p = 8 k a b / 0.5, the greatest solution of which is a
+/// b and t = a - b. For a bond therefore (m² - s²)² <= p m with p = 8 k a b / 0.5, and the greatest solution of this is a
 /// fixed point, approached from above.
 fn reach(amide: f64, carbonyl: f64) -> f64 {
     let sum = amide + carbonyl;

@@ -21,7 +21,7 @@ use crate::source::{FrameLocation, Source};
 /// No header is longer.
 const LONGEST_HEADER: usize = 128;
 
-/// What stands behind the last complete frame of a file.
+/// The bytes after the last complete frame of a file.
 #[derive(Debug)]
 pub(super) enum Behind {
     /// A whole frame, and where it ends.

@@ -1,7 +1,7 @@
 //! Comparison of the extreme coordinates of a frame with its header.
 //!
 //! A header contains the smallest and the largest integer of each axis. Writers take them from the coordinates of the
-//! same frame, so some atom has each of these values. The comparison needs a frame of which every atom was decoded.
+//! same frame, so some atom has each of these values. The comparison needs a frame with all atoms decoded.
 
 use super::gather::angstrom;
 use super::header::{Compression, MIN_AT};
