@@ -15,7 +15,7 @@ _FILE = "epochs"
 
 def record_epoch(channel: Path, epoch: int) -> None:
     """Record that a producer of this epoch has opened the channel and publishes its next frame."""
-    firsts = {**_read(channel), epoch: int(channel_status(channel)["sequence"])}
+    firsts = {**first_sequences(channel), epoch: int(channel_status(channel)["sequence"])}
     new = channel / f"{_FILE}.new"
     new.touch(0o600)
     new.write_text(json.dumps({str(number): first for number, first in firsts.items()}))
@@ -52,10 +52,17 @@ def first_sequence_of_run(channel: Path) -> int | None:
         if max(resume_steps[epoch], 0) < lowest:  # the epoch has frames that were not published again
             first = epoch
         lowest = min(lowest, resume_steps[epoch])
-    return _read(channel).get(first, 0 if first == 0 else None)
+    return first_sequences(channel).get(first, 0 if first == 0 else None)
 
 
-def _read(channel: Path) -> dict[int, int]:
+def first_sequences(channel: Path) -> dict[int, int]:
+    """Return the sequence number of the first frame of each recorded producer, by epoch.
+
+    Raises
+    ------
+    FormatError
+        If the record of the channel is damaged.
+    """
     path = channel / _FILE
     try:
         found = object_of(content_of(path))
