@@ -24,7 +24,7 @@ NOT_OF_OTHERS = {
     "live/archives/h5md.py:H5mdFrames._records": "our own file, of which no other process has the name yet",
     "live/ensemble/ensemble.py:Ensemble._begin": "also makes the identity of its own, from its own bytes",
     "live/ensemble/result_tables.py:ResultTables._read": "a table of a run of this user, read without pickle",
-    "live/archives/archiver_process.py:ArchiverProcess._start_and_wait": "the error of a process that this one has started",
+    "live/archives/archiver_process.py:ArchiverProcess._start_and_wait": "the error of a process of our own",
     "live/producers/producer.py:Producer.__init__": "a hash",
     "live/channels/sections.py:Encoder.positions": "bytes that this process has made",
     "live/channels/sections.py:section_arrays": "a section whose length and checksum the core has compared",
