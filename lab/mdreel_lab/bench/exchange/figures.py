@@ -65,7 +65,7 @@ def factors(table: Table) -> Figure:
         figure = Figure(layout="constrained")
         axes = figure.subplots()
         said = ""
-        for _, text, source, *there, compared, side, least, most in table.rows:
+        for _, text, source, low, high, compared, side, least, most, *_ in table.rows:
             if math.isnan(float(most)):
                 continue
             claim = f"{source}, {side}: {text}"
@@ -73,7 +73,7 @@ def factors(table: Table) -> Figure:
                 lines = textwrap.wrap(claim, _WRAP)
                 headings += range(len(labels), len(labels) + len(lines))
                 labels += lines
-                _range(axes, there, headings[-1], INK, "white")  # nothing where that is NaN
+                _range(axes, (low, high), headings[-1], INK, "white")  # nothing where that is NaN
                 said = claim
             _range(axes, (least, most), len(labels), COLOURS[0], COLOURS[0])
             labels.append(str(compared))

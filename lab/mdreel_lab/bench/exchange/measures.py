@@ -28,13 +28,14 @@ class Cell:
     at: int | str
     repeats: list[Record] = field(default_factory=list)
 
-    def spread(self, side: str, kind: str | None = None) -> Spread:
+    def spread(self, side: str, kind: str | None = None, n_left_out: int = N_FIRST) -> Spread:
         """Mean over frames of the time of a frame, s, and the deviation between pairs and repeats.
 
         The side hand-over is the time from before a frame is put until the consumer has it, and NaN between nodes
-        whose clocks are not the same. The kind is the part of it; by default both.
+        whose clocks are not the same. The kind is the part of it; by default both. The given number of first frames
+        of each pair is left out of the mean.
         """
-        return Spread.of(float(values[N_FIRST:].mean()) for values in self._of_pairs(side, kind))
+        return Spread.of(float(values[n_left_out:].mean()) for values in self._of_pairs(side, kind))
 
     def first(self, side: str) -> Spread:
         """Mean and deviation of the time of the first frame, which `spread` leaves out."""

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.execution.available_cores import available_processors
-from mdreel_lab.bench.exchange.catalogue import MOOSEFS
+from mdreel_lab.bench.exchange.catalogue import DYAD, MOOSEFS
 from mdreel_lab.bench.exchange.pairs import Node
 from mdreel_lab.bench.exchange.places import kind_of
 from mdreel_lab.bench.exchange.points import ExchangePoint
+from mdreel_lab.bench.rigs.dyad import dyad_on, is_running
 from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
 from mdreel_lab.bench.rigs.moosefs import start_moosefs, why_there_is_none
 
@@ -51,6 +52,7 @@ class Nodes(ExitStack):
         self._hosts: list[Host] = []
         self._mounted, self._kept = Path(), Path()
         self._moosefs: str | UnsupportedError = ""
+        self._dyad: dict[tuple[Host, ...], list[Node]] = {}
 
     def of(self, point: ExchangePoint) -> Placed:
         """Return the nodes of a point; raise an `UnsupportedError` if there are too few, and none can be made."""
@@ -62,10 +64,11 @@ class Nodes(ExitStack):
             most = f"{MOST_PROCESSES_PER_CORE} for each of {n_cores} cores"
             raise UnsupportedError(f"{point.n_workers} processes are more than {most}")
         if not is_far and not is_moosefs:
-            return Placed([Node()], [Node()], "this machine")
+            here = self._joined(point, [Host(socket.gethostname(), Node().address)])
+            return Placed(here, here, "this machine")
         if is_moosefs and (problem := why_there_is_none()):
             raise UnsupportedError(problem)
-        several = [Node(host.address, host.entrance) for host in self._made(2 * n_nodes if is_far else 1)]
+        several = self._joined(point, self._made(2 * n_nodes if is_far else 1))
         consumers = several[n_nodes : 2 * n_nodes] if is_far else several[:1]
         return Placed(several[:n_nodes], consumers, "namespaces of this machine")
 
@@ -85,6 +88,19 @@ class Nodes(ExitStack):
             raise self._moosefs
         return self._mounted, self._moosefs
 
+    def _joined(self, point: ExchangePoint, hosts: Sequence[Host]) -> list[Node]:
+        """Return the hosts as nodes; for a point with DYAD, with its service, which the first call starts."""
+        if point.solution != DYAD or is_running():
+            return [Node(host.address, host.entrance) for host in hosts]
+        key = tuple(hosts)
+        if key not in self._dyad:
+            self._data.mkdir(parents=True, exist_ok=True)
+            managed = self._temporary_folder("mdreel-dyad-", self._data)
+            folder = self._temporary_folder("mdreel-dyad-", None)
+            entrances = self.enter_context(dyad_on(hosts, folder, managed))
+            self._dyad[key] = [Node(host.address, one) for host, one in zip(hosts, entrances, strict=True)]
+        return self._dyad[key]
+
     def _placed_by_launcher(self, point: ExchangePoint) -> Placed:
         n_nodes = point.n_nodes
         if point.solution == MOOSEFS:
@@ -101,7 +117,7 @@ class Nodes(ExitStack):
             if problem := why_there_are_none():
                 raise UnsupportedError(problem)
             self.close()
-            self._hosts, self._moosefs = [], ""
+            self._hosts, self._moosefs, self._dyad = [], "", {}
             self._data.mkdir(parents=True, exist_ok=True)
             # The files of servers are removed after the servers have ended.
             self._kept = self._temporary_folder("mdreel-moosefs-", self._data)

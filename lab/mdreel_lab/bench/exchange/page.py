@@ -56,10 +56,10 @@ def findings(scenario: Exchange, records: Sequence[Record]) -> list[str]:
     for number in sorted({claim.finding for claim in scenario.claim}):
         lines += [f"**Finding {number}**, as published: {FINDINGS.get(number, '')}", ""]
         said = ""
-        for text, source, low, high, compared, side, least, most in _factors(number, scenario, records):
+        for text, source, low, high, compared, side, *here in _factors(number, scenario, records):
             claim = f"* {text} ({source}): {_range(low, high, 'no factor')}. Here:"
             lines += [] if claim == said else [claim]
-            lines.append(f"    * {compared}, {side}: {_range(least, most)}")
+            lines.append(f"    * {compared}, {side}: {_both(*here)}")
             said = claim
         lines.append("")
     return lines
@@ -72,9 +72,9 @@ def overview(pages: Sequence[tuple[str, Exchange, Sequence[Record]]]) -> list[st
         lines += [f"## Finding {number}", "", f"As published: {finding}", ""]
         lines += ["| Claim | Source | Published | Compared here | Side | Here | Scenario |", "| --- " * 7 + "|"]
         for name, scenario, records in pages:
-            for text, source, low, high, compared, side, least, most in _factors(number, scenario, records):
+            for text, source, low, high, compared, side, *here in _factors(number, scenario, records):
                 link = f"[{name}]({name}.md)"
-                cells = (text, source, _range(low, high, "–"), compared, side, _range(least, most), link)
+                cells = (text, source, _range(low, high, "–"), compared, side, _both(*here), link)
                 lines.append("| " + " | ".join(map(str, cells)) + " |")
         lines.append("")
     return lines
@@ -84,6 +84,13 @@ def _factors(number: int, scenario: Exchange, records: Sequence[Record]) -> list
     """Return the rows of the factors that belong to a finding, without its number."""
     rows = tables.factors(scenario, cells_of(records, scenario.over)).rows
     return [row[1:] for row in rows if row[0] == number]
+
+
+def _both(least: float, most: float, least_with_first: float, most_with_first: float) -> str:
+    """Return the factor without the first frames, and the factor with them, as in the published means."""
+    if math.isnan(least):
+        return _range(least, most)
+    return f"{_range(least, most)}; with the first frames {_range(least_with_first, most_with_first)}"
 
 
 def _range(low: float, high: float, nothing: str = "not measured") -> str:

@@ -53,7 +53,9 @@ class Claim:
     side: str = entry("Whose time.", choices=SIDES)
     part: str = entry("Which part of it.", BOTH, choices=PARTS)
     slower: tuple[str, ...] = entry("The series that take longer, as they are called here: a line for each.")
-    faster: str = entry("The series that they are compared with; by default each with itself, at another place.", "")
+    faster: tuple[str, ...] = entry(
+        "The series that each is compared with; by default each with itself, at another place.", ()
+    )
     slower_at: str = entry("Where on the axis the first is taken; by default everywhere.", "")
     faster_at: str = entry("Where on the axis the second is taken; by default where the first is.", "")
     published: tuple[float, ...] = entry(

@@ -28,17 +28,23 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Table:
 
 
 def factors(scenario: Exchange, cells: Sequence[Cell]) -> Table:
-    """Ratios of the times of two series, here and as published, with a line for each measured series."""
+    """Ratios of the times of two series, here and as published, with a line for each pair of measured series.
+
+    The published means contain the first frame of each pair, in which a consumer waits for the simulation to begin. The
+    table has both ratios: of means without the first frames, and of means with them.
+    """
     rows: list[tuple[Value, ...]] = []
     for claim in scenario.claim:
         there = (min(claim.published), max(claim.published)) if claim.published else (math.nan, math.nan)
         side = claim.side if claim.part == BOTH else f"{claim.side}, {claim.part}"
-        found = [(series, ratios) for series in claim.slower if (ratios := _ratios(claim, series, cells))]
-        for series, ratios in found or [(claim.slower[0], [math.nan])]:
-            compared = _compared(claim, series)
-            rows.append((claim.finding, claim.text, claim.source, *there, compared, side, min(ratios), max(ratios)))
+        pairs = [(series, other) for series in claim.slower for other in claim.faster or (series,)]
+        found = [(pair, ratios) for pair in pairs if (ratios := _ratios(claim, *pair, cells, N_FIRST))]
+        for pair, ratios in found or [(pairs[0], [math.nan])]:
+            with_first = _ratios(claim, *pair, cells, 0) or [math.nan]
+            here = (min(ratios), max(ratios), min(with_first), max(with_first))
+            rows.append((claim.finding, claim.text, claim.source, *there, _compared(claim, *pair), side, *here))
     ends = ("published, least", "published, most", "Compared here", "Side", "here, least", "here, most")
-    head = ("Finding", "Claim", "Source", *ends)
+    head = ("Finding", "Claim", "Source", *ends, "here with first frames, least", "here with first frames, most")
     return Table("factors", "Factors as published, and here", head, rows)
 
 
@@ -61,17 +67,16 @@ def tree(scenario: Exchange, cells: Sequence[Cell]) -> Table:
     return Table("tree", "Call trees: what each region takes a frame", ("Series", "Region", *columns), rows)
 
 
-def _compared(claim: Claim, series: str) -> str:
+def _compared(claim: Claim, series: str, other: str) -> str:
     there = claim.faster_at or claim.slower_at
-    sides = ((series, claim.slower_at), (claim.faster or "the same", there))
+    sides = ((series, claim.slower_at), (other if claim.faster else "the same", there))
     return " / ".join(f"{name}, {at}" if at else name for name, at in sides)
 
 
-def _ratios(claim: Claim, series: str, cells: Sequence[Cell]) -> list[float]:
+def _ratios(claim: Claim, series: str, other: str, cells: Sequence[Cell], n_left_out: int) -> list[float]:
     """Return the factor at each place of the axis where both were measured, and neither is nothing."""
     part = None if claim.part == BOTH else claim.part
-    of = {(cell.series, str(cell.at)): cell.spread(claim.side, part).mean for cell in cells}
-    others = claim.faster or series
+    of = {(cell.series, str(cell.at)): cell.spread(claim.side, part, n_left_out).mean for cell in cells}
     places = [claim.slower_at] if claim.slower_at else [at for name, at in of if name == series]
-    both = [(of.get((series, at)), of.get((others, claim.faster_at or at))) for at in places]
+    both = [(of.get((series, at)), of.get((other, claim.faster_at or at))) for at in places]
     return [slow / fast for slow, fast in both if slow and fast and slow > 0 and fast > 0]

@@ -75,13 +75,14 @@ def why_there_are_none() -> str | None:
 class Host:
     """One of several hosts, the address of its ``eth0``, and the command that runs another one here.
 
-    The remote shell is a program that is called as ssh is, and reaches the other hosts.
+    The remote shell is a program that is called as ssh is, and reaches the other hosts. A host without an entrance is
+    this machine itself.
     """
 
     name: str
     address: str
-    entrance: tuple[str, ...]
-    remote_shell: Path
+    entrance: tuple[str, ...] = ()
+    remote_shell: Path = Path()
 
     def command(self, *words: str | Path) -> list[str]:
         """Return the command that runs a command on this host."""
