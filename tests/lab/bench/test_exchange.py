@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from mdreel.errors import MismatchError
+from mdreel_lab.bench.exchange import process
 from mdreel_lab.bench.exchange.catalogue import PIPELINED, SERIALISED, SYNCHRONISATIONS
+from mdreel_lab.bench.exchange.exchanges import work_of
 from mdreel_lab.bench.exchange.measures import cells_of, time_of
 from mdreel_lab.bench.exchange.models import MODELS, SerialisedFrame
+from mdreel_lab.bench.exchange.points import exchange_points_of
 from mdreel_lab.bench.exchange.regions import CONSUME, IDLE, MOVEMENT, PRODUCE
 from mdreel_lab.bench.exchange.scenario import Exchange
 from mdreel_lab.bench.plans import plan_of
@@ -60,6 +63,24 @@ def test_sizes_of_frames_are_the_published_ones() -> None:
     assert [round(sizes[name] / 2**20, 2) for name in ("apoa1", "f1-atpase", "stmv")] == [2.46, 8.75, 28.48]
     for model in MODELS.values():  # table II: a frame each 0.82 s
         assert round(model.stride / model.steps_per_second, 2) in (0.79, 0.82)
+
+
+@pytest.mark.parametrize(("sleep", "n_sleeps"), [("frame", 1), ("step", 880)])
+def test_simulation_sleeps_for_each_frame_or_each_step(
+    sleep: str, n_sleeps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, ["channel-ring"])
+    path.write_text(f'sleep = "{sleep}"\n' + path.read_text())
+    scenario = read_scenario(path)
+    assert isinstance(scenario, Exchange)
+    point = exchange_points_of("mine", scenario, scenario.small)[0]
+    assert point.n_sleeps == n_sleeps
+    work = work_of(point, 0, tmp_path, "127.0.0.1")
+    slept: list[float] = []
+    monkeypatch.setattr(process.time, "sleep", slept.append)
+    assert list(process.due(work, None)) == list(range(N_FRAMES))
+    assert len(slept) == N_FRAMES * n_sleeps
+    assert sum(slept) == pytest.approx(N_FRAMES * point.period)
 
 
 def test_frame_of_parts_is_noticed() -> None:

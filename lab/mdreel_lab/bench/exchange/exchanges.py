@@ -51,7 +51,7 @@ class Exchanges(ExitStack):
             producer, consumer = (
                 side[number // point.pairs_per_node % len(side)] for side in (placed.producers, placed.consumers)
             )
-            work = _work(point, number, place, producer.address)
+            work = work_of(point, number, place, producer.address)
             works.append(work)
             nodes.append((producer, consumer))
             folders[producer] += [place, work.folder, Path(work.producer_memory)]
@@ -73,7 +73,7 @@ class Exchanges(ExitStack):
         return Kept(point, DONE, "", seconds, facts, environment)
 
 
-def _work(point: ExchangePoint, number: int, place: Path, address: str) -> Work:
+def work_of(point: ExchangePoint, number: int, place: Path, address: str) -> Work:
     """Return the order of a pair, with folders of its own."""
     far = point.placement == "nodes"
     memory = [str(MEMORY / f"{place.name}-{number}-{side}") for side in ("producer", "consumer")]
@@ -90,6 +90,7 @@ def _work(point: ExchangePoint, number: int, place: Path, address: str) -> Work:
         address=address,
         port=_FAR_PORT + number if far else free_port(),
         far=far,
+        n_sleeps=point.n_sleeps,
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mdreel_lab.bench.exchange.catalogue import OWN, synchronisations_of
 from mdreel_lab.bench.exchange.models import MODELS
-from mdreel_lab.bench.exchange.scenario import ALL, KIND, Exchange, Size
+from mdreel_lab.bench.exchange.scenario import ALL, EACH_FRAME, EACH_STEP, KIND, Exchange, Size
 from mdreel_lab.bench.records import key_of
 
 _SPOKEN = {
@@ -36,6 +36,7 @@ class ExchangePoint:
     speed: float
     analysis: float
     repeat: int
+    sleep: str = EACH_FRAME
     kind: str = KIND
 
     @property
@@ -48,6 +49,11 @@ class ExchangePoint:
     def period(self) -> float:
         """Time in which the simulation computes a frame, s."""
         return self.stride / MODELS[self.model].steps_per_second / self.speed
+
+    @property
+    def n_sleeps(self) -> int:
+        """How often the simulation sleeps to compute a frame."""
+        return self.stride if self.sleep == EACH_STEP else 1
 
     @property
     def n_nodes(self) -> int:
@@ -92,6 +98,7 @@ def exchange_points_of(name: str, scenario: Exchange, size: Size) -> list[Exchan
             speed=size.speed,
             analysis=scenario.analysis,
             repeat=repeat,
+            sleep=scenario.sleep,
         )
         for repeat in range(1, size.repeats + 1)
         for model in scenario.model

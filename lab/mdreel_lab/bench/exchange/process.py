@@ -52,7 +52,7 @@ def produce(work: Work) -> dict[str, Any]:
     when, taken = [], []
     with WAYS[work.solution][0](work, regions) as sender, _answers(work, listens=True) as answers:
         _await_begin(work, 0)
-        for number in _due(work, answers):
+        for number in due(work, answers):
             frame.mark(number)
             when.append(time.time_ns())
             with regions(PRODUCE):
@@ -65,11 +65,12 @@ def produce(work: Work) -> dict[str, Any]:
     return {"regions": regions.as_json(), "when": when, "put": taken}
 
 
-def _due(work: Work, answers: Barrier | None) -> Iterator[int]:
-    """Yield the number of each frame when it is due."""
+def due(work: Work, answers: Barrier | None) -> Iterator[int]:
+    """Yield the number of each frame when it is due, after the simulation has computed it, that is, slept."""
     if work.pace == PERIOD:
         for number in range(work.n_frames):
-            time.sleep(work.period)
+            for _ in range(work.n_sleeps):
+                time.sleep(work.period / work.n_sleeps)
             yield number
         return
     until = time.monotonic() + work.seconds

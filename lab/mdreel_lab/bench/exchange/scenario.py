@@ -17,6 +17,9 @@ BOTH = "both"
 """Moving and being idle."""
 
 PARTS = (BOTH, MOVEMENT, IDLE)
+EACH_FRAME, EACH_STEP = "frame", "step"
+"""A simulation sleeps once for each frame, or once for each step."""
+
 ALL = "all"
 """All ways of synchronising of a solution."""
 
@@ -74,6 +77,11 @@ class Exchange:
     placement: str = entry("Where the processes are.", "one-node", choices=PLACEMENTS)
     over: str = entry("What is varied along the axis.", "pairs", choices=AXES)
     model: tuple[str, ...] = entry("The molecular models.", ("jac",), choices=tuple(MODELS))
+    sleep: str = entry(
+        "Whether the simulation sleeps once for each frame, or for each step, as in the paper.",
+        EACH_FRAME,
+        choices=(EACH_FRAME, EACH_STEP),
+    )
     analysis: float = entry("How long an analysis takes, in periods of the simulation.", 1.0)
     # What these are by default cannot be changed, and neither can what `entry` makes of them.
     small: Size = entry("The small size.", Size())  # noqa: RUF009

@@ -43,6 +43,8 @@ class Work(JsonLine):
         Whether the two are on different hosts.
     pace : str
         `PERIOD`, `ANSWERED` or `STREAM`.
+    n_sleeps : int
+        How often the simulation sleeps to compute a frame; together the sleeps take the period.
     cores : tuple of int, optional
         The core of the producer's and of the consumer's own thread.
     """
@@ -61,6 +63,7 @@ class Work(JsonLine):
     far: bool
     pace: str = PERIOD
     seconds: float = 0.0
+    n_sleeps: int = 1
     cores: tuple[int, int] | None = None
 
     @property
