@@ -84,6 +84,8 @@ PLACES = {
     "lab/mdreel_lab/bench/peers/gmx.py: subprocess.run": TYPED,
     "lab/mdreel_lab/bench/peers/readers.py: subprocess.run": TYPED,
     "lab/mdreel_lab/bench/processes.py: subprocess.Popen": TYPED,
+    "lab/mdreel_lab/bench/rigs/dyad.py: subprocess.Popen": TYPED,
+    "lab/mdreel_lab/bench/rigs/dyad.py: subprocess.run": TYPED,
     "lab/mdreel_lab/bench/rigs/hosts.py: subprocess.Popen": TYPED,
     "lab/mdreel_lab/bench/rigs/hosts.py: subprocess.run": TYPED,
     "cli/commands.py: importlib.import_module": CONSTANT,

@@ -1,6 +1,7 @@
 """DYAD: a Flux broker on each host of a benchmark, with DYAD's module and a managed directory for each broker."""
 
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -111,6 +112,9 @@ def dyad_on(hosts: Sequence[Host], folder: Path, managed: Path) -> Iterator[list
         raise UnsupportedError(problem)
     brokers = [_Broker(host, folder / str(rank), managed / str(rank)) for rank, host in enumerate(hosts)]
     options = _bootstrap(hosts, folder) if len(hosts) > 1 else []
+    ready = folder / "ready"
+    # Only the first rank runs this program, when all brokers have joined. It ends with the pipe from here.
+    program = ("sh", "-c", f"touch {shlex.quote(str(ready))}; exec cat")
     started: list[subprocess.Popen[bytes]] = []
     try:
         for broker in brokers:
@@ -118,11 +122,9 @@ def dyad_on(hosts: Sequence[Host], folder: Path, managed: Path) -> Iterator[list
             broker.managed.mkdir()
             own = (f"-Srundir={broker.folder}", f"-Sstatedir={broker.folder}", f"-Slocal-uri={broker.uri}")
             with (broker.folder / "log").open("wb") as log:
-                # Only the first rank runs an initial program, which ends with the pipe from here.
-                command = broker.host.command("env", "-u", "FLUX_URI", "flux", "broker", *own, *options, "cat")
+                command = broker.host.command("env", "-u", "FLUX_URI", "flux", "broker", *own, *options, *program)
                 started.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log))
-        for broker, process in zip(brokers, started, strict=True):
-            _await(broker, process)
+        _await(ready, brokers, started)
         brokers[0].run("kvs", "namespace", "create", _NAMESPACE)
         for broker in brokers:
             words = ("module", "load", os.environ[MODULE], f"--mode={_TRANSPORT}", str(broker.managed))
@@ -153,11 +155,13 @@ def _bootstrap(hosts: Sequence[Host], folder: Path) -> list[str]:
     return [f"--config-path={settings}"]
 
 
-def _await(broker: _Broker, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a broker answers; raise an `UnsupportedError` if it has ended, or does not answer in time."""
+def _await(ready: Path, brokers: Sequence[_Broker], started: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Wait until all brokers have joined; raise an `UnsupportedError` if one has ended, or they have not in time."""
     until = monotonic() + _READY_SECONDS
-    while subprocess.run(broker.command("getattr", "rank"), capture_output=True).returncode:
-        if process.poll() is not None or monotonic() > until:
+    while not ready.exists():
+        ended = [process.poll() is not None for process in started]
+        if any(ended) or monotonic() > until:
+            broker = brokers[ended.index(True) if any(ended) else 0]
             said = (broker.folder / "log").read_text(errors="replace").strip().splitlines()
             raise UnsupportedError(f"DYAD: the broker of {broker.host.name}: {said[-1] if said else 'no answer'}")
         sleep(_LOOK_AGAIN_SECONDS)

@@ -1,7 +1,6 @@
 """DYAD, if it is installed: files in a managed directory, which its service waits for and fetches."""
 
 import ctypes
-import fcntl
 import os
 import shutil
 from collections.abc import Callable
@@ -46,16 +45,17 @@ class Sender(_Service):
         return why_there_is_none() or ""
 
     def put(self, number: int, frame: SerialisedFrame) -> None:
-        """Write a frame.
+        """Write a frame under another name, rename the file, and publish it.
 
-        DYAD takes a file of more than 0 bytes that nobody has locked for a complete file, so the file is locked while
-        it is written. DYAD's own wrapper intends to do this as well.
+        DYAD takes a file of more than 0 bytes for a complete file, unless the writer has locked it. With such a lock,
+        version 0.2 waits forever if the consumer comes first, because the consumer holds the lock during its lookup.
         """
         path = self._path(number)
         with self.regions("write_single_buf"):
-            with path.open("wb", buffering=0) as file:
-                fcntl.lockf(file, fcntl.LOCK_EX)
+            part = path.with_suffix(".part")
+            with part.open("wb", buffering=0) as file:
                 frame.write_to(file)
+            part.rename(path)
             self._service.produce(str(path))
 
 
@@ -94,11 +94,15 @@ class Receiver(_Service):
         self._path(self._number).unlink()
 
 
+_MODES = range(3)
+"""UCX, Margo and the RPC of Flux."""
+
+
 class _Transport(ctypes.Structure):
     """DYAD's table of the functions of a transport, as version 0.2 declares it in ``dyad_dtl_api.h``."""
 
     _fields_ = (
-        ("private", ctypes.c_void_p),
+        ("private", ctypes.c_void_p * 2),  # a pointer, aligned to 16 bytes
         ("mode", ctypes.c_int),
         *(
             (name, ctypes.c_void_p)
@@ -135,6 +139,8 @@ class TransportSteps:
         if not handle:
             raise UnsupportedError("DYAD has no transport: DYAD_DTL_MODE names one")
         self._table = ctypes.cast(handle, ctypes.POINTER(_Transport)).contents
+        if self._table.mode not in _MODES:
+            raise UnsupportedError("DYAD declares its transports differently from version 0.2")
         pack = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 2, ctypes.c_uint32, ctypes.c_void_p)
         close = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
         self._kept = (
