@@ -1,4 +1,4 @@
-"""Share of helix and strand.
+"""Helix and strand content.
 
 The fraction of residues in a helix or a strand changes little while the domains move.
 """

@@ -1,4 +1,4 @@
-"""A function of your own.
+"""Your own function.
 
 With mdreel, you can run your own function of the positions on every frame. The function
 in this example computes the angle between the LID domain and the core of adenylate

@@ -1,4 +1,4 @@
-"""Radial distribution of single atoms.
+"""Radial distribution around single atoms.
 
 Each curve shows the mean distribution of water around one of the four sodium ions in a
 box that contains adenylate kinase.

@@ -1,4 +1,4 @@
-"""RMSD of all pairs of frames.
+"""RMSD between all pairs of frames.
 
 mdreel superposes each pair of frames. If the protein stayed in one conformation for
 some time, you would see a dark square on the diagonal. The smooth band shows that the

@@ -1,4 +1,4 @@
-"""Residence of water.
+"""Residence time of water.
 
 The curve shows what fraction of the water molecules in the hydration shell is still
 there after a given time.

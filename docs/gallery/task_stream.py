@@ -1,4 +1,4 @@
-"""What each worker did when.
+"""Activity of each worker over time.
 
 Each bar is a time interval in which a worker waited, read, decompressed or computed.
 Each process first opens the trajectory, and imports the modules that it needs for this.

@@ -1,4 +1,4 @@
-"""Where the time went.
+"""Where the time was spent.
 
 Each bar shows how the time of a worker is divided among the kinds of work. The run
 reads a short file 200 times, so that there is enough time to measure.
