@@ -1,7 +1,7 @@
 """Autocorrelation.
 
-The radius of gyration decorrelates slowly, because the protein drifts. Its frames are
-therefore far from independent.
+Because the protein drifts, the autocorrelation of its radius of gyration decays slowly.
+Its frames are therefore far from independent.
 """
 
 import matplotlib.pyplot as plt

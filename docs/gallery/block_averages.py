@@ -1,7 +1,8 @@
 """Block averages.
 
 Block averaging estimates the error of a mean from blocks of increasing length. If the
-estimate still grows with the length, the trajectory is too short to know the error.
+estimate is still growing with the block length, the trajectory is too short to
+determine the error.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Number of contacts.
 
-The LID domain loses its contacts with the core: the curve counts the pairs of Cα
-atoms that are at most 10 Å apart.
+The curve shows the number of pairs of Cα atoms that are at most 10 Å apart. As the
+protein opens, the LID domain loses its contacts with the core.
 """
 
 import MDAnalysis as mda

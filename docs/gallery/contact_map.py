@@ -1,6 +1,6 @@
 """Contact map.
 
-Each point shows the share of frames in which two Cα atoms are less than 8 Å apart.
+Each point shows the fraction of frames in which two Cα atoms are less than 8 Å apart.
 """
 
 import matplotlib.pyplot as plt

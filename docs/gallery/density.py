@@ -1,8 +1,8 @@
 """Density of water around a protein.
 
-The picture is a slice through the mean density of the water oxygens. In each frame,
-mdreel makes the protein whole and moves it to the middle of the cell, where it leaves
-a hole.
+The figure shows a slice through the mean density of the water oxygens. In each frame,
+mdreel makes the protein whole and moves it to the middle of the cell, where it leaves a
+hole in the water density.
 """
 
 import matplotlib.pyplot as plt

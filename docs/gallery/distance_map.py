@@ -1,7 +1,7 @@
 """Mean distances.
 
-Each point shows the mean distance of two Cα atoms. With a cutoff, mdreel keeps means
-and variances, and no single distance.
+Each point shows the mean distance between two Cα atoms. With a cutoff, mdreel stores
+only means and variances instead of the distances in every frame.
 """
 
 import MDAnalysis as mda

@@ -1,6 +1,6 @@
 """Distances over time.
 
-The distances between the tips of the domains grow while adenylate kinase opens.
+As adenylate kinase opens, the distances between the tips of its domains increase.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Secondary structure over time.
 
-The colours show the state of each residue in each frame, by the method of Kabsch and
-Sander.
+The colours show the secondary structure of each residue in each frame, assigned with
+the method of Kabsch and Sander.
 """
 
 import MDAnalysis as mda

@@ -1,6 +1,6 @@
 """End-to-end distances.
 
-Each curve shows the distance from the first to the last Cα atom of a domain of
+Each curve shows the distance between the first and the last Cα atom of one domain of
 adenylate kinase.
 """
 

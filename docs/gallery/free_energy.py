@@ -1,8 +1,8 @@
 r"""Free energy in the plane of two principal components.
 
-The free energy is $-k_\mathrm{B} T \ln p$ of a smoothed density $p$ of the frames.
-This trajectory is a forced transition of 98 frames, so the picture shows the method
-and not the thermodynamics of the protein.
+The free energy is $-k_\mathrm{B} T \ln p$, where $p$ is the smoothed density of the
+frames. Note that this trajectory is a forced transition of 98 frames. The figure
+therefore illustrates the method, but not the thermodynamics of the protein.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,6 @@
-"""Share of helix and strand.
+"""Helix and strand content.
 
-The share of residues in a helix or a strand changes little while the domains move.
+The fraction of residues in a helix or a strand changes little while the domains move.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Shape of helices.
 
-One number describes each helix: the largest eigenvalue of the distances between its
-Cα atoms. It changes if the helix bends or unwinds.
+Each helix is described by a single number: the largest eigenvalue of the matrix of
+distances between its Cα atoms. This number changes if the helix bends or unwinds.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """Hydration shell over time.
 
-mdreel selects the water molecules within 3.5 Å of the protein again in each frame,
-and counts them.
+In each frame, mdreel selects and counts the water molecules within 3.5 Å of the
+protein.
 """
 
 import MDAnalysis as mda

@@ -1,6 +1,6 @@
 """Lifetime of hydrogen bonds.
 
-The curve shows the share of hydrogen bonds that are still there after some time. With
+The curve shows the fraction of hydrogen bonds that still exist after a given time. With
 `intermittency=1`, a bond may be broken in single frames.
 """
 

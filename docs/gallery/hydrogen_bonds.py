@@ -1,6 +1,6 @@
 """Hydrogen bonds over time.
 
-The curve counts the hydrogen bonds within adenylate kinase in each frame.
+The curve shows the number of hydrogen bonds within adenylate kinase in each frame.
 """
 
 import MDAnalysis as mda

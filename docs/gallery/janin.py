@@ -1,7 +1,7 @@
 """Janin plot.
 
-The points show the torsions χ1 and χ2 of the side chains. The regions below them hold
-90 and 99 % of the residues of reference structures.
+The points show the torsion angles χ1 and χ2 of the side chains. The shaded regions
+contain 90 and 99 % of the residues in the reference structures.
 """
 
 import matplotlib.pyplot as plt

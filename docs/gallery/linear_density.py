@@ -1,7 +1,7 @@
 """Density profile along an axis.
 
-The curves show the mass density of water and protein along the z axis of the cell.
-mdreel moves the protein to the middle of the cell.
+The curves show the mass density of water and protein along the z axis of the cell. In
+each frame, mdreel moves the protein to the middle of the cell.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Mean square displacement.
 
-A straight line fits the displacement of 100 random walkers. Its slope gives the
-diffusion coefficient.
+A straight line is fitted to the mean square displacement of 100 random walkers. The
+slope of this line gives the diffusion coefficient.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """Native contacts.
 
-The curve shows how many of the salt bridges of the first frame remain. A soft cutoff
-avoids jumps.
+The curve shows what fraction of the salt bridges in the first frame remains. A soft
+cutoff avoids sudden jumps.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,8 @@
-"""A function of your own.
+"""Your own function.
 
-mdreel runs a function of positions on every frame. This function measures the angle
-between the LID domain and the core of adenylate kinase.
+With mdreel, you can run your own function of the positions on every frame. The function
+in this example computes the angle between the LID domain and the core of adenylate
+kinase.
 """
 
 import MDAnalysis as mda

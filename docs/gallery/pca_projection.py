@@ -1,7 +1,7 @@
 """Projection on principal components.
 
-Each point is a frame in the plane of the first two principal components. Its colour
-shows the time.
+Each point represents one frame in the plane of the first two principal components. The
+colour shows the time.
 """
 
 import MDAnalysis as mda

@@ -1,6 +1,7 @@
 """Variance of the principal components.
 
-The first component of the Cα atoms describes most of the opening of adenylate kinase.
+The first principal component of the Cα atoms describes most of the opening of adenylate
+kinase.
 """
 
 import MDAnalysis as mda

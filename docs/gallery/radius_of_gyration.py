@@ -1,6 +1,6 @@
 """Radius of gyration.
 
-Adenylate kinase becomes less compact while it opens.
+Adenylate kinase becomes less compact as it opens.
 """
 
 import MDAnalysis as mda

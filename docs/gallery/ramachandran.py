@@ -1,7 +1,7 @@
 """Ramachandran plot.
 
-The points show the torsions φ and ψ of every residue in every frame. The regions
-below them hold 90 and 99 % of the residues of reference structures.
+The points show the torsion angles φ and ψ of all residues in all frames. The shaded
+regions contain 90 and 99 % of the residues in the reference structures.
 """
 
 import matplotlib.pyplot as plt

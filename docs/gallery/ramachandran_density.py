@@ -1,7 +1,7 @@
 """Density of backbone torsions.
 
-The picture counts the torsions of the Ramachandran plot in bins of 5 degrees. The
-scale is logarithmic.
+This figure shows how often the torsion angles of the Ramachandran plot fall into bins
+of 5 degrees. Note the logarithmic scale.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """Radial distribution function of water.
 
-The curve shows the distribution of the oxygen atoms of 11,084 water molecules. The
-first peak at 2.8 Å is the shell of hydrogen-bonded neighbours.
+The curve shows the radial distribution function of the oxygen atoms of 11,084 water
+molecules. The first peak, at 2.8 Å, is the shell of hydrogen-bonded neighbours.
 """
 
 import MDAnalysis as mda

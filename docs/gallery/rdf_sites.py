@@ -1,7 +1,7 @@
-"""Radial distribution of single atoms.
+"""Radial distribution around single atoms.
 
-Each curve shows the mean distribution of water around one of the four sodium ions in
-a box with adenylate kinase.
+Each curve shows the mean distribution of water around one of the four sodium ions in a
+box that contains adenylate kinase.
 """
 
 import matplotlib.pyplot as plt

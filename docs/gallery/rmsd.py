@@ -1,7 +1,7 @@
 """RMSD over time.
 
-Adenylate kinase opens within 98 frames: its Cα atoms move nearly 7 Å away from the
-first frame.
+Adenylate kinase opens within 98 frames. During this time, its Cα atoms move almost 7 Å
+away from the first frame.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """RMSD of domains.
 
-mdreel superposes each frame on the core of adenylate kinase. The curves of the LID
-and the NMP domain then show how far these domains move relative to the core.
+mdreel superposes each frame on the core of adenylate kinase. The curves of the LID and
+NMP domains therefore show how far these domains move relative to the core.
 """
 
 import MDAnalysis as mda

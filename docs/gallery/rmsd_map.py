@@ -1,7 +1,8 @@
-"""RMSD of all pairs of frames.
+"""RMSD between all pairs of frames.
 
-mdreel superposes each pair of frames. A dark square on the diagonal would show a
-conformation that lasts. The smooth band shows a steady transition.
+mdreel superposes each pair of frames. If the protein stayed in one conformation for
+some time, you would see a dark square on the diagonal. The smooth band shows that the
+transition is steady.
 """
 
 import MDAnalysis as mda

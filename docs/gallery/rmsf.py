@@ -1,7 +1,7 @@
 """RMSF by residue.
 
-mdreel superposes the frames on the first frame. The peaks belong to the LID domain
-(residues 122 to 159) and the NMP domain (residues 30 to 59).
+mdreel superposes all frames on the first frame. The peaks are in the LID domain
+(residues 122 to 159) and in the NMP domain (residues 30 to 59).
 """
 
 import MDAnalysis as mda

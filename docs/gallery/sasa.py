@@ -1,6 +1,6 @@
 """Solvent accessible surface over time.
 
-The surface of adenylate kinase grows while it opens.
+The solvent accessible surface area of adenylate kinase increases as the protein opens.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """Solvent accessible surface of residues.
 
-The curve shows the mean area of each residue. Residues in the core of the protein
-have almost none.
+The curve shows the mean area of each residue. Residues in the core of the protein are
+hardly accessible to the solvent.
 """
 
 import MDAnalysis as mda

@@ -1,8 +1,9 @@
 """Stragglers.
 
 Each bar shows the time of one of four workers with a static schedule. The function is
-slow in the last quarter of the trajectory, so one worker exceeds 1.5 times the
-median, the dashed line. With the default schedule, the other workers would help it.
+slow in the last quarter of the trajectory, so one worker takes more than 1.5 times the
+median, which is shown as a dashed line. With the default schedule, the other workers
+would take over part of its work.
 """
 
 import time

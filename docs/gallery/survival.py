@@ -1,7 +1,7 @@
-"""Residence of water.
+"""Residence time of water.
 
-The curve shows the share of the water molecules of the hydration shell that are still
-in the shell after some time.
+The curve shows what fraction of the water molecules in the hydration shell is still
+there after a given time.
 """
 
 import MDAnalysis as mda

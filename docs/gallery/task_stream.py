@@ -1,7 +1,7 @@
-"""What each worker did when.
+"""Activity of each worker over time.
 
-Each bar is one interval of a run in which a worker waited, read, decompressed or
-computed. Each process first opens the trajectory, and imports what it needs for that.
+Each bar is a time interval in which a worker waited, read, decompressed or computed.
+Each process first opens the trajectory, and imports the modules that it needs for this.
 """
 
 import matplotlib.pyplot as plt

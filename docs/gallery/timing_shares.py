@@ -1,7 +1,7 @@
-"""Where the time went.
+"""Where the time was spent.
 
-Each bar divides the time of a worker by kind. The run reads a short file 200 times,
-so that there is time to measure.
+Each bar shows how the time of a worker is divided among the kinds of work. The run
+reads a short file 200 times, so that there is enough time to measure.
 """
 
 import matplotlib.pyplot as plt

@@ -1,6 +1,7 @@
 """Torsions of a loop.
 
-The columns show how often φ and ψ of six residues of the LID domain have each value.
+The columns show how often the angles φ and ψ of six residues in the LID domain take
+each value.
 """
 
 import MDAnalysis as mda
