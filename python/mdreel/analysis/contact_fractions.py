@@ -12,7 +12,7 @@ def hard_cut_q(r: ArrayLike, cutoff: ArrayLike) -> float:
     r : array_like, shape (n_contacts,), float64
         Distances, Å.
     cutoff : array_like, shape (n_contacts,), float64, or float
-        Largest distance of each contact, or of all, Å.
+        Largest distance of each contact, or of all contacts, in Å.
     """
     return float(np.mean(np.asarray(r) <= np.asarray(cutoff)))
 
@@ -34,7 +34,7 @@ def soft_cut_q(r: ArrayLike, r0: ArrayLike, beta: float = 5.0, lambda_constant: 
 
 
 def radius_cut_q(r: ArrayLike, r0: ArrayLike | None, radius: float) -> float:
-    """Return the fraction of distances that do not exceed a radius; `r0` has no effect.
+    """Return the fraction of distances that do not exceed a radius. `r0` is ignored.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Frame of a trajectory that an analysis starts from, for grids and bins that are laid once."""
+"""The frame that defines the grid or the bins of an analysis."""
 
 from typing import TYPE_CHECKING
 

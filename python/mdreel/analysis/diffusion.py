@@ -13,7 +13,7 @@ _FEWEST = 4  # points, two for each half of the range
 
 @dataclass(frozen=True)
 class Diffusion:
-    """A diffusion coefficient with the fitted line.
+    """A diffusion coefficient and the line from which it was determined.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Diffusion:
     intercept : float
         Intercept of the line, Å^2.
     begin, end : float
-        Fitted range of lag times, ps.
+        Range of lag times used for the fit, in ps.
     """
 
     coefficient: float
@@ -53,9 +53,9 @@ def diffusion_of(
     displacements : ndarray, shape (n_lags,), float64
         Mean square displacements, Å^2.
     n_dimensions : int
-        Number of coordinates in the displacements.
+        Number of dimensions of the displacements.
     begin, end : float, optional
-        First and last lag time of the fit, ps; by default 10 and 90 % of the longest lag time.
+        First and last lag time of the fit in ps. The defaults are 10 and 90 % of the longest lag time.
 
     Returns
     -------

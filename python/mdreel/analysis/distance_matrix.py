@@ -61,9 +61,9 @@ class DistanceMatrix(Analysis):
     superposition : bool
         Whether to superpose one frame of each pair on the other first, for the minimum RMSD.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
     **options
         Parameters of `run`, accepted as in MDAnalysis, without effect. A warning tells you to pass them to `run`.
 
@@ -179,7 +179,7 @@ class DistanceMatrix(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("frames are compared without periodic images", whole=True, paths=not self._superposition)
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:

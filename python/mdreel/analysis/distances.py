@@ -46,14 +46,14 @@ class DistanceArray(TwoGroupAnalysis):
     reference : MDAnalysis.AtomGroup or array_like, shape (n_other, 3), float64, optional
         A static structure instead of `other`: the positions of a group at `ref_frame`, or positions in Å.
     ref_frame : int
-        Frame of the reference's trajectory, 0-based.
+        Frame of the reference trajectory, starting from 0.
     cutoff : float, optional
         Distance in Å below which two atoms are in contact. With a cutoff, only averages are kept, so that memory does
         not grow with the number of frames.
     pbc : bool
-        Whether to use minimum images. Every frame must then have a cell.
+        Whether to use the minimum image convention. This requires a cell in every frame.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class DistanceArray(TwoGroupAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries(
             "distances use no periodic images, or with pbc=True minimum images",
             whole=not self._pbc,

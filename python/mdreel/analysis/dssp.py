@@ -76,11 +76,11 @@ class DSSP(Analysis):
         program of Kabsch and Sander uses 2.5. By default, distances do not end chains: with three states, all residues
         form one chain, as in MDAnalysis; with eight states, chains end at segments, as in mdtraj.
     pbc : bool
-        Whether to use minimum images in frames with a cell.
+        Whether to use the minimum image convention in frames with a cell.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ class DSSP(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries(
             "distances use minimum images, or with pbc=False no images",
             whole=not self._pbc,

@@ -39,7 +39,7 @@ class EndToEnd(Analysis):
         One or more chains, with atoms in the order along the chain, as for MDAnalysis's `PersistenceLength`. Only
         the first and the last atom of each chain are read.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class EndToEnd(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("vectors use no periodic images", whole=True)
 
     @property

@@ -66,10 +66,10 @@ class HydrogenBondAnalysis(BondCounts):
         they apply to the current frame of the Universe. Without `donors_sel`, and with selections that do not depend on
         positions, both give the same atoms in all frames, and mdreel takes the faster way.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough,
-        unless selections need positions and `update_selections` is False.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology, unless
+        selections need positions and `update_selections` is False.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("distances and angles use minimum images")
 
     def computation(self, source: Source) -> Computation:

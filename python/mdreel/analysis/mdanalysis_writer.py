@@ -38,7 +38,7 @@ def write_frames(
     options : mapping
         Options of the writer.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------

@@ -70,9 +70,9 @@ class EinsteinMSD(Analysis):
     per_particle : bool
         Whether to keep the displacements of each particle.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class EinsteinMSD(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries(
             "displacements are computed for each atom separately",
             paths=self._nojump is None,
@@ -250,7 +250,7 @@ class EinsteinMSD(Analysis):
         Parameters
         ----------
         begin, end : float, optional
-            First and last lag time of the fit, ps; by default 10 and 90 % of the longest lag time.
+            First and last lag time of the fit in ps. The defaults are 10 and 90 % of the longest lag time.
 
         Returns
         -------

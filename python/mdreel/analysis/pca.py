@@ -51,9 +51,9 @@ class PCA(ComponentAnalysis):
     n_components : int, optional
         Number of components to keep; by default all.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class PCA(ComponentAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=not self.align)
 
     def start_at(self, first: int) -> None:
@@ -218,13 +218,13 @@ class PCA(ComponentAnalysis):
             Whether to superpose each frame as for the components, which needs ``align=True``. By default, frames are
             taken as they are, like in MDAnalysis, and a warning reports that the components are of superposed frames.
         tol_mass : float
-            Largest difference between the masses of two corresponding atoms, amu.
+            Largest allowed difference between the masses of corresponding atoms, in amu.
         match_atoms : bool, optional
             Whether the atoms must correspond to the atoms of the components: same masses, and names and residues in the
             same order. By default, a difference is a warning, like in MDAnalysis; with True, it is an error. With
             False, the atoms are used in the given order without this check.
         trajectory : path, sequence of paths, or Source, optional
-            The trajectory, if it is not the one of the Universe.
+            Trajectory to analyse instead of that of the Universe.
         **options
             Other parameters of `Analysis.run`, such as `backend` and `n_workers`.
 

@@ -37,7 +37,7 @@ class Projection(Analysis):
     fit_to : ndarray, shape (n_atoms, 3), float64, optional
         Positions on which frames are superposed first, with equal weights, in the order of the group, Å.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe.
+        Trajectory to analyse instead of that of the Universe.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Projection(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:

@@ -165,9 +165,9 @@ class Ramachandran(_TorsionPairs):
         Whether all residues must be protein, as MDAnalysis recognizes it. The first and the last residue of the protein
         are then left out, as in MDAnalysis.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -267,9 +267,9 @@ class Janin(_TorsionPairs):
     select_protein : str
         Selection of the residues that are protein.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------

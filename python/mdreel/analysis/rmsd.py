@@ -61,26 +61,26 @@ class RMSD(Analysis):
     weights_groupselections : False or sequence of {None, "mass"} or array_like
         Weights of each group. With False, masses if `weights` is "mass", otherwise equal weights.
     tol_mass : float
-        Largest difference between the masses of two corresponding atoms, amu.
+        Largest allowed difference between the masses of corresponding atoms, in amu.
     ref_frame : int or None
-        Frame of the reference's trajectory, 0-based; None for the current positions of the reference.
+        Frame of the reference trajectory, starting from 0. If None, the current positions of the reference are used.
     superposition : bool
         Whether to superpose each frame on the reference first.
     match_atoms : bool
-        Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
-        residues in the same order. With False, the atoms are compared in the given order without this check. With
-        ``select=None``, another order leads to a warning only.
+        Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
+        same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
+        without this check. With ``select=None``, a different order only triggers a warning.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.rmsd : ndarray, shape (n_frames, 3 + n_groups), float64
         Frame, time in ps, RMSD in Å, RMSD of each group in Å.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
-        The selected atoms and the reference atoms; None for positions given as an array.
+        The selected atoms and the reference atoms. `ref_atoms` is None if the reference is an array of positions.
 
     Raises
     ------
@@ -192,12 +192,12 @@ class RMSD(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
         return references_of([self._main, *self._groups], self.atomgroup)
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries(
             "atoms are compared with the reference without periodic images", whole=True, paths=not self._superposition
         )

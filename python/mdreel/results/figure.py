@@ -32,7 +32,7 @@ def check_figure(path: Path, force: bool = False) -> None:
     path : Path
         Path of the figure. The file extension selects the format (``.png .pdf .svg``).
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def save(figure: "Figure", path: Path, force: bool = False) -> None:
     path : Path
         Path of the figure. The file extension selects the format (``.png .pdf .svg``).
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------

@@ -37,7 +37,7 @@ def check_output(path: Path, force: bool = False) -> None:
     path : Path
         Path of the table. The file extension selects the format.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def write(path: Path, columns: Sequence[Column], metadata: Metadata, force: bool
     metadata : mapping
         Description and provenance of the table; ``title`` is its title. CSV files do not contain it.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------

@@ -47,9 +47,9 @@ class Analysis(ReportOutput, MDAnalysisInterface):
     atomgroup : MDAnalysis.AtomGroup or Universe
         The atoms; all of a Universe.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe.
+        Trajectory to analyse instead of that of the Universe.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def damage(self) -> tuple[DamagedFrame, ...]:
-        """Damaged frames that the last run left out; see `on_error` of `run`."""
+        """Damaged frames that the last run skipped. See `on_error` of `run`."""
         return self._done().damage
 
     @property
@@ -262,7 +262,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def writes_file(self) -> bool:
-        """Whether a run writes a file besides the results."""
+        """Whether a run writes an output file in addition to the results."""
         return False
 
     def check_output_file(self) -> None:
@@ -294,7 +294,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
         return ()
 
     @property

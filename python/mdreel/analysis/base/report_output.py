@@ -28,7 +28,7 @@ class ReportOutput(ResultOutput):
         path : path
             The page, ``.html`` or ``.htm``. It appears only when it is complete, and loads nothing from elsewhere.
         force : bool
-            Whether an existing file may be replaced.
+            Whether to replace an existing file.
         others : sequence of Analysis, optional
             Further analyses of the same pass (`mdreel.run`), whose results the page also shows.
 

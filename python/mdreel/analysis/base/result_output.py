@@ -69,7 +69,7 @@ class ResultOutput:
 
     @property
     def damage(self) -> tuple[DamagedFrame, ...]:
-        """Damaged frames that the last run left out; see `on_error` of `run`."""
+        """Damaged frames that the last run skipped. See `on_error` of `run`."""
         # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
@@ -108,7 +108,7 @@ class ResultOutput:
         path : path
             The file. Its extension selects the format: ``.csv .xvg .npz .parquet .json .nc .xlsx``.
         force : bool
-            Whether an existing file may be replaced. The old file stays until the new one is complete.
+            Whether to replace an existing file. The old file is kept until the new one is complete.
         metadata : mapping of str to str, int, float, bool or None, optional
             Further or other entries of the description that every format except CSV contains. By default, it consists
             of title, topology, trajectory and number of atoms. It also names the damaged frames that the run left out.

@@ -28,7 +28,7 @@ class Matching:
     Attributes
     ----------
     tolerance : float
-        Largest difference between the masses of two corresponding atoms, amu.
+        Largest allowed difference between the masses of corresponding atoms, in amu.
     is_checked : bool
         Whether atoms are checked at all.
     refuses_order : bool

@@ -21,7 +21,7 @@ def check_structure(path: Path, force: bool = False, multiframe: bool | None = N
     path : Path
         The file. The file extension selects the format.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
     multiframe : bool, optional
         Whether the format must store several frames (True) or one structure (False); by default either.
 
@@ -64,7 +64,7 @@ def write_structure(
     path : path
         The file. The file extension selects the format.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
     multiframe : bool, optional
         See `check_structure`.
 
@@ -109,7 +109,7 @@ def write_first_frame(
     path : path
         The structure file. The file extension selects the format, such as ``.pdb`` or ``.gro``.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------

@@ -51,12 +51,12 @@ class AnalysisBase(Analysis):
         The atoms, available as ``self.atomgroup``; the group may be an UpdatingAtomGroup. Or the trajectory of a
         Universe, as for MDAnalysis's class: see the notes.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
     reads : MDAnalysis.AtomGroup or sequence of AtomGroup, optional
         Further atoms whose positions mdreel must read, such as ``universe.atoms`` for selections by distance. You need
         not name groups that are attributes of the analysis.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
 
     Attributes
     ----------

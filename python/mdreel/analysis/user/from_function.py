@@ -245,7 +245,7 @@ def from_function(
     range : (float, float), optional
         Lowest and highest edge, if `bins` is a number.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe.
+        Trajectory to analyse instead of that of the Universe.
     **named : MDAnalysis.AtomGroup or object
         Keyword arguments of `f`, treated as `arguments`. To pass a keyword argument that has the name of a parameter
         of `from_function`, use ``functools.partial``.
