@@ -42,8 +42,8 @@ class PCA(ComponentAnalysis):
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. With None, all atoms of `universe` in their order, with
-        repetitions.
+        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
+        including repeated atoms.
     align : bool
         Whether to superpose each frame on the first analysed frame, with equal weights of the same atoms.
     mean : array_like, shape (n_atoms, 3), float64, optional

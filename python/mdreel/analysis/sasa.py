@@ -72,7 +72,7 @@ class SASA(Analysis):
     results.residue_area : ndarray, shape (n_frames, n_residues), float64
         With ``mode="residue"``: the same array as `results.sasa`.
     residue_labels : list of str
-        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` if there are several segments.
+        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` for systems with several segments.
     results.mean : ndarray, shape (n_atoms,) or (n_residues,), float64
         With `average`: mean area, Å^2.
     results.variance : ndarray, shape (n_atoms,) or (n_residues,), float64

@@ -206,7 +206,7 @@ class Selection(Analysis):
         window_step : int
             Number of frames between the starts of consecutive windows.
         intermittency : int
-            Largest number of consecutive frames in which an atom may be absent and still count as present.
+            Largest number of consecutive frames in which an atom may be absent and still be considered present.
         compound : {"atoms", "residues"}
             Whether single atoms or residues remain. A residue is present if one of its atoms is selected.
 
@@ -246,7 +246,7 @@ class Selection(Analysis):
         Parameters
         ----------
         intermittency : int
-            Largest number of consecutive frames in which an atom may be absent and still count as present.
+            Largest number of consecutive frames in which an atom may be absent and still be considered present.
         compound : {"atoms", "residues"}
             Whether single atoms or residues stay. A residue is present if one of its atoms is selected.
 
@@ -293,7 +293,7 @@ class Selection(Analysis):
         tau_max, window_step, intermittency, compound
             See `survival`.
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default, axes of a new figure.
+            Axes to draw into. By default, a new figure is created.
         title : str, optional
             Title of the figure.
 

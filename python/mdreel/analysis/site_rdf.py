@@ -165,7 +165,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     @property
     def without_cell(self) -> str:
-        """Remedy for frames without a periodic cell, for error messages."""
+        """Advice on how to handle frames without a periodic cell, for error messages."""
         return 'give norm="none" for counts'
 
     @property

@@ -27,7 +27,7 @@ def survival(
     window_step : int
         Number of frames between the starts of consecutive windows.
     intermittency : int
-        Largest number of consecutive frames in which a member may be absent and still count as present.
+        Largest number of consecutive frames in which a member may be absent and still be considered present.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def survival(
     Raises
     ------
     MismatchError
-        If `tau_max` is larger than the number of frames, or a number is out of range.
+        If `tau_max` exceeds the number of frames, or if another number is out of range.
 
     Notes
     -----
@@ -98,7 +98,7 @@ def stays(
     n_frames : int
         Number of frames.
     intermittency : int
-        Largest number of consecutive frames in which a member may be absent and still count as present.
+        Largest number of consecutive frames in which a member may be absent and still be considered present.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def state_map(
     title : str
         Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; by default, axes of a new figure.
+        Axes to draw into. By default, a new figure is created.
     label : str
         Label of the residue axis.
 

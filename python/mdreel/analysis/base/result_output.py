@@ -236,7 +236,7 @@ class ResultOutput:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default, axes of a new figure.
+            Axes to draw into. By default, a new figure is created.
         title : str, optional
             Title of the figure; by default the numbers of atoms and frames.
 

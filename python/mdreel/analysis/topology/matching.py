@@ -220,7 +220,7 @@ def same_residues(mobile: "AtomGroup", reference: "AtomGroup") -> "tuple[AtomGro
     Warns
     -----
     AtomOrderWarning
-        If residues are left out.
+        If residues are omitted.
     """
     residues, counts = zip(*(_atoms_of_residues(group) for group in (mobile, reference)), strict=True)
     found = f"atomgroup has {len(mobile)} atoms, the reference has {len(reference)}"
