@@ -252,7 +252,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 
     @property
     def _is_finished(self) -> bool:
-        """Whether a run has finished."""
+        """Whether the analysis has been run."""
         return "rmsd" in self.results
 
     def draw(self, title: str, ax: Axes | None) -> Figure:

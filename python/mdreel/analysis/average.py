@@ -80,7 +80,7 @@ class AverageStructure(Analysis):
     Attributes
     ----------
     results.positions : ndarray, shape (n_atoms, 3), float64
-        Mean position of each atom, Å.
+        Mean position of each atom in Å.
     results.universe : MDAnalysis.Universe
         A Universe that contains the selected atoms at their mean positions (float32).
     results.rmsd : float
@@ -255,11 +255,11 @@ class AverageStructure(Analysis):
         Raises
         ------
         AttributeError
-            If there are no results yet.
+            If the analysis has not been run yet.
         UnsupportedError
             If neither mdreel nor MDAnalysis supports the file extension, or a required package is missing.
         OSError
-            If the file exists and `force` is false, or it cannot be written.
+            If the file exists and `force` is false, or if it cannot be written.
 
         Examples
         --------

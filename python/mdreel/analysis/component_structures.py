@@ -94,7 +94,7 @@ class ComponentStructures:
     atoms : ndarray, shape (n_own,), int64
         Indices of the atoms of the components.
     mean : ndarray, shape (n_own, 3), float64
-        Mean positions, Å.
+        Mean positions in Å.
     directions : ndarray, shape (n_components, 3 * n_own), float64
         The components.
     followers : Followers or None

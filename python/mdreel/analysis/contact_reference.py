@@ -38,13 +38,13 @@ class Reference:
     Attributes
     ----------
     first, second : ndarray, shape (n_first, 3) and (n_second, 3), float64
-        Positions of the groups, Å.
+        Positions of the groups in Å.
     cell : ndarray, shape (6,), float32, or None
         Cell whose periodic images are taken into account.
     places : ndarray, shape (n_contacts, 2), uint32
         Positions of the two atoms of each contact in their groups.
     distances : ndarray, shape (n_contacts,), float64
-        Distance of each contact, Å.
+        Distance of each contact in Å.
     """
 
     first: NDArray[np.float64]

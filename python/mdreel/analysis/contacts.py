@@ -113,7 +113,7 @@ class Contacts(TwoGroupAnalysis):
     initial_contacts : list of ndarray, shape (n_first, n_second), bool
         Contacts of each reference.
     r0 : list of ndarray, shape (n_first, n_second), float64
-        Distances in each reference, Å.
+        Distances in each reference in Å.
     fraction_contacts : callable
         The function that computes Q from the distances and the reference distances.
     fraction_kwargs : dict
@@ -256,7 +256,7 @@ class Contacts(TwoGroupAnalysis):
 
     @property
     def r0(self) -> list[NDArray[np.float64]]:
-        """Distances of all pairs in each reference, shape (n_first, n_second), float64, Å."""
+        """Distances of all pairs in each reference, shape (n_first, n_second), float64, in Å."""
         return [distances_between(one.first, one.second, one.cell) for one in self._references]
 
     @property
@@ -361,7 +361,7 @@ class Contacts(TwoGroupAnalysis):
         Parameters
         ----------
         first, second : ndarray, shape (n_first, 3) and (n_second, 3), float64
-            Positions of the groups in the reference, Å.
+            Positions of the groups in the reference in Å.
         cell : ndarray, shape (6,), float32, or None
             Cell of the reference.
         atoms : two ndarrays, shape (n_first,) and (n_second,), int

@@ -39,7 +39,7 @@ class DensityAnalysis(Analysis):
     atomgroup : MDAnalysis.AtomGroup or Universe
         The atoms. Each atom must occur only once.
     delta : float
-        Width of a bin, Å.
+        Width of a bin in Å.
     metadata : mapping, optional
         Entries to add to ``results.density.metadata``.
     padding : float
@@ -49,7 +49,7 @@ class DensityAnalysis(Analysis):
         Centre of a user-defined grid in Å. Together with `xdim`, `ydim` and `zdim`, it replaces the grid around the
         atoms.
     xdim, ydim, zdim : float, optional
-        Length of the grid along each axis, Å.
+        Length of the grid along each axis in Å.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
@@ -130,7 +130,7 @@ class DensityAnalysis(Analysis):
 
     @property
     def delta(self) -> float:
-        """Width of a bin, Å."""
+        """Width of a bin in Å."""
         return self._delta
 
     @property
@@ -215,7 +215,7 @@ class DensityAnalysis(Analysis):
         return [*super()._result_coordinates(), *(LabelledArray(axis, (axis,), "Å", one) for axis, one in middles)]
 
     def _middles(self) -> list[NDArray[np.float64]]:
-        """Return the centres of the bins along each axis, Å."""
+        """Return the centres of the bins along each axis in Å."""
         return [(edges[1:] + edges[:-1]) / 2 for edges in self.results.density.edges]
 
     def draw(self, title: str, ax: Axes | None) -> Figure:

@@ -20,11 +20,11 @@ class Diffusion:
     coefficient : float
         Diffusion coefficient, Å^2/ps (1 Å^2/ps = 1e-4 cm^2/s).
     error : float
-        Difference between the coefficients of the two halves of the fitted range, Å^2/ps.
+        Difference between the coefficients of the two halves of the fitted range in Å^2/ps.
     slope : float
-        Slope of the line, Å^2/ps.
+        Slope of the line in Å^2/ps.
     intercept : float
-        Intercept of the line, Å^2.
+        Intercept of the line in Å^2.
     begin, end : float
         Range of lag times used for the fit, in ps.
     """
@@ -49,9 +49,9 @@ def diffusion_of(
     Parameters
     ----------
     times : ndarray, shape (n_lags,), float64
-        Lag times, ps.
+        Lag times in ps.
     displacements : ndarray, shape (n_lags,), float64
-        Mean square displacements, Å^2.
+        Mean square displacements in Å^2.
     n_dimensions : int
         Number of dimensions of the displacements.
     begin, end : float, optional

@@ -212,7 +212,7 @@ class DistanceArray(TwoGroupAnalysis):
         return pair_map(mean, "Mean distance (Å)", title, ax)
 
     def _reference_positions(self, source: Source) -> NDArray[np.float64]:
-        """Return the positions of the reference, shape (n_other, 3), Å."""
+        """Return the positions of the reference, shape (n_other, 3), in Å."""
         if is_group(self._reference):
             is_of_source = self._reference.universe is self._first.universe and (
                 self._given_trajectory is None or self._reference == self._first

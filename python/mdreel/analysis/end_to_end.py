@@ -44,9 +44,9 @@ class EndToEnd(Analysis):
     Attributes
     ----------
     results.vectors : ndarray, shape (n_frames, n_chains, 3), float64
-        Vectors from the first to the last atom, Å.
+        Vectors from the first to the last atom in Å.
     results.distances : ndarray, shape (n_frames, n_chains), float64
-        Lengths of the vectors, Å.
+        Lengths of the vectors in Å.
 
     Raises
     ------

@@ -32,7 +32,7 @@ class BondCounts(Analysis):
 
     @property
     def interval(self) -> float:
-        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
+        """Mean time between consecutive analysed frames in ps; 0 for a single frame."""
         return mean_interval(self.times)
 
     def count_by_time(self) -> NDArray[np.int64]:

@@ -58,7 +58,7 @@ class HydrogenBondAnalysis(BondCounts):
     d_h_cutoff : float
         Largest distance between a donor and its hydrogen in Å. Only used with `donors_sel`.
     d_a_cutoff : float
-        Largest distance between donor and acceptor, Å.
+        Largest distance between donor and acceptor in Å.
     d_h_a_angle_cutoff : float
         Lower limit for the angle between donor, hydrogen and acceptor, in degrees.
     update_selections : bool

@@ -77,7 +77,7 @@ class LinearDensity(Analysis):
         Whether mass and charge are placed at each atom, or at the centre of mass of the selected atoms of each residue,
         segment or fragment.
     binsize : float
-        Approximate width of a bin, Å.
+        Approximate width of a bin in Å.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
@@ -92,7 +92,7 @@ class LinearDensity(Analysis):
     results.x.hist_bin_edges : ndarray, shape (n_bins + 1,), float64
         Edges of the bins in Å. They are the same for all axes and cover the longest one.
     results.x.slice_volume : float
-        Volume of a bin, Å^3.
+        Volume of a bin in Å^3.
     results.x.dim : int
         Number of the axis: 0 here, 1 in ``results.y`` and 2 in ``results.z``.
     masses, charges : ndarray, shape (n_compounds,), float64
@@ -178,7 +178,7 @@ class LinearDensity(Analysis):
 
     @property
     def masses(self) -> NDArray[np.float64]:
-        """Masses of the atoms or compounds, shape (n_compounds,), float64, amu."""
+        """Masses of the atoms or compounds, shape (n_compounds,), float64, in amu."""
         return self._of_compounds(self._masses)
 
     @property
@@ -275,7 +275,7 @@ class LinearDensity(Analysis):
         return curve(middles[:n_bins], mean, "z (Å)", "Mass density (g/cm³)", title, ax, spread=deviation)
 
     def _lengths(self, source: Source) -> NDArray[np.float32]:
-        """Return the lengths of the rectangular box of the diagonal of the cell, Å."""
+        """Return the lengths of the rectangular box spanned by the diagonal of the cell matrix, in Å."""
         from MDAnalysis.lib.mdamath import triclinic_vectors
 
         frame = self._frame if self._given_trajectory is None else 0

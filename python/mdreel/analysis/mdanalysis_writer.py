@@ -45,7 +45,7 @@ def write_frames(
     UnsupportedError
         If there are several frames, and the format stores only one.
     OSError
-        If the file exists and `force` is false, or it cannot be written.
+        If the file exists and `force` is false, or if it cannot be written.
     """
     import MDAnalysis
 

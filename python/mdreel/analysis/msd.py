@@ -76,11 +76,11 @@ class EinsteinMSD(Analysis):
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_lags,), float64
-        Mean square displacement, averaged over all particles, Å^2.
+        Mean square displacement in Å^2, averaged over all particles.
     results.msds_by_particle : ndarray, shape (n_lags, n_particles), float64
         Mean square displacement of each particle in Å^2, in the order of the group. Only available with `per_particle`.
     results.delta_t_values : ndarray, shape (n_lags,), float64
-        Lag times, ps.
+        Lag times in ps.
     ag : MDAnalysis.AtomGroup
         The particles.
     n_particles, dim_fac : int

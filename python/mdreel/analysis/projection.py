@@ -35,14 +35,14 @@ class Projection(Analysis):
     directions : ndarray, shape (n_components, n_atoms, 3), float64
         The directions, in the order of the group.
     fit_to : ndarray, shape (n_atoms, 3), float64, optional
-        Positions on which frames are superposed first, with equal weights, in the order of the group, Å.
+        Positions in Å on which frames are superposed first with equal weights, in the order of the group.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of that of the Universe.
 
     Attributes
     ----------
     results.projection : ndarray, shape (n_frames, n_components), float64
-        Displacements along each direction, Å.
+        Displacements along each direction in Å.
 
     Notes
     -----

@@ -44,7 +44,7 @@ class _TorsionPairs(QuadrupleAngles):
     """Name of MDAnalysis's file with the angles of reference structures."""
     _axis_labels: ClassVar[tuple[str, str]]
     _lowest: ClassVar[float]
-    """Where the axes begin, degrees."""
+    """Where the axes begin in degrees."""
 
     def __init__(
         self, atomgroup: AtomGroup, found: Torsions, trajectory: Trajectory | None, *, verbose: bool = False
@@ -157,8 +157,8 @@ class Ramachandran(_TorsionPairs):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, ResidueGroup or Universe
-        A protein or some of its residues. Residues that lack phi or psi, or have an atom of them twice, are left out
-        with a warning.
+        A protein or some of its residues. Residues that lack phi or psi, or in which an atom of these torsions occurs
+        twice, are omitted with a warning.
     c_name, n_name, ca_name : str
         Names of the backbone atoms. Each string can contain several names, separated by spaces.
     check_protein : bool

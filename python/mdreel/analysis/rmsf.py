@@ -31,17 +31,19 @@ if TYPE_CHECKING:
 
 
 class RMSF(Analysis):
-    """Root mean square fluctuation of each atom about its mean position.
+    """Compute the root mean square fluctuation (RMSF) of each atom about its mean position.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms; all of a Universe.
+        The atoms. For a Universe, all of its atoms.
     superposition : bool, str, MDAnalysis.AtomGroup or Universe
         Whether to superpose each frame on a reference first, which removes the translation and rotation of the
-        molecule. With True, the atoms themselves are superposed. A group or a selection string names other atoms.
+        molecule. If True, the atoms themselves are superposed. To superpose other atoms, pass a group or a selection
+        string.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_superposed, 3), float64, optional
-        Structure to superpose on: the same number of atoms, or positions, Å. By default, the superposed atoms.
+        Structure to superpose on. It must have the same number of atoms, or be an array of positions in Å. The default
+        is the superposed atoms themselves.
     ref_frame : int
         Frame of the reference trajectory, starting from 0.
     weights : {None, "mass"} or array_like, shape (n_superposed,), float64
@@ -60,28 +62,28 @@ class RMSF(Analysis):
     Attributes
     ----------
     results.rmsf : ndarray, shape (n_atoms,), float64
-        RMSF of each atom in the order of the group, Å.
+        RMSF of each atom in Å, in the order of the group.
     results.positions : ndarray, shape (n_atoms, 3), float64
-        Mean position of each atom, Å.
+        Mean position of each atom in Å.
 
     Raises
     ------
     SelectionError
         If there are no atoms.
     MismatchError
-        If reference or weights do not fit the superposed atoms, or these do not correspond to the atoms of the
-        reference.
+        If the reference or the weights do not match the superposed atoms, or if these do not correspond to the atoms of
+        the reference.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
 
     Notes
     -----
     The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. MDAnalysis's RMSF
-    has no superposition and needs `AverageStructure` and `AlignTraj` first.
+    does not superpose frames, so you have to run `AverageStructure` and `AlignTraj` first.
 
     Sums of displacements from the first frame and of their squares are exact, in steps of 2^-36 Å and 2^-27 Å^2.
-    Results are therefore bitwise identical for every executor and any number of workers and blocks. Memory does not
-    grow with the number of frames, except for 16 bytes for number and time of each frame.
+    Results are therefore bitwise identical for every executor and any number of workers and blocks. Apart from 16 bytes
+    per frame, the memory use does not depend on the number of frames.
 
     Examples
     --------

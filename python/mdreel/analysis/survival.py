@@ -32,7 +32,7 @@ def survival(
     Returns
     -------
     ndarray, shape (2, tau_max + 1), float64
-        Lags from 0 to `tau_max` in frames, and the surviving fractions. The fraction is NaN if no window of this length
+        Lags from 0 to `tau_max` in frames, and the surviving fractions. A fraction is NaN if no window of this length
         contains a member.
 
     Raises
@@ -72,7 +72,7 @@ def survival(
 
 
 def mean_interval(times: NDArray[np.float64]) -> float:
-    """Return the mean time between consecutive frames, ps; 0 for a single frame."""
+    """Return the mean time between consecutive frames in ps; 0 for a single frame."""
     return float(times[-1] - times[0]) / max(len(times) - 1, 1)
 
 

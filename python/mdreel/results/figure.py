@@ -86,7 +86,7 @@ def time_series(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis uses ps, ns, µs or ms, whichever gives short numbers.
+        Times in ps; the axis uses ps, ns, µs or ms, depending on their range.
     values : ndarray, shape (n_frames,), float64
         Values of the quantity, in the unit given in `label`.
     label : str

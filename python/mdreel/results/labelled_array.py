@@ -23,9 +23,9 @@ class LabelledArray:
     name : str
         An identifier, such as ``rmsf``.
     dimensions : tuple of str
-        Name of each dimension, such as ``("frame", "atom")``.
+        Name of each dimension, for example ``("frame", "atom")``.
     unit : str
-        Unit in its usual notation (``ps``, ``Å``); empty for dimensionless values.
+        Unit in its usual notation (``ps``, ``Å``), or an empty string for dimensionless values.
     values : ndarray
         The values, with one axis for each dimension.
     """

@@ -46,8 +46,8 @@ def state_map(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis uses ps, ns, µs or ms, whichever gives short numbers, or counts frames if the times
-        are not evenly spaced.
+        Times in ps; the axis uses ps, ns, µs or ms, depending on their range, or counts frames if the times are not
+        evenly spaced.
     resids : ndarray, shape (n_residues,), int
         Residue numbers; rows of missing residues stay white. If the numbers do not ascend, as with several chains,
         the axis counts residues.

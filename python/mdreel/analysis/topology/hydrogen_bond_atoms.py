@@ -217,11 +217,11 @@ def pairs_within(
     donors, hydrogens : ndarray, shape (n,), int64
         Indices.
     positions : ndarray, shape (n_atoms, 3), float32
-        Positions, Å.
+        Positions in Å.
     dimensions : ndarray, shape (6,), float32, or None
         Cell lengths in Å and angles in degrees.
     cutoff : float
-        Largest distance, Å.
+        Largest distance in Å.
 
     Returns
     -------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 MASS_TOLERANCE = 0.1
-"""Largest difference between the masses of two corresponding atoms, amu; MDAnalysis's default."""
+"""Largest difference between the masses of two corresponding atoms in amu; MDAnalysis's default."""
 
 _REMEDY = "give the atoms in the same order, or skip this check with match_atoms=False (--no-match-atoms)"
 

@@ -30,7 +30,7 @@ def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray
     Returns
     -------
     ndarray, shape (n_atoms, 3), float64
-        Positions, Å.
+        Positions in Å.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def positions_at(group: "AtomGroup", frame: int | None, source: Source | None) -
     Returns
     -------
     ndarray, shape (n_atoms, 3), float64
-        Positions in the order of the group, Å.
+        Positions in the order of the group in Å.
     """
     if frame is None:
         return np.array(group.positions, np.float64)

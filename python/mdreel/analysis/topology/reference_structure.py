@@ -93,7 +93,7 @@ class Structure:
         Returns
         -------
         ndarray, shape (n_atoms, 3), float64
-            Positions of the atoms of the selection, Å.
+            Positions of the atoms of the selection in Å.
         """
         if self.given is not None:
             return self.given

@@ -78,7 +78,7 @@ def write_structure(
     UnsupportedError
         If MDAnalysis cannot write a format with this file extension.
     OSError
-        If the file exists and `force` is false, or it cannot be written.
+        If the file exists and `force` is false, or if it cannot be written.
     """
     import MDAnalysis
 
@@ -116,7 +116,7 @@ def write_first_frame(
     MdreelError
         If the trajectory cannot be read, or the format cannot be written.
     OSError
-        If the file exists and `force` is false, or it cannot be written.
+        If the file exists and `force` is false, or if it cannot be written.
     """
     import MDAnalysis
 

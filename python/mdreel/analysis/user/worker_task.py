@@ -19,13 +19,13 @@ class Start:
     Attributes
     ----------
     positions : ndarray, shape (n_atoms, 3), float32, or None
-        Positions, Å; None if the Universe had none.
+        Positions in Å; None if the Universe had none.
     dimensions : ndarray, shape (6,), float32, or None
         Cell lengths in Å and angles in degrees; None without a cell.
     frame : int
         Frame number; -1 without a frame.
     time : float
-        Time, ps.
+        Time in ps.
     """
 
     positions: NDArray[np.float32] | None
