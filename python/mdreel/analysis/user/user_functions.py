@@ -83,7 +83,7 @@ class Frame(NamedTuple):
     time : float
         Time in ps.
     dimensions : ndarray, shape (6,), float32, or None
-        Cell lengths in Å and angles in degrees; None without a cell.
+        Cell lengths in Å and angles in degrees. None if there is no cell.
     positions : ndarray, shape (n_atoms, 3), float32
         Positions of all groups in Å.
     members : sequence of ndarray or None
@@ -111,7 +111,7 @@ class Batch:
     times : ndarray, shape (n_frames,), float64
         Times in ps.
     cells : ndarray, shape (n_frames, 6), float32
-        Cell lengths in Å and angles in degrees; NaN for frames without a cell.
+        Cell lengths in Å and angles in degrees. The values are NaN for frames without a cell.
     positions : ndarray, shape (n_frames, n_atoms, 3), float32
         Positions in Å.
     members : sequence of (sequence of ndarray) or None

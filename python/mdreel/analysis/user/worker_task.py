@@ -21,7 +21,7 @@ class Start:
     positions : ndarray, shape (n_atoms, 3), float32, or None
         Positions in Å; None if the Universe had none.
     dimensions : ndarray, shape (6,), float32, or None
-        Cell lengths in Å and angles in degrees; None without a cell.
+        Cell lengths in Å and angles in degrees. None if there is no cell.
     frame : int
         Frame number; -1 without a frame.
     time : float
