@@ -127,7 +127,7 @@ class DSSP(Analysis):
       from N, on the bisector of the bonds to C and CA. 3₁₀- and π-helices are helices, and single bridges are strands.
     * ``"kabsch-sander"``: the assignment of the program DSSP 2 and mdtraj. CA atoms are less than 9 Å apart, and only
       the two strongest bonds of each N-H count. H is 1 Å from N, antiparallel to C=O of the previous residue. Residues
-      without a complete backbone (``NA`` in mdtraj) are left out and end a chain.
+      without a complete backbone (``NA`` in mdtraj) are omitted and end a chain.
 
     Calculations use float64. The other programs use single precision, so bonds close to -0.5 kcal/mol may differ.
 

@@ -46,8 +46,8 @@ class Projection(Analysis):
 
     Notes
     -----
-    Memory: the results take 8 bytes per direction and frame (twice that while they are assembled), and 16 bytes
-    for number and time of each frame.
+    The results need 8 bytes of memory per direction and frame (twice as much while they are assembled), and 16 bytes
+    per frame for its number and time.
     """
 
     _units = MappingProxyType({"projection": "Å"})

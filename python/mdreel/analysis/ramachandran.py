@@ -379,7 +379,7 @@ def _check_side_chains(residues: ResidueGroup) -> None:
 
 
 def _warn_of_others(given: ResidueGroup, used: tuple[Any, ...], why: str) -> None:
-    """Warn of residues that are left out."""
+    """Warn about residues that are omitted."""
     left = given[~np.isin(given.resindices, [residue.ix for residue in used])]
     if len(left):
         message = f"{len(left):,} of {len(given):,} residues are left out, {why}: {residue_names(left)}"

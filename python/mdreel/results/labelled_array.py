@@ -56,8 +56,8 @@ def dataset(
     arrays : sequence of LabelledArray
         The variables. Their values are not copied.
     coordinates : sequence of LabelledArray
-        Labels of the dimensions. Those of dimensions that no variable has are left out, and those with the name of a
-        variable.
+        Labels of the dimensions. Labels of dimensions that no variable has, and labels with the name of a variable, are
+        omitted.
     metadata : mapping
         Attributes of the Dataset. Truth values become text, so that the Dataset can be written to NetCDF files.
 

@@ -48,7 +48,7 @@ class Backbone:
         names : sequence of str
             Names of the atoms N, CA, C and O. Each entry can contain several names, separated by spaces.
         complete : bool
-            Whether each residue must have all four atoms. Otherwise, incomplete residues are left out.
+            Whether each residue must have all four atoms. Otherwise, incomplete residues are omitted.
 
         Raises
         ------

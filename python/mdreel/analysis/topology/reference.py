@@ -23,7 +23,7 @@ def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray
     source : Source
         The trajectory.
     frame : int
-        Frame number, 0-based; negative numbers count from the end.
+        Frame number, starting from 0. Negative numbers count from the end.
     atoms : ndarray, shape (n_atoms,), uint32
         Indices, ascending.
 
@@ -69,7 +69,7 @@ def positions_at(group: "AtomGroup", frame: int | None, source: Source | None) -
     group : MDAnalysis.AtomGroup
         The group.
     frame : int or None
-        Frame number, 0-based; None for the current positions of the Universe.
+        Frame number, starting from 0. If None, the current positions of the Universe are used.
     source : Source or None
         The opened trajectory of the Universe of the group. With None, the MDAnalysis reader of the Universe reads the
         frame and then returns to its current frame.

@@ -198,7 +198,7 @@ class AnalysisBase(Analysis):
 
     @property
     def atoms(self) -> Any:
-        """Indices of the atoms of all groups that the analysis holds, ascending, as `atoms_read`."""
+        """Ascending indices of the atoms of all groups that are attributes of the analysis, as `atoms_read`."""
         if "atoms" in vars(self):
             return vars(self)["atoms"]
         return self.atoms_read
@@ -227,7 +227,7 @@ class AnalysisBase(Analysis):
 
     @property
     def atoms_read(self) -> NDArray[np.uint32]:
-        """Indices of the atoms of all groups that the analysis holds; of all atoms if a trajectory was passed."""
+        """Indices of the atoms of all groups that are attributes, or of all atoms if a trajectory was passed."""
         universe = self.universe_read
         if self._reader is not None:
             return np.arange(len(universe.atoms), dtype=np.uint32)

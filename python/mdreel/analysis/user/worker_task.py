@@ -51,7 +51,7 @@ class Known:
     Attributes
     ----------
     n_frames : int or None
-        Number of frames; None if the trajectory grows, or frames may be left out.
+        Number of frames. None if the trajectory is still growing, or if frames may be skipped.
     quantities : frozenset of str
         Quantities of each atom besides positions that the trajectory has; workers do not read them.
     """
