@@ -1,8 +1,8 @@
 """Exceptions and warnings of mdreel.
 
-Every message names the place (file, frame or argument), the expected value and the value found. The Rust core raises
-these exceptions too. Errors of the operating system keep their own type: a missing file raises ``FileNotFoundError``.
-All exceptions have the parameters and attributes of `MdreelError`.
+Each message names the location of the problem (a file, frame or argument), the expected value and the actual value. The
+Rust core raises the same exceptions. Errors of the operating system keep their usual types. For example, a missing file
+raises ``FileNotFoundError``. All exceptions have the parameters and attributes of `MdreelError`.
 """
 
 import os
@@ -18,20 +18,20 @@ class MdreelError(Exception):
     Parameters
     ----------
     message : str
-        The expected value, the value found, and the remedy.
+        The expected value, the actual value, and how to fix the problem.
     path : str or os.PathLike, optional
-        The file, channel or directory with the problem. It goes in front of the message.
+        The file, channel or directory with the problem. It is added in front of the message.
     frame : int, optional
-        The frame with the problem, counted from 0.
+        The frame with the problem, starting from 0.
 
     Attributes
     ----------
     path : str or None
-        The file, channel or directory with the problem, if the error is about one.
+        The file, channel or directory with the problem, or None if there is none.
     frame : int or None
-        The frame with the problem, counted from 0, if it is known.
+        The frame with the problem, starting from 0, or None if it is unknown.
     byte : int or None
-        The first damaged byte, counted from the start of the file, if it is known.
+        The position of the first damaged byte in the file, or None if it is unknown.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class MdreelError(Exception):
 
 
 class FormatError(MdreelError, OSError):
-    """Error about a file that does not follow its format: it is truncated, corrupt, or in another format.
+    """Error about a file that is truncated, corrupt, or in a different format.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class FormatError(MdreelError, OSError):
 
 
 class FrameIndexError(MdreelError, IndexError):
-    """Error about a requested frame that the trajectory does not have, or a request for no frame.
+    """Error about a requested frame that does not exist in the trajectory, or an empty range of frames.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class FrameIndexError(MdreelError, IndexError):
 
 
 class MismatchError(MdreelError, ValueError):
-    """Error about two inputs that do not fit each other, for example in their number of atoms or array shape.
+    """Error about two inputs that do not match, for example in the number of atoms or the shape of an array.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class MismatchError(MdreelError, ValueError):
 
 
 class ArgumentError(MismatchError, TypeError):
-    """Error about an argument of a wrong type, or a name that no parameter has.
+    """Error about an argument of the wrong type, or about an unknown parameter.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class ArgumentError(MismatchError, TypeError):
 
 
 class SelectionError(MdreelError, ValueError):
-    """Error about a selection that is empty or invalid, or that needs an attribute the topology lacks.
+    """Error about a selection that is empty or invalid, or that requires an attribute that the topology lacks.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class UnsupportedError(MdreelError, NotImplementedError):
 
 
 class MdreelWarning(UserWarning):
-    """Base class of all mdreel warnings: a result or a file may not be what you expect.
+    """Base class of all mdreel warnings, which indicate that a result or a file may not be what you expect.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class MdreelWarning(UserWarning):
 
 
 class DamagedFrameWarning(MdreelWarning):
-    """Warning about damaged frames of a trajectory that were left out, as requested with ``on_error``.
+    """Warning about damaged frames of a trajectory that were skipped, as requested with ``on_error``.
 
     Examples
     --------
@@ -225,7 +225,7 @@ class RangeWarning(MdreelWarning):
 
 
 class MissedFramesWarning(MdreelWarning):
-    """Warning that a reader of a running simulation could not have all frames of the run.
+    """Warning that a reader of a running simulation did not receive all frames of the run.
 
     Examples
     --------
@@ -245,7 +245,7 @@ class MissedFramesWarning(MdreelWarning):
 
 
 class AtomOrderWarning(MdreelWarning):
-    """Warning that compared atoms may not correspond to the atoms of the reference.
+    """Warning that atoms may not correspond to the atoms of the reference with which they are compared.
 
     Examples
     --------
@@ -264,7 +264,7 @@ class AtomOrderWarning(MdreelWarning):
 
 
 class BrokenMoleculeWarning(MdreelWarning):
-    """Warning that the cell boundary cuts a molecule that an analysis needs whole.
+    """Warning that a molecule is broken across the periodic boundary, although an analysis needs it whole.
 
     Examples
     --------
@@ -282,7 +282,7 @@ class BrokenMoleculeWarning(MdreelWarning):
 
 
 class JumpWarning(MdreelWarning):
-    """Warning that an atom jumps across the periodic cell, although an analysis needs its continuous path.
+    """Warning that an atom jumps across the periodic boundary, although an analysis needs its continuous path.
 
     Examples
     --------

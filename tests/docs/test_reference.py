@@ -32,10 +32,10 @@ def test_reference_describes_each_object_once_and_with_a_docstring() -> None:
 
 def test_every_error_and_warning_has_a_remedy() -> None:
     sections = (REFERENCE / "errors.md").read_text(encoding="utf-8").split("\n### ")[1:]
-    with_remedy = {section.split("\n")[0] for section in sections if "**Remedy.** " in section}
+    with_a_fix = {section.split("\n")[0] for section in sections if "**How to fix it.** " in section}
     kinds = [getattr(errors, name) for name in dir(errors)]
     bases = {"MdreelError", "MdreelWarning"}  # mdreel raises only their subclasses
-    assert with_remedy == {kind.__name__ for kind in kinds if issubclass(kind, Warning | Exception)} - bases
+    assert with_a_fix == {kind.__name__ for kind in kinds if issubclass(kind, Warning | Exception)} - bases
 
 
 def commands_of(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:

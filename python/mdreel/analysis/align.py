@@ -43,90 +43,94 @@ if TYPE_CHECKING:
 
 
 class AlignTraj(ReportOutput, MDAnalysisInterface):
-    """Alignment, which superposes each frame on a reference and writes the moved frames to a trajectory.
+    """Superpose each frame on a reference and write the superposed frames to a new trajectory.
 
     Parameters
     ----------
     mobile : MDAnalysis.Universe or AtomGroup
-        The system. All atoms of its Universe are moved and written.
+        The system to superpose. All atoms of its Universe are moved and written.
     reference : MDAnalysis.Universe, AtomGroup or array_like, shape (n_selected, 3), float64, or None
-        Structure to superpose on, to which the same selection is applied; or positions of the selected atoms, Å. With
-        None, the mobile atoms themselves.
+        Structure to superpose on. The same selection is applied to it. It can also be an array with the positions of
+        the selected atoms in Å. If None, frames are superposed on a frame of `mobile` itself.
     select : str, tuple, dict or None
-        The atoms that are superposed; all other atoms move with them. Give different selections for `mobile` and
-        `reference` as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``. See `mdreel.RMSD`.
+        Atoms to superpose, in MDAnalysis's selection language. All other atoms move with them. To select different
+        atoms in `mobile` and `reference`, pass ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``. See
+        `mdreel.RMSD`.
     filename : path, optional
-        The output file, whose extension selects the format. MDAnalysis writes formats that mdreel does not write, such
-        as PDB, more slowly. By default, `prefix` and the name of the mobile trajectory, in the current directory.
+        The output file. Its extension selects the format. Formats that mdreel cannot write, such as PDB, are written by
+        MDAnalysis, which is slower. The default is a file in the current directory whose name consists of `prefix` and
+        the name of the mobile trajectory.
     prefix : str
-        Start of the default name of the output file.
+        Prefix of the default name of the output file.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
-        Weight of each selected atom; masses are taken from the reference.
+        Weights of the selected atoms. If "mass", the masses of the reference atoms are used.
     tol_mass : float
-        Largest difference between the masses of two corresponding atoms, amu.
+        Largest allowed difference between the masses of corresponding atoms, in amu.
     match_atoms : bool
-        Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
-        residues in the same order. With False, the atoms are compared in the given order without this check.
+        Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
+        same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
+        without this check.
     strict : bool
-        Whether different numbers of atoms are an error. Otherwise, residues whose numbers of atoms differ are left out
-        of the superposition, with a warning.
+        Whether to raise an error if the numbers of atoms differ. Otherwise, residues with different numbers of atoms
+        are excluded from the superposition, and a warning is issued.
     force : bool
-        Whether an existing file may be replaced. The old file stays until the new one is complete.
+        Whether to replace an existing file. The old file is kept until the new one is complete.
     in_memory : bool
-        Whether to change the positions in memory instead of writing a file. A trajectory in memory then replaces that
-        of the Universe permanently, and `filename` and `prefix` are ignored. If the trajectory is in memory already,
-        `run` always changes it.
+        Whether to change the positions in memory instead of writing a file. In this case, a trajectory in memory
+        permanently replaces that of the Universe, and `filename` and `prefix` are ignored. If the trajectory is already
+        in memory, `run` always changes it.
     writer_kwargs : dict, optional
-        ``{"precision": n}`` sets the number of decimal places of an XTC file, in nm. For formats that only MDAnalysis
-        writes, the options of its writer.
+        Options of the writer. For XTC files, ``{"precision": n}`` sets the number of decimal places of coordinates in
+        nm. For formats that only MDAnalysis can write, the options are passed to its writer.
     ref_frame : int, optional
-        Frame of the reference's trajectory, 0-based. By default, the current positions of the reference when `run`
-        starts, or frame 0 of the mobile trajectory if no reference is given.
+        Frame of the reference trajectory, starting from 0. By default, the current positions of the reference when
+        `run` starts are used, or frame 0 of the mobile trajectory if there is no reference.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe.
+        Trajectory to analyse instead of that of the Universe.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.rmsd : ndarray, shape (n_frames,), float64
-        RMSD of the selected atoms from the reference after superposition, Å.
+        RMSD of the selected atoms from the reference after superposition, in Å.
     filename : str or None
-        The output file; None if positions are changed in memory.
+        Name of the output file, or None if positions are changed in memory.
     mobile : MDAnalysis.AtomGroup
         All atoms of the system.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
-        The superposed atoms and the reference atoms; None for positions given as an array.
+        The superposed atoms and the reference atoms. `ref_atoms` is None if the reference is an array of positions.
     written : Written or None
-        Report on the written file, with the timing of the writing; None if MDAnalysis wrote it.
+        Report on the file, including the time needed to write it. None if MDAnalysis wrote the file.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or the topology lacks the masses for mass weights.
+        If there are no atoms, or if masses are used as weights but the topology has no masses.
     MismatchError
-        If reference or weights do not fit the atoms, which are compared in the order of the selections. If atoms do not
-        correspond to those of the reference. If the output file is the mobile trajectory.
+        If the reference or the weights do not match the atoms, or the atoms do not correspond to those of the
+        reference. Atoms are compared in the order of the selections. If the output file is the mobile trajectory
+        itself.
     UnsupportedError
-        If no format has the file extension, or `writer_kwargs` has other options. In `run`, if the format stores only
-        one frame.
+        If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can only store a
+        single frame.
     OSError
         If the file exists and `force` is false.
 
     Warns
     -----
     AtomOrderWarning
-        If residues are left out, or atoms may not correspond to the atoms of the reference.
+        If residues are excluded, or if atoms may not correspond to those of the reference.
     MdreelWarning
         If a file is requested, but the trajectory of the Universe is in memory.
 
     Notes
     -----
-    Results agree with `MDAnalysis.analysis.align.AlignTraj` up to the rounding of XTC. In a file, velocities and forces
-    rotate with the atoms; in memory, only positions change. Cells stay unchanged. Frames are superposed and encoded in
-    parallel, and written in order. The trajectory is read twice: the selected atoms for the RMSD, then all atoms for
-    the output. Memory does not grow with the number of frames, except for 24 bytes of results for each frame, and for
-    two copies of a trajectory in memory.
+    Results agree with `MDAnalysis.analysis.align.AlignTraj` to within the precision of XTC. If a file is written,
+    velocities and forces are rotated together with the positions. In memory, only positions change. Cells are not
+    rotated. Frames are superposed and encoded in parallel, but written in order. The trajectory is read twice: first
+    the selected atoms for the RMSD, then all atoms for the output. The memory use does not depend on the number of
+    frames, apart from 24 bytes per frame for the results, and two copies of a trajectory in memory.
 
     Examples
     --------
@@ -218,27 +222,27 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 
     @property
     def frames(self) -> NDArray[np.int64]:
-        """Frames superposed, shape (n_frames,), int64, from 0."""
+        """Numbers of the superposed frames, starting from 0, as an int64 array of shape (n_frames,)."""
         return self._rmsd.frames
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Times of the superposed frames, shape (n_frames,), float64, ps."""
+        """Times of the superposed frames in ps, as a float64 array of shape (n_frames,)."""
         return self._rmsd.times
 
     @property
     def n_frames(self) -> int:
-        """Number of frames superposed."""
+        """Number of superposed frames."""
         return self._rmsd.n_frames
 
     @property
     def timing(self) -> Timing:
-        """Timing of the computation of the RMSD; `written` has the timing of the writing."""
+        """Timing of the RMSD computation. The timing of the output is in `written`."""
         return self._rmsd.timing
 
     @property
     def damage(self) -> tuple[DamagedFrame, ...]:
-        """Damaged frames that the last run left out; see `on_error` of `run`."""
+        """Damaged frames that the last run skipped. See `on_error` of `run`."""
         return self._rmsd.damage
 
     @property
@@ -248,7 +252,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 
     @property
     def _is_finished(self) -> bool:
-        """Whether a run has finished."""
+        """Whether the analysis has been run."""
         return "rmsd" in self.results
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
@@ -286,7 +290,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 transformations
             See `Analysis.run`.
         backend : str or Executor
-            Executor that computes the RMSD. Threads write the frames.
+            Executor that computes the RMSD. The frames are always written by threads.
 
         Returns
         -------
@@ -335,7 +339,7 @@ transformations
 
 
 def _precision(options: Mapping[str, Any]) -> float | None:
-    """Return the precision of XTC in integers per nm, from the options of an MDAnalysis writer."""
+    """Return the XTC precision that the options of an MDAnalysis writer specify, as integer steps per nm."""
     unknown = sorted(set(options) - {"precision"})
     if unknown:
         raise UnsupportedError(f"writer_kwargs {', '.join(unknown)} are not supported: only 'precision' is")

@@ -39,54 +39,56 @@ _STRUCTURE = ".nc"
 
 
 class AverageStructure(Analysis):
-    """Mean position of each atom after superposition of each frame on a reference.
+    """Compute the average structure after superposing each frame on a reference.
 
     Parameters
     ----------
     mobile : MDAnalysis.Universe or AtomGroup
         The system.
     reference : MDAnalysis.Universe or AtomGroup, optional
-        Structure to superpose on; by default the system itself.
+        Structure to superpose on. The default is the system itself.
     select : str, tuple, dict or None
-        Atoms that are superposed and averaged, in MDAnalysis's selection language. Give different selections for
-        `mobile` and `reference` as ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``. See `mdreel.RMSD`.
+        Atoms to superpose and average, in MDAnalysis's selection language. To select different atoms in `mobile` and
+        `reference`, pass ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``. See `mdreel.RMSD`.
     filename : path, optional
-        Output file of `run` for the mean structure. The file extension selects a format that MDAnalysis can write. The
-        file appears only when it is complete.
+        File to which `run` writes the average structure. Its extension selects a format that MDAnalysis can write. The
+        file only appears once it is complete.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition; masses are taken from the reference.
+        Weight of each atom in the superposition. If "mass", the masses of the reference atoms are used.
     tol_mass : float
-        Largest difference between the masses of two corresponding atoms, amu.
+        Largest allowed difference between the masses of corresponding atoms, in amu.
     match_atoms : bool
-        Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
-        residues in the same order. With False, the atoms are compared in the given order without this check.
+        Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
+        same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
+        without this check.
     strict : bool
-        Accepted as in MDAnalysis, without effect: different numbers of atoms are always an error.
+        Accepted for compatibility with MDAnalysis, but without effect. Different numbers of atoms always raise an
+        error.
     force : bool
-        Whether an existing file may be replaced. The old file stays until the new one is complete.
+        Whether to replace an existing file. The old file is kept until the new one is complete.
     in_memory : bool
-        Whether `run` also superposes the positions of `mobile` in memory. A trajectory in memory then
-        replaces the trajectory of the Universe permanently, and `filename` is ignored. If the trajectory is in memory
-        already, `run` always superposes it.
+        Whether `run` also superposes the positions of `mobile` in memory. In this case, a trajectory in memory
+        permanently replaces that of the Universe, and `filename` is ignored. If the trajectory is already in memory,
+        `run` always superposes it.
     ref_frame : int
-        Frame of the reference's trajectory, 0-based.
+        Frame of the reference trajectory, starting from 0.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.positions : ndarray, shape (n_atoms, 3), float64
-        Mean position of each atom, Å.
+        Mean position of each atom in Å.
     results.universe : MDAnalysis.Universe
-        A Universe of the selected atoms with these positions (float32).
+        A Universe that contains the selected atoms at their mean positions (float32).
     results.rmsd : float
-        Mean over frames of the RMSD after superposition, Å.
+        RMSD after superposition in Å, averaged over all frames.
     results.rmsf : ndarray, shape (n_atoms,), float64
-        Root mean square fluctuation of each atom about its mean position, Å.
+        Root mean square fluctuation of each atom about its mean position, in Å.
     filename : str or None
-        The output file; None if the run writes no file, for example because it changes positions in memory.
+        Name of the output file. None if no file is written, for example because positions are changed in memory.
     mobile, reference : MDAnalysis.AtomGroup, Universe
         All atoms of the system, and the given reference.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
@@ -97,27 +99,27 @@ class AverageStructure(Analysis):
     SelectionError
         If there are no atoms, or a selection is not valid.
     MismatchError
-        If the selections have different numbers of atoms, or weights do not fit them, or atoms do not
+        If the selections have different numbers of atoms, if the weights do not match them, or if the atoms do not
         correspond to those of the reference.
     UnsupportedError
-        If MDAnalysis cannot write a format with the file extension.
+        If MDAnalysis does not support the file extension.
     OSError
         In `run`, if the file exists and `force` is false, or it cannot be written.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms may not correspond to the atoms of the reference.
+        If atoms may not correspond to those of the reference.
     MdreelWarning
         If a file is requested, but the trajectory of the Universe is in memory.
 
     Notes
     -----
-    The mean position is ``x_i = mean_t (R(t) x_i(t) + t(t))``, with the rotation and translation of each frame that
-    `mdreel.RMSD` finds (QCP). Moved positions are float64. Sums of their displacements from the reference are exact, in
-    steps of 2^-36 Å, so the results are bitwise identical for every executor. Atoms are compared in the order of the
-    selections, as in MDAnalysis. Memory does not grow with the number of frames, except for 24 bytes for number, time
-    and RMSD of each frame.
+    The mean position is ``x_i = mean_t (R(t) x_i(t) + t(t))``, with the same rotation and translation of each frame as
+    in `mdreel.RMSD` (QCP). Superposed positions are float64. The sums of their displacements from the reference are
+    exact, in steps of 2^-36 Å, so the results are bitwise identical for every executor. As in MDAnalysis, atoms are
+    compared in the order of the selections. The memory use does not depend on the number of frames, apart from 24 bytes
+    per frame for its number, time and RMSD.
 
     Examples
     --------
@@ -173,16 +175,16 @@ class AverageStructure(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
         return references_of([self._fitted], self.atomgroup)
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("atoms are superposed on the reference without periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that superposes each frame and sums displacements."""
+        """Return the computation that superposes each frame and adds up the displacements."""
         universe = self.atomgroup.universe if self._given_trajectory is None else None
         if self._in_memory:
             fitted = self._fitted
@@ -215,7 +217,7 @@ class AverageStructure(Analysis):
 
     @property
     def writes_file(self) -> bool:
-        """Whether a run writes a file besides the results."""
+        """Whether a run writes an output file in addition to the results."""
         return self.filename is not None
 
     def check_output_file(self) -> None:
@@ -232,17 +234,18 @@ class AverageStructure(Analysis):
     def save(
         self, path: str | PathLike[str], force: bool = False, *, metadata: Mapping[str, Any] | None = None
     ) -> Path:
-        """Write the mean structure, or the table of `columns`.
+        """Write the average structure or the table of `columns`.
 
         Parameters
         ----------
         path : path
-            The output file. It appears only when it is complete. With an extension of tables (``.csv .xvg .npz
-            .parquet .json .xlsx``), it is the table. Other extensions, also ``.nc``, select a format of structures.
+            The output file. It only appears once it is complete. For the extensions
+            ``.csv .xvg .npz .parquet .json .xlsx``, the table is written. All other extensions, including ``.nc``,
+            select a format for structures.
         force : bool
-            Whether an existing file may be replaced.
+            Whether to replace an existing file.
         metadata : mapping of str to str, int, float or bool, optional
-            Further entries of the description of a table; see `Analysis.save`. Structures have none.
+            Further entries of the description of a table; see `Analysis.save`. Structures have no description.
 
         Returns
         -------
@@ -252,11 +255,11 @@ class AverageStructure(Analysis):
         Raises
         ------
         AttributeError
-            If there are no results yet.
+            If the analysis has not been run yet.
         UnsupportedError
-            If neither mdreel nor MDAnalysis can write a format with this file extension, or a package is missing.
+            If neither mdreel nor MDAnalysis supports the file extension, or a required package is missing.
         OSError
-            If the file exists and `force` is false, or it cannot be written.
+            If the file exists and `force` is false, or if it cannot be written.
 
         Examples
         --------
@@ -275,14 +278,14 @@ class AverageStructure(Analysis):
 
     @checked_arguments
     def save_structure(self, path: str | PathLike[str], force: bool = False) -> Path:
-        """Write the mean structure in a format that MDAnalysis can write; see `save` for the errors.
+        """Write the average structure in a format that MDAnalysis can write. For errors, see `save`.
 
         Parameters
         ----------
         path : path
-            The output file, whose extension selects the format.
+            The output file. Its extension selects the format.
         force : bool
-            Whether an existing file may be replaced.
+            Whether to replace an existing file.
 
         Returns
         -------

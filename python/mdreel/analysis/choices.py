@@ -1,42 +1,43 @@
-"""Values that arguments of analyses may have.
+"""Allowed values of arguments of analyses.
 
-The command line offers the same values. This module imports nothing else, so that help is printed without NumPy.
+The command line accepts the same values. This module has no other imports, so that help texts can be printed without
+loading NumPy.
 """
 
 from typing import Literal, TypeAlias
 
 ContactMethod: TypeAlias = Literal["hard_cut", "soft_cut", "radius_cut", "count"]
-"""Criterion for a contact of the reference; ``count`` counts all contacts instead."""
+"""Criterion for the contacts of a reference. With ``count``, all contacts are counted instead."""
 
 PairsCounted: TypeAlias = Literal["unique", "all"]
-"""Pairs of atoms that can be contacts where the two groups share atoms."""
+"""Pairs of atoms to count as contacts if the two groups share atoms."""
 
 TorsionKind: TypeAlias = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"]
-"""Torsion of a protein."""
+"""Kind of torsion in a protein."""
 
 Features: TypeAlias = Literal["degrees", "cos_sin"]
-"""Representation of an angle: degrees, or cosine and sine, which do not jump at 180 degrees."""
+"""Representation of an angle: degrees, or cosine and sine, which are continuous at 180 degrees."""
 
 DSSPMethod: TypeAlias = Literal["simplified", "kabsch-sander"]
-"""Three states of secondary structure, or the eight of Kabsch and Sander."""
+"""Assignment of secondary structure: three states, or the eight states of Kabsch and Sander."""
 
 Grouping: TypeAlias = Literal["atoms", "residues", "segments", "fragments"]
-"""Groups that are counted at their centres of mass."""
+"""Groups of atoms whose mass and charge are placed at their centre of mass."""
 
 Coordinates: TypeAlias = Literal["xyz", "xy", "xz", "yz", "x", "y", "z"]
 """Coordinates that contribute to a displacement."""
 
 Scheme: TypeAlias = Literal["lattice", "toroidal"]
-"""Scheme that undoes jumps across boundaries: count cells, or add up displacements."""
+"""Scheme for undoing jumps across boundaries: counting cells or adding up displacements."""
 
 Norm: TypeAlias = Literal["rdf", "density", "none"]
-"""Normalisation of pair counts: by shells and density, by shells, or none."""
+"""Normalisation of pair counts: by shell volume and density, by shell volume, or none."""
 
 SharedGroup: TypeAlias = Literal["residue", "segment", "chain"]
-"""Group that the two atoms of a counted pair must not share."""
+"""Group of which the two atoms of a counted pair must not both be members."""
 
 AreaMode: TypeAlias = Literal["atom", "residue", "total"]
-"""Part of the selection that has an area."""
+"""Part of the selection for which an area is computed."""
 
 TransformationName: TypeAlias = Literal["whole", "wrap-atoms", "wrap-residues", "wrap-fragments", "center", "nojump"]
 """Transformation of a recipe: make molecules whole over their bonds; move atoms, residues or molecules into the cell;

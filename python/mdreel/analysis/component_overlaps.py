@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ComponentAnalysis(Analysis):
-    """An analysis whose results are principal components, with methods that compare them; see `mdreel.PCA`."""
+    """Base class of analyses that compute principal components, with methods to compare them; see `mdreel.PCA`."""
 
     _units = MappingProxyType({"variance": "Å^2", "mean": "Å", "covariance": "Å^2"})
     _result_dimensions = MappingProxyType(
@@ -60,21 +60,21 @@ class ComponentAnalysis(Analysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool | None = None,
     ) -> float:
-        """Return the similarity of the spaces of two sets of components; see `mdreel.analysis.pca.rmsip`.
+        """Return the similarity of the spaces spanned by two sets of components; see `mdreel.analysis.pca.rmsip`.
 
         Parameters
         ----------
         other : PCA
-            The other analysis, which has run.
+            The other analysis. It must have been run.
         n_components : int or (int, int), optional
-            Number of components of both, or of each; by default all.
+            Number of components to use from both analyses, or from each of them. The default is all.
         tol_mass, match_atoms
             See `transform`.
 
         Raises
         ------
         MismatchError
-            If an analysis has not run, or there are fewer components. If the numbers of atoms differ.
+            If one of the analyses has not been run or has fewer components, or if the numbers of atoms differ.
 
         Examples
         --------
@@ -98,23 +98,23 @@ class ComponentAnalysis(Analysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool | None = None,
     ) -> float:
-        """Return the overlap of a component with the space of others; see `mdreel.analysis.pca.cumulative_overlap`.
+        """Return the overlap of a component with the space of other components.
 
         Parameters
         ----------
         other : PCA
-            The other analysis, which has run.
+            The other analysis. It must have been run.
         i : int
             Index of the component of this analysis.
         n_components : int, optional
-            Number of components of `other`; by default all.
+            Number of components of `other` to use. The default is all.
         tol_mass, match_atoms
             See `transform`.
 
         Raises
         ------
         MismatchError
-            If an analysis has not run, or the numbers of atoms differ.
+            If one of the analyses has not been run, or if the numbers of atoms differ.
 
         Examples
         --------
@@ -130,7 +130,7 @@ class ComponentAnalysis(Analysis):
         return cumulative_overlap(a, b, i, n_components)
 
     def check_run(self, purpose: str) -> None:
-        """Raise an error if the analysis has not run."""
+        """Raise an error if the analysis has not been run."""
         if self._outcome is None:
             raise MismatchError(f"Call run() on the PCA before {purpose}")
 
@@ -155,18 +155,18 @@ def rmsip(a: NDArray[np.float64], b: NDArray[np.float64], n_components: int | Se
     a, b : ndarray, shape (n, n_coordinates), float64
         Components as rows, such as ``pca.results.p_components.T``.
     n_components : int or (int, int), optional
-        Number of components to use from each set, or from `a` and from `b`; by default all.
+        Number of components to use from both sets, or from `a` and `b`. The default is all.
 
     Returns
     -------
     float
-        ``sqrt(sum_ij (a_i . b_j)^2 / n)`` for n components of `a`, which is 0 for orthogonal and 1 for identical spaces
-        (A. Amadei et al., Proteins 36 (1999) 419-424).
+        ``sqrt(sum_ij (a_i . b_j)^2 / n)`` for n components of `a`. The value is 0 for orthogonal and 1 for identical
+        spaces (A. Amadei et al., Proteins 36 (1999) 419-424).
 
     Raises
     ------
     MismatchError
-        If the components have different lengths. If there are fewer than `n_components`.
+        If the components have different lengths, or if there are fewer than `n_components`.
 
     Examples
     --------
@@ -196,12 +196,12 @@ def cumulative_overlap(
     i : int
         Index of the component of `a`.
     n_components : int, optional
-        Number of components of `b`; by default all.
+        Number of components of `b` to use. The default is all.
 
     Returns
     -------
     float
-        ``sqrt(sum_j (a_i . b_j)^2)``, which is 0 for a component orthogonal to all others, and 1 for a component in
+        ``sqrt(sum_j (a_i . b_j)^2)``, The value is 0 if the component is orthogonal to all others, and 1 if it lies in
         their space (L. Yang et al., Structure 16 (2008) 321-330).
 
     Raises
@@ -238,7 +238,7 @@ def _first_of(components: NDArray[np.float64], n_components: int | None) -> NDAr
 def check_atoms(
     atomgroup: AtomGroup, reference: AtomGroup, name: str, tol_mass: float, match_atoms: bool | None
 ) -> None:
-    """Check that atoms correspond; if `match_atoms` is None, a difference is a warning."""
+    """Check that atoms correspond. If `match_atoms` is None, a mismatch only triggers a warning."""
     try:
         Matching(tol_mass, match_atoms is not False).check(atomgroup, reference, name)
     except MismatchError as error:

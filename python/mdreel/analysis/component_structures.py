@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 Components: TypeAlias = int | slice | Sequence[int] | NDArray[np.integer] | NDArray[np.bool_] | None
-"""Components: one number or several, a slice or a mask; None for all."""
+"""Choice of components: one or more numbers, a slice, or a mask. None selects all components."""
 
 
 class ComponentIndexError(MismatchError, IndexError):
-    """A component does not exist."""
+    """Error about a component that does not exist."""
 
 
 @dataclass(frozen=True)
 class Followers:
-    """Atoms that move with an atom of the same residue.
+    """Atoms that follow the motion of another atom in the same residue.
 
     Attributes
     ----------
     atoms : ndarray, shape (n_followers,), int64
         Indices of the atoms that follow.
     places : ndarray, shape (n_followers,), int64
-        For each follower, the place among the atoms of the components of the atom that it follows.
+        Position of the atom that each follower follows, among the atoms of the components.
     """
 
     atoms: NDArray[np.int64]
@@ -39,7 +39,7 @@ class Followers:
 
     @classmethod
     def of(cls, atoms: "AtomGroup", group: "AtomGroup", anchor: str) -> Self:
-        """Return all other atoms of the residues of a group.
+        """Return the followers among the atoms in the residues of a group.
 
         Parameters
         ----------
@@ -48,15 +48,15 @@ class Followers:
         group : MDAnalysis.AtomGroup
             The group.
         anchor : str
-            Selection of the atom of each residue that the others follow.
+            Selection of the atom in each residue that the other atoms follow.
 
         Raises
         ------
         SelectionError
-            If `anchor` is not a valid selection, or selects no atom.
+            If `anchor` is not a valid selection or selects no atom.
         MismatchError
-            If the group is in another Universe. If a residue does not have exactly one anchor, or an anchor is not
-            among the atoms of the components.
+            If the group belongs to another Universe, if a residue does not have exactly one anchor, or if an anchor is
+            not among the atoms of the components.
         """
         if not is_group(group) or group.universe is not atoms.universe:
             raise MismatchError("group must be an AtomGroup of the Universe that the components are of")
@@ -85,7 +85,7 @@ class Followers:
 
 @dataclass(frozen=True)
 class ComponentStructures:
-    """A function that replaces the atoms of a frame by their projection on components; see `PCA.project_single_frame`.
+    """Function that replaces the positions in a frame by their projection on components.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class ComponentStructures:
     atoms : ndarray, shape (n_own,), int64
         Indices of the atoms of the components.
     mean : ndarray, shape (n_own, 3), float64
-        Mean positions, Å.
+        Mean positions in Å.
     directions : ndarray, shape (n_components, 3 * n_own), float64
         The components.
     followers : Followers or None
@@ -113,7 +113,7 @@ class ComponentStructures:
         Parameters
         ----------
         ts : MDAnalysis Timestep or AtomGroup
-            The frame, whose positions change; for a group, the current frame of its Universe.
+            The frame whose positions are changed. For a group, this is the current frame of its Universe.
 
         Returns
         -------

@@ -10,9 +10,9 @@ def hard_cut_q(r: ArrayLike, cutoff: ArrayLike) -> float:
     Parameters
     ----------
     r : array_like, shape (n_contacts,), float64
-        Distances, Å.
+        Distances in Å.
     cutoff : array_like, shape (n_contacts,), float64, or float
-        Largest distance of each contact, or of all, Å.
+        Largest distance of each contact, or of all contacts, in Å.
     """
     return float(np.mean(np.asarray(r) <= np.asarray(cutoff)))
 
@@ -23,9 +23,9 @@ def soft_cut_q(r: ArrayLike, r0: ArrayLike, beta: float = 5.0, lambda_constant: 
     Parameters
     ----------
     r, r0 : array_like, shape (n_contacts,), float64
-        Distances and reference distances, Å.
+        Distances and reference distances in Å.
     beta : float
-        Steepness, Å^-1.
+        Steepness in Å^-1.
     lambda_constant : float
         Factor of the reference distance.
     """
@@ -34,15 +34,15 @@ def soft_cut_q(r: ArrayLike, r0: ArrayLike, beta: float = 5.0, lambda_constant: 
 
 
 def radius_cut_q(r: ArrayLike, r0: ArrayLike | None, radius: float) -> float:
-    """Return the fraction of distances that do not exceed a radius; `r0` has no effect.
+    """Return the fraction of distances that do not exceed a radius. `r0` is ignored.
 
     Parameters
     ----------
     r : array_like, shape (n_contacts,), float64
-        Distances, Å.
+        Distances in Å.
     r0 : array_like, optional
-        Distances of the reference, Å.
+        Distances of the reference in Å.
     radius : float
-        Largest distance, Å.
+        Largest distance in Å.
     """
     return hard_cut_q(r, radius)

@@ -24,27 +24,27 @@ REFGROUP = "refgroup must be a pair of AtomGroups, a list of such pairs, a frame
 
 
 class GroupTypeError(SelectionError, TypeError):
-    """A group of `Contacts` is neither a selection string nor an AtomGroup."""
+    """Error about a group of `Contacts` that is neither a selection string nor an AtomGroup."""
 
 
 class UpdatingGroupError(UnsupportedError, TypeError):
-    """A group of `Contacts` changes from frame to frame."""
+    """Error about a group of `Contacts` whose atoms change from frame to frame."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference of the contacts.
+    """A reference structure that defines contacts.
 
     Attributes
     ----------
     first, second : ndarray, shape (n_first, 3) and (n_second, 3), float64
-        Positions of the groups, Å.
+        Positions of the groups in Å.
     cell : ndarray, shape (6,), float32, or None
-        Cell whose images count.
+        Cell whose periodic images are taken into account.
     places : ndarray, shape (n_contacts, 2), uint32
-        Places in the groups of the atoms of each contact.
+        Positions of the two atoms of each contact in their groups.
     distances : ndarray, shape (n_contacts,), float64
-        Distance of each contact, Å.
+        Distance of each contact in Å.
     """
 
     first: NDArray[np.float64]
@@ -55,7 +55,7 @@ class Reference:
 
 
 def each_reference(refgroup: Groups | Sequence[Groups] | None) -> Sequence[Groups]:
-    """Return the references as a sequence, also if there is only one."""
+    """Return the references as a sequence, even if there is only one."""
     if refgroup is None:
         return ()
     if not isinstance(refgroup, Sequence) or isinstance(refgroup, str) or len(refgroup) == 0:
@@ -65,15 +65,16 @@ def each_reference(refgroup: Groups | Sequence[Groups] | None) -> Sequence[Group
 
 
 def can_repeat(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> bool:
-    """Return whether a pair of the groups can be an atom with itself, or can occur twice."""
+    """Return whether the groups may contain a pair twice, or a pair of an atom with itself."""
     n_atoms = sum(len(np.unique(group)) for group in (first, second))
     return n_atoms < len(first) + len(second) or len(np.union1d(first, second)) < n_atoms
 
 
 def unique_pairs(pairs: NDArray[np.uint32], of_reference: NDArray[np.integer]) -> NDArray[np.intp]:
-    """Return the indices of the distinct pairs of different atoms, ascending; the order within a pair is ignored.
+    """Return the ascending indices of all distinct pairs of different atoms, ignoring the order within a pair.
 
-    Two pairs are the same only if they also have the same atoms in the reference, whose groups may share other atoms.
+    Two pairs are only considered equal if they also have the same atoms in the reference, because the groups of the
+    reference may share different atoms.
     """
     is_turned = (pairs[:, 0] > pairs[:, 1])[:, None]
     sides = [np.where(is_turned, each[:, ::-1], each) for each in (pairs, of_reference)]
@@ -84,7 +85,7 @@ def unique_pairs(pairs: NDArray[np.uint32], of_reference: NDArray[np.integer]) -
 
 
 def warn_of_repetitions() -> None:
-    """Warn that pairs of atoms count twice."""
+    """Warn that pairs of atoms are counted twice."""
     text = (
         "the groups share atoms, or have an atom more than once: as in MDAnalysis, pairs of these atoms count twice, "
         "and an atom that is in both groups is in contact with itself. Use pairs='unique' to count each pair of "

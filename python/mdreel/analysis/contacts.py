@@ -54,105 +54,104 @@ _OPTIONS: dict[str, dict[str, float]] = {
     "radius_cut": {"radius": 4.5},
     "count": {},
 }
-"""Parameters of the methods, and their default values; that of the radius is the argument `radius`."""
+"""Parameters of the methods with their default values. The default of ``radius`` is the argument `radius`."""
 
 
 class Contacts(TwoGroupAnalysis):
-    """Fraction of native contacts Q between two groups, or the number of their contacts, over time.
+    """Compute the fraction of native contacts Q between two groups, or count their contacts, over time.
 
     Parameters
     ----------
     u : MDAnalysis.Universe
         The Universe.
     select : tuple of two str or MDAnalysis.AtomGroup
-        The groups. With ``method="count"``, a group may be an UpdatingAtomGroup; then the pairs of the atoms that are
-        selected in each frame count.
+        The two groups. With ``method="count"``, a group can be an UpdatingAtomGroup. In this case, pairs of the atoms
+        that are selected in each frame are counted.
     refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, int, or None
-        The groups in one or more references, each at the current frame of its Universe, with as many atoms as
-        `select`; or the number of a frame of the trajectory. None if `method` is ``"count"``.
+        The two groups in one or more references, with as many atoms as in `select`. The current frame of their Universe
+        is used. Alternatively, the number of a frame of the trajectory. None if `method` is ``"count"``.
     method : {"hard_cut", "soft_cut", "radius_cut", "count"} or callable
-        Criterion for a contact of the reference. With ``"hard_cut"``, the atoms must not be farther apart than in the
-        reference. With ``"soft_cut"``, the contact is weighted with a smooth function of the distance. With
-        ``"radius_cut"``, the atoms must not be farther apart than `radius`. With ``"count"``, all pairs within
-        `radius` are counted, and no reference is needed. A function receives the distances of the contacts of a
-        reference in the frame and in the reference, both in Å and of shape (n_contacts,), and `kwargs`. It returns a
-        number.
+        Criterion for the contacts of the reference. With ``"hard_cut"``, the atoms must not be farther apart than in
+        the reference. With ``"soft_cut"``, each contact is weighted by a smooth function of the distance. With
+        ``"radius_cut"``, the atoms must not be farther apart than `radius`. With ``"count"``, all pairs within `radius`
+        are counted, and no reference is needed. A function receives the distances of the contacts in the frame and in
+        the reference, both in Å and of shape (n_contacts,), and `kwargs`. It must return a number.
     radius : float
-        Largest distance between two atoms in contact in the reference, Å.
+        Largest distance between two atoms that are in contact in the reference, in Å.
     pbc : bool
-        Whether to use minimum images where a frame or reference has a cell.
+        Whether to use the minimum image convention if the frame or the reference has a cell.
     kwargs : mapping, optional
-        Parameters of the method. ``"soft_cut"`` has ``beta`` (default 5, in Å^-1) and ``lambda_constant`` (default
-        1.8); ``"radius_cut"`` has ``radius`` (default `radius`, Å), which does not change the contacts of the
-        reference.
+        Parameters of the method. ``"soft_cut"`` has the parameters ``beta`` (default 5 Å^-1) and ``lambda_constant``
+        (default 1.8). ``"radius_cut"`` has the parameter ``radius`` (default: `radius`), which does not affect the
+        contacts of the reference.
     pairs : {"unique", "all"}, optional
-        Pairs of atoms that can be contacts. With ``"unique"``, each pair of different atoms counts once. With
-        ``"all"``, each entry of the distance matrix counts, as in MDAnalysis: if the groups share atoms, these are in
-        contact with themselves, and each pair of them counts twice. The default is ``"all"`` with a warning if this
-        makes a difference; for ``method="count"`` it is ``"unique"``.
+        Pairs of atoms to consider. With ``"unique"``, each pair of different atoms is counted once. With ``"all"``,
+        each entry of the distance matrix is counted, as in MDAnalysis. If the groups share atoms, these atoms are then
+        in contact with themselves, and each pair of them is counted twice. The default is ``"unique"`` for
+        ``method="count"``, and otherwise ``"all"`` with a warning if this makes a difference.
     require_cell : bool
-        Whether every frame and reference must have a cell if `pbc` is true.
+        Whether to require a cell in every frame and reference if `pbc` is true.
     tol_mass : float
-        Largest difference between the masses of two corresponding atoms, amu.
+        Largest allowed difference between the masses of corresponding atoms, in amu.
     match_atoms : bool
-        Whether the atoms of `refgroup` must correspond to the atoms of `select`: same masses, and names and residues in
-        the same order. With False, the atoms are compared in the given order without this check.
+        Whether to check that the atoms of `refgroup` correspond to those of `select`. Corresponding atoms have the same
+        masses, and the same names and residues in the same order. If False, there is no check.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_frames, 1 + n_references), float64
-        Frame, and Q for each reference. With ``"count"``: frame, and number of contacts.
+        The frame, followed by Q for each reference or, with ``"count"``, by the number of contacts.
     grA, grB : MDAnalysis.AtomGroup
         The groups.
     n_initial_contacts : int
-        Number of contacts of the first reference. If the reference is a frame, this and the next two are known after
-        `run`.
+        Number of contacts in the first reference. If the reference is a frame number, this attribute and the next two
+        are only available after `run`.
     initial_contacts : list of ndarray, shape (n_first, n_second), bool
         Contacts of each reference.
     r0 : list of ndarray, shape (n_first, n_second), float64
-        Distances in each reference, Å.
+        Distances in each reference in Å.
     fraction_contacts : callable
-        The function of distances and reference distances that gives Q.
+        The function that computes Q from the distances and the reference distances.
     fraction_kwargs : dict
-        Its parameters in `kwargs`.
+        The parameters of this function, taken from `kwargs`.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms, or a selection is not valid. If the reference has groups, one of the groups may be
-        empty. If a group is neither a string nor an AtomGroup, the error is also a TypeError.
+        If a group has no atoms, or a selection is invalid. (If `refgroup` consists of groups, one group may be empty.)
+        If a group is neither a string nor an AtomGroup; in this case, the error is also a TypeError.
     UnsupportedError
-        If a group is an UpdatingAtomGroup and `method` is not ``"count"``; the error is also a TypeError.
+        If a group is an UpdatingAtomGroup and `method` is not ``"count"``. The error is also a TypeError.
     MismatchError
-        If the radius is not a valid length or the method is unknown. If a reference has another number of atoms or
-        atoms that do not correspond to the atoms of the groups. In `run`, if a reference has no contacts, or a function
-        does not return a number. With ``require_cell=True``, if a reference or (in `run`) a frame has no periodic cell.
-        Unless `pbc` is false, if a cell has no volume.
+        If the radius is not a valid length or the method is unknown. If the atoms of a reference do not correspond to
+        the atoms of the groups. In `run`, if a reference has no contacts, or a function does not return a number. With
+        ``require_cell=True``, if a reference or (in `run`) a frame has no periodic cell. With ``pbc=True``, if a cell
+        has no volume.
 
     Warns
     -----
     MdreelWarning
-        If the groups share atoms, or have an atom twice, so that pairs of atoms count twice, and `pairs` is not given.
-        If a group has no atoms. `run` then raises a MismatchError, because the reference has no contacts.
+        If pairs of atoms are counted twice because the groups share atoms or contain an atom twice, and `pairs` is not
+        given. If a group has no atoms. In this case, `run` raises a MismatchError, because there are no contacts.
     RangeWarning
-        If contacts are counted beyond half the shortest lattice vector of the cell in a frame. There, a pair of atoms
-        counts once although several of its images may be in contact.
+        If contacts are counted beyond half of the shortest lattice vector. Each pair of atoms is then only counted
+        once, although several of its images may be in contact.
 
     Notes
     -----
-    Q is the fraction of the contacts of a reference that exist in a frame. With ``"soft_cut"`` it is the mean of
+    Q is the fraction of the contacts of a reference that exist in a frame. With ``"soft_cut"``, it is the mean of
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as in
-    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes spurious contacts: each
-    shared atom is always in contact with itself (1/2 with ``"soft_cut"``), and pairs of shared atoms count twice. Use
-    ``pairs="unique"`` to count each pair of different atoms once. For groups without shared atoms, both agree.
-    Arithmetic is float64; in MDAnalysis's single precision, contacts at the cutoff may differ. Only pairs that are
-    in contact in a reference are evaluated, and for a function all pairs; for counts, a cell list finds the pairs.
+    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes spurious contacts, because each
+    shared atom is in contact with itself (1/2 with ``"soft_cut"``) and pairs of shared atoms are counted twice. Use
+    ``pairs="unique"`` to avoid this. Calculations use float64, so contacts at the cutoff may differ from those in
+    MDAnalysis, which uses single precision. Only pairs in contact in a reference are evaluated, except for functions,
+    which receive all pairs. For ``"count"``, pairs are found with a cell list.
 
-    Memory: the results take 8 bytes per frame and column, a frame 16 bytes more, and a contact of a reference 16.
+    The results need 8 bytes of memory per frame and column, 16 bytes per frame, and 16 bytes per reference contact.
 
     Examples
     --------
@@ -238,7 +237,7 @@ class Contacts(TwoGroupAnalysis):
 
     @property
     def fraction_contacts(self) -> Callable[..., Any]:
-        """The function of distances and reference distances that gives Q; it also takes `fraction_kwargs`."""
+        """The function that computes Q from distances, reference distances and `fraction_kwargs`."""
         if self._method == "count":
             raise AttributeError("method 'count' computes no fraction of contacts")
         if callable(self._method):
@@ -257,7 +256,7 @@ class Contacts(TwoGroupAnalysis):
 
     @property
     def r0(self) -> list[NDArray[np.float64]]:
-        """Distances of all pairs in each reference, shape (n_first, n_second), float64, Å."""
+        """Distances of all pairs in each reference, shape (n_first, n_second), float64, in Å."""
         return [distances_between(one.first, one.second, one.cell) for one in self._references]
 
     @property
@@ -272,7 +271,7 @@ class Contacts(TwoGroupAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         why = "distances use minimum images, or with pbc=False no images"
         return Boundaries(why, whole=not self.pbc)
 
@@ -303,7 +302,7 @@ class Contacts(TwoGroupAnalysis):
         return native_contacts(n_atoms, contacts, measure, self._is_periodic)
 
     def conclude(self, tally: Tally) -> None:
-        """Store frame numbers and values, and warn of distances beyond the range of unique images."""
+        """Store frame numbers and values, and warn about distances beyond the range of unique images."""
         if callable(self._method):
             values = np.concatenate(value_or_raise(tally.own))
             self.results.timeseries = np.column_stack([tally.rows[:, 0], values])
@@ -342,7 +341,7 @@ class Contacts(TwoGroupAnalysis):
         return self._near(first, second, cell, [group.ix for group in groups])
 
     def _reference_at(self, frame: int, source: Source) -> Reference:
-        """Return the reference that is a frame of the trajectory."""
+        """Return a frame of the trajectory as the reference."""
         will_come = source.is_growing and frame >= 0
         listed = None if will_come else select_frames(source, frames=[frame])
         read = source.read(listed or FrameSet.range(frame, 1, 1), self.atoms)
@@ -362,7 +361,7 @@ class Contacts(TwoGroupAnalysis):
         Parameters
         ----------
         first, second : ndarray, shape (n_first, 3) and (n_second, 3), float64
-            Positions of the groups in the reference, Å.
+            Positions of the groups in the reference in Å.
         cell : ndarray, shape (6,), float32, or None
             Cell of the reference.
         atoms : two ndarrays, shape (n_first,) and (n_second,), int
@@ -384,7 +383,7 @@ class Contacts(TwoGroupAnalysis):
     def _get_atomgroup(
         u: Universe, sel: str | AtomGroup, may_be_empty: bool = False, *, may_change: bool = False
     ) -> AtomGroup:
-        """Return a group that is given as a selection string or as an AtomGroup."""
+        """Return the group that a selection string or an AtomGroup specifies."""
         if isinstance(sel, str):
             return selected(u, sel, may_be_empty=may_be_empty)
         # Compares names of classes, because importing MDAnalysis takes longer than most analyses.

@@ -12,7 +12,7 @@ from mdreel.errors import MismatchError
 from mdreel.foundation.arguments import checked_arguments
 
 Legendre = Literal[1, 2]
-"""Order of the Legendre polynomial of the cosine between two directions: cos, or (3 cos^2 - 1) / 2."""
+"""Order of the Legendre polynomial of the cosine between two directions: 1 for cos, 2 for (3 cos^2 - 1) / 2."""
 
 
 @checked_arguments
@@ -30,31 +30,33 @@ def autocorrelation(
     Parameters
     ----------
     timeseries : array_like, shape (n_frames, ...), float64
-        Values of one or more quantities in frames at equal intervals.
+        Values of one or more quantities in frames that are evenly spaced in time.
     max_lag : int, optional
-        Largest lag in frames; by default the length of the series.
+        Largest lag in frames. The default is the length of the series.
     normalize : bool
         Whether to divide by the value at lag 0.
     subtract_mean : bool
-        Whether to correlate deviations from the mean. Ignored for Legendre polynomials.
+        Whether to correlate the deviations from the mean. Ignored for Legendre polynomials.
     vectors : bool
-        Whether the last axis contains the coordinates of vectors, whose products are scalar products.
+        Whether the last axis contains the components of vectors. Products are then scalar products.
     legendre : {1, 2}, optional
-        Correlate the directions of vectors, with the Legendre polynomial of this order of the cosine between them.
+        Order of the Legendre polynomial. If given, the polynomial of the cosine between the directions of vectors is
+        averaged.
 
     Returns
     -------
     ndarray, shape (n_lags, ...), float64
-        ``C(m) = 1/(N-m) sum_t a(t) a(t+m)``, without the axis of vectors.
+        ``C(m) = 1/(N-m) sum_t a(t) a(t+m)``. The axis of vectors is removed.
 
     Raises
     ------
     MismatchError
-        If there are no frames, values are not finite, a vector has length 0, or the polynomial is unknown.
+        If there are no frames, values are not finite, a vector has zero length, or the order of the polynomial is
+        unknown.
 
     Notes
     -----
-    The function uses zero-padded Fourier transforms (Wiener and Khinchin), so the cost grows as n log n. The second
+    The function uses zero-padded Fourier transforms (Wiener and Khinchin), so the run time grows as n log n. The second
     polynomial is computed from products of coordinates: ``cos^2 = sum_ij u_i u_j(0) u_i u_j(t)``.
 
     Examples
@@ -136,7 +138,7 @@ def statistical_inefficiency(timeseries: ArrayLike) -> float:
     Parameters
     ----------
     timeseries : array_like, shape (n_frames,), float64
-        Values of one quantity in frames at equal intervals.
+        Values of one quantity in frames that are evenly spaced in time.
 
     Returns
     -------
@@ -147,7 +149,7 @@ def statistical_inefficiency(timeseries: ArrayLike) -> float:
     Raises
     ------
     MismatchError
-        If the series has more than one quantity, or no variance.
+        If the series contains more than one quantity or has no variance.
 
     Notes
     -----
@@ -183,7 +185,8 @@ class BlockAverages:
     lengths : ndarray, shape (n_lengths,), int64
         Number of frames in a block.
     errors : ndarray, shape (n_lengths,), float64
-        Standard error of the mean if blocks of this length are independent. The estimate converges with the length.
+        Standard error of the mean, assuming that blocks of this length are independent. The estimate converges for long
+        blocks.
     uncertainties : ndarray, shape (n_lengths,), float64
         Standard error of `errors`.
     mean : float
@@ -203,18 +206,18 @@ def block_averages(timeseries: ArrayLike) -> BlockAverages:
     Parameters
     ----------
     timeseries : array_like, shape (n_frames,), float64
-        Values of one quantity in at least 4 frames at equal intervals.
+        Values of one quantity in at least 4 frames that are evenly spaced in time.
 
     Returns
     -------
     BlockAverages
         Estimates for blocks of 1, 2, 4, ... frames, as long as there are at least 4 blocks. Frames at the end that do
-        not fill a block are left out.
+        not fill a complete block are ignored.
 
     Raises
     ------
     MismatchError
-        If the series has more than one quantity, or too few frames.
+        If the series contains more than one quantity or too few frames.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Frame of a trajectory that an analysis starts from, for grids and bins that are laid once."""
+"""The frame that defines the grid or the bins of an analysis."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ def read_one_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> Fra
     source : Source
         The trajectory.
     frame : int
-        Frame number, 0-based.
+        Frame number, starting from 0.
     atoms : ndarray, shape (n_atoms,), uint32
         Indices, ascending.
 

@@ -32,55 +32,56 @@ _PADDING = 2.0
 
 
 class DensityAnalysis(Analysis):
-    """Counts of atoms in the bins of a grid, and their mean density.
+    """Compute the mean density of atoms on a three-dimensional grid.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms, each once.
+        The atoms. Each atom must occur only once.
     delta : float
-        Width of a bin, Å.
+        Width of a bin in Å.
     metadata : mapping, optional
-        Entries of ``results.density.metadata``.
+        Entries to add to ``results.density.metadata``.
     padding : float
-        Margin of the grid around the atoms, Å. The grid encloses the atoms in the current frame of the Universe when
-        you create the analysis. With `trajectory`, it encloses them in the first frame of that trajectory.
+        Distance in Å by which the grid extends beyond the atoms. The grid is based on the positions in the current
+        frame of the Universe when you create the analysis or, with `trajectory`, in the first frame of that trajectory.
     gridcenter : array_like, shape (3,), float64, optional
-        Centre of the grid, Å. Together with `xdim`, `ydim` and `zdim`, this replaces the grid around the atoms.
+        Centre of a user-defined grid in Å. Together with `xdim`, `ydim` and `zdim`, it replaces the grid around the
+        atoms.
     xdim, ydim, zdim : float, optional
-        Length of the grid along each axis, Å.
+        Length of the grid along each axis in Å.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.counts : ndarray, shape (n_x, n_y, n_z), int64
         Number of atoms in each bin, summed over all frames. Atoms outside the grid are not counted.
     results.density : MDAnalysis.analysis.density.Density
-        Mean number density in each bin, Å^-3; it has ``.grid``, ``.edges``, ``.convert_density("nm^{-3}")`` and
+        Mean number density in each bin in Å^-3, with ``.grid``, ``.edges``, ``.convert_density("nm^{-3}")`` and
         ``.export("density.dx")``.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or an atom is in the group more than once.
+        If there are no atoms, or if the group contains an atom more than once.
     MismatchError
-        If widths, lengths or the centre are not valid, or the grid is too fine.
+        If a width, a length or the centre is invalid, or if the grid is too fine.
 
     Warns
     -----
     MdreelWarning
-        If `padding` is given together with a grid of one's own, on which it has no effect. After a run, if atoms were
-        outside such a grid.
+        If `padding` is given together with a user-defined grid, where it has no effect. After a run, if atoms were
+        outside a user-defined grid.
 
     Notes
     -----
-    Grid and counts are equal to `MDAnalysis.analysis.density.DensityAnalysis`. A bin includes its lower edge; the
-    last bin also includes its upper edge. To keep a molecule in place, centre it (``run(transformations=...)``), or use
-    a superposed trajectory. Memory does not grow with the number of frames: it takes 8 bytes per bin, and the same
-    for each worker.
+    The grid and the counts are identical to those of `MDAnalysis.analysis.density.DensityAnalysis`. A bin includes its
+    lower edge, and the last bin also includes its upper edge. To see the surroundings of a molecule, centre it
+    (``run(transformations=...)``) or use a superposed trajectory. The analysis needs 8 bytes of memory per bin, and the
+    same amount for each worker, independently of the number of frames.
 
     Examples
     --------
@@ -129,16 +130,16 @@ class DensityAnalysis(Analysis):
 
     @property
     def delta(self) -> float:
-        """Width of a bin, Å."""
+        """Width of a bin in Å."""
         return self._delta
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("atoms are counted one by one at their positions")
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that counts atoms, after laying the grid around the atoms of one frame."""
+        """Return the computation that counts atoms, after defining the grid from the positions in one frame."""
         if self._extent is not None:
             low, high = self._extent
         else:
@@ -214,7 +215,7 @@ class DensityAnalysis(Analysis):
         return [*super()._result_coordinates(), *(LabelledArray(axis, (axis,), "Å", one) for axis, one in middles)]
 
     def _middles(self) -> list[NDArray[np.float64]]:
-        """Return the centres of the bins along each axis, Å."""
+        """Return the centres of the bins along each axis in Å."""
         return [(edges[1:] + edges[:-1]) / 2 for edges in self.results.density.edges]
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
@@ -228,12 +229,12 @@ class DensityAnalysis(Analysis):
 def _extent_of(
     center: ArrayLike | None, lengths: tuple[Any, Any, Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return the limits of the grid that the user gives, or None if the user gives no grid.
+    """Return the limits of a user-defined grid, or None if there is no user-defined grid.
 
     Raises
     ------
     MismatchError
-        If something is missing or not valid.
+        If a parameter of the grid is missing or invalid.
     """
     given = [center, *lengths]
     if all(one is None for one in given):

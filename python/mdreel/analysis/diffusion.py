@@ -13,20 +13,20 @@ _FEWEST = 4  # points, two for each half of the range
 
 @dataclass(frozen=True)
 class Diffusion:
-    """A diffusion coefficient with the fitted line.
+    """A diffusion coefficient and the line from which it was determined.
 
     Attributes
     ----------
     coefficient : float
         Diffusion coefficient, Å^2/ps (1 Å^2/ps = 1e-4 cm^2/s).
     error : float
-        Difference between the coefficients of the two halves of the fitted range, Å^2/ps.
+        Difference between the coefficients of the two halves of the fitted range in Å^2/ps.
     slope : float
-        Slope of the line, Å^2/ps.
+        Slope of the line in Å^2/ps.
     intercept : float
-        Intercept of the line, Å^2.
+        Intercept of the line in Å^2.
     begin, end : float
-        Fitted range of lag times, ps.
+        Range of lag times used for the fit, in ps.
     """
 
     coefficient: float
@@ -49,13 +49,13 @@ def diffusion_of(
     Parameters
     ----------
     times : ndarray, shape (n_lags,), float64
-        Lag times, ps.
+        Lag times in ps.
     displacements : ndarray, shape (n_lags,), float64
-        Mean square displacements, Å^2.
+        Mean square displacements in Å^2.
     n_dimensions : int
-        Number of coordinates in the displacements.
+        Number of dimensions of the displacements.
     begin, end : float, optional
-        First and last lag time of the fit, ps; by default 10 and 90 % of the longest lag time.
+        First and last lag time of the fit in ps. The defaults are 10 and 90 % of the longest lag time.
 
     Returns
     -------

@@ -59,7 +59,7 @@ class QuadrupleAngles(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("bond vectors use minimum images")
 
     def computation(self, source: Source) -> Computation:
@@ -110,17 +110,17 @@ class QuadrupleAngles(Analysis):
 
 
 class Dihedral(QuadrupleAngles):
-    """Dihedral angle of each of several groups of four atoms, in each frame.
+    """Compute the dihedral angles of groups of four atoms in each frame.
 
     Parameters
     ----------
     atomgroups : sequence of MDAnalysis.AtomGroup
-        Groups of four atoms in the same Universe. The angle is that between the plane of the first three atoms and the
-        plane of the last three.
+        Groups of four atoms in the same Universe. The dihedral angle is the angle between the plane of the first three
+        atoms and the plane of the last three.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -129,22 +129,22 @@ class Dihedral(QuadrupleAngles):
     atomgroups : sequence of MDAnalysis.AtomGroup
         The groups.
     ag1, ag2, ag3, ag4 : MDAnalysis.AtomGroup
-        The first atoms of all groups, the second, the third, and the fourth.
+        The first, second, third and fourth atoms of all groups.
 
     Raises
     ------
     SelectionError
-        If there is no group.
+        If there are no groups.
     MismatchError
-        If a group does not have four atoms, or groups are in different Universes.
+        If a group does not consist of four atoms, or if groups are in different Universes.
 
     Notes
     -----
     For the bond vectors a, b and c, the angle is ``atan2(|b| a . (b x c), (a x b) . (b x c))`` [1]_, in float64. If a
-    frame has a cell, the minimum image of each bond is used. If three of the four atoms are collinear, the angle is
-    undefined, which is an error.
+    frame has a cell, the minimum image of each bond is used. If three consecutive atoms are collinear, the angle is
+    undefined, and an error is raised.
 
-    Memory: the results take 8 bytes per angle and frame, and 16 bytes for number and time of each frame.
+    The results need 8 bytes of memory per angle and frame, and 16 bytes per frame for its number and time.
 
     References
     ----------
@@ -213,12 +213,12 @@ class Dihedral(QuadrupleAngles):
 
 
 class Dihedrals(QuadrupleAngles):
-    """Torsions of a protein in each frame, as angles or as cosine and sine.
+    """Compute the torsions of a protein in each frame, as angles or as cosines and sines.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        A protein, or some of its residues.
+        A protein or some of its residues.
     kinds : sequence of {"phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"}
         Kinds of torsions.
     features : {"degrees", "cos_sin"}
@@ -226,15 +226,15 @@ class Dihedrals(QuadrupleAngles):
     complete : bool
         Whether to skip residues that lack some of the torsions, as in Khoshlessan et al. (2018).
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.angles : ndarray, shape (n_frames, n_features), float64
-        Angles in degrees, from -180 to 180, or cosine and sine of each angle. Columns are ordered by residue and then
-        by `kinds`.
+        Angles in degrees, from -180 to 180, or the cosine and the sine of each angle. Columns are sorted by residue and
+        then in the order of `kinds`.
     names : list of str
         Names of the columns: ``"phi ALA 5"``, or ``"cos phi ALA 5"`` and ``"sin phi ALA 5"``.
     quadruples : ndarray, shape (n_torsions, 4), int64
@@ -243,14 +243,15 @@ class Dihedrals(QuadrupleAngles):
     Raises
     ------
     SelectionError
-        If no residue has such a torsion.
+        If no residue has any of the requested torsions.
     MismatchError
         If a kind or a feature is unknown.
 
     Notes
     -----
-    See `Dihedral`. Torsions that a residue lacks, such as phi at the beginning of a chain or chi1 of glycine, have no
-    column. Memory: the results take 8 bytes per feature and frame, and 16 bytes for number and time of each frame.
+    See `Dihedral`. There are no columns for torsions that do not exist, such as phi at the beginning of a chain or chi1
+    of glycine. The results need 8 bytes of memory per feature and frame, and 16 bytes per frame for its number and
+    time.
 
     Examples
     --------

@@ -34,53 +34,56 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 Metric: TypeAlias = Callable[..., float]
-"""Distance of two frames: ``metric(a, b, weights=weights)`` with positions of shape (n_atoms, 3), float64, Å."""
+"""Distance of two frames: ``metric(a, b, weights=weights)`` with positions of shape (n_atoms, 3), float64, in Å."""
 
 _OPTIONS_OF_RUN = ("backend", "n_workers", "n_parts", "unsupported_backend")
 
 
 class DistanceMatrix(Analysis):
-    """RMSD or another distance between all pairs of frames ("2D RMSD").
+    """Compute the RMSD or another distance between all pairs of frames ("2D RMSD").
 
     Parameters
     ----------
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. With None, all atoms of `universe` in their order, with
-        repetitions.
+        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
+        including repeated atoms.
     metric : callable, optional
-        Function that returns the distance of two frames, called as ``metric(a, b, weights=weights)`` with positions of
-        shape (n_atoms, 3), float64, Å, of an earlier and a later analysed frame. The default is the RMSD, which
-        `MDAnalysis.analysis.rms.rmsd` also selects. Other functions are slow: Python calls them for one pair at a time.
+        Function that returns the distance between two frames. It is called as ``metric(a, b, weights=weights)``, where
+        `a` and `b` are the positions in an earlier and a later frame in Å, as float64 arrays of shape (n_atoms, 3). The
+        default is the RMSD, which `MDAnalysis.analysis.rms.rmsd` also selects. Other functions are slow, because Python
+        calls them for each pair of frames.
     cutoff : float
-        Distances up to this value count as 0. MDAnalysis's default, which is negative, keeps every RMSD.
+        Distances up to this value are set to 0. The default is that of MDAnalysis. It is negative and therefore keeps
+        every RMSD.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the mean and in the superposition. Weights are normalised, but a `metric` receives the
-        given weights, or the masses, unchanged.
+        Weight of each atom in the mean and in the superposition. Weights are normalised, except for a `metric`, which
+        receives the given weights or the masses unchanged.
     superposition : bool
-        Whether to superpose one frame of each pair on the other first, for the minimum RMSD.
+        Whether to superpose the two frames of each pair first to obtain the minimum RMSD.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
     **options
-        Parameters of `run`, accepted as in MDAnalysis, without effect. A warning tells you to pass them to `run`.
+        Parameters of `run`, accepted for compatibility with MDAnalysis, but without effect. A warning recommends
+        passing them to `run` instead.
 
     Attributes
     ----------
     results.dist_matrix : ndarray, shape (n_frames, n_frames), float64
-        Distance of each pair of frames, Å for the RMSD; symmetric, 0 on the diagonal.
+        Distance between each pair of frames, in Å for the RMSD. The matrix is symmetric, with zeros on the diagonal.
 
     Raises
     ------
     SelectionError
         If there are no atoms, or the selection is not valid.
     MismatchError
-        If weights do not fit the atoms, or `metric` and `superposition` are given together. In `run`, if a coordinate
-        is not finite.
+        If the weights do not match the atoms, or if both `metric` and `superposition` are given. In `run`, if a
+        coordinate is not finite.
     FunctionError
-        In `run`, if `metric` returns something other than a number. Exceptions that `metric` raises stay unchanged.
+        In `run`, if `metric` does not return a number. Exceptions raised by `metric` are passed on unchanged.
 
     Warns
     -----
@@ -89,14 +92,16 @@ class DistanceMatrix(Analysis):
 
     Notes
     -----
-    One pass reads the atoms of all frames. Then threads on this machine compare each pair once, with the same algorithm
-    as `mdreel.RMSD` (QCP). The number of threads is that of the local workers of the run. For i < j, the entry is
-    bitwise identical to the RMSD of frame i from frame j, for every executor. Ctrl-C interrupts the comparison.
+    First, the atoms of all frames are read in a single pass. Then, threads on the local machine compare each pair of
+    frames once, with the same algorithm as `mdreel.RMSD` (QCP). There are as many threads as local workers in the run.
+    For i < j, each entry is bitwise identical to the RMSD of frame i from frame j, for every executor. You can
+    interrupt the comparison with Ctrl-C.
 
-    Memory: 8 bytes per pair of frames. Positions take 12 bytes per atom and frame, and four times that while
-    they are sorted. For example, 10,000 frames take 0.8 GB, and 214 atoms add 0.1 GB. Use `step` for fewer frames.
+    The matrix needs 8 bytes of memory per pair of frames. The positions need 12 bytes per atom and frame, and four
+    times as much while they are sorted. For example, 10,000 frames need 0.8 GB, plus 0.1 GB for 214 atoms. To reduce
+    the memory use, analyse fewer frames with `step`.
 
-    `MDAnalysis.analysis.diffusionmap.DiffusionMap` accepts this analysis instead of MDAnalysis's own.
+    You can pass this analysis to `MDAnalysis.analysis.diffusionmap.DiffusionMap`.
 
     Examples
     --------
@@ -179,7 +184,7 @@ class DistanceMatrix(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("frames are compared without periodic images", whole=True, paths=not self._superposition)
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:

@@ -34,54 +34,57 @@ _PAIR_BYTES = 40
 
 
 class DistanceArray(TwoGroupAnalysis):
-    """Distances between all atoms of two groups in each frame, or their mean, variance and contact frequency.
+    """Compute the distances between all atoms of two groups in each frame, or average them over frames.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The first group.
     other : MDAnalysis.AtomGroup, optional
-        The second group; by default the first. If the groups share atoms, the array contains the distance 0 of each
-        shared atom to itself, and each pair of shared atoms twice.
+        The second group. The default is the first group. If the groups share atoms, the array contains the distance of
+        each shared atom to itself, which is 0, and each pair of shared atoms twice.
     reference : MDAnalysis.AtomGroup or array_like, shape (n_other, 3), float64, optional
-        A static structure instead of `other`: the positions of a group at `ref_frame`, or positions in Å.
+        A static structure to use instead of `other`. It can be a group, whose positions at `ref_frame` are used, or an
+        array of positions in Å.
     ref_frame : int
-        Frame of the reference's trajectory, 0-based.
+        Frame of the reference trajectory, starting from 0.
     cutoff : float, optional
-        Distance in Å below which two atoms are in contact. With a cutoff, only averages are kept, so that memory does
-        not grow with the number of frames.
+        Distance in Å below which two atoms are in contact. If given, only averages are kept, so that the memory use
+        does not depend on the number of frames.
     pbc : bool
-        Whether to use minimum images. Every frame must then have a cell.
+        Whether to use the minimum image convention. This requires a cell in every frame.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
 
     Attributes
     ----------
     results.distances : ndarray, shape (n_frames, n_atoms, n_other), float64
-        Without a cutoff: distances in the order of the groups, Å.
+        Distances in Å, in the order of the groups. Only available without a cutoff.
     results.mean : ndarray, shape (n_atoms, n_other), float64
-        With a cutoff: mean distance, Å.
+        Mean distances in Å. Only available with a cutoff.
     results.variance : ndarray, shape (n_atoms, n_other), float64
-        With a cutoff: population variance, Å^2.
+        Population variances of the distances in Å^2. Only available with a cutoff.
     results.contact_frequency : ndarray, shape (n_atoms, n_other), float64
-        With a cutoff: fraction of frames with a distance below the cutoff.
+        Fraction of frames with a distance below the cutoff. Only available with a cutoff.
 
     Raises
     ------
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the cutoff is not a valid length, the groups are in different Universes, positions have a wrong shape, or
-        both `other` and `reference` are given. In `run` with ``pbc=True``, if a frame has no periodic cell.
+        If the cutoff is not a valid length, the groups are in different Universes, the reference positions have the
+        wrong shape, or both `other` and `reference` are given. In `run` with ``pbc=True``, if a frame has no periodic
+        cell.
 
     Notes
     -----
-    Distances ``|x_i - y_j|`` are float64. The distance array of Khoshlessan et al. (2017), from Cα atoms to their own
-    positions in the first frame, is ``DistanceArray(ca, reference=ca)``. Sums are exact, in steps of 2^-36 Å and
-    2^-27 Å^2. Means and variances are therefore bitwise identical for every executor, number of workers and blocks.
+    Distances ``|x_i - y_j|`` are float64. For the distance array of Khoshlessan et al. (2017), from Cα atoms to their
+    positions in the first frame, use ``DistanceArray(ca, reference=ca)``. Sums are exact, in steps of 2^-36 Å and 2^-27
+    Å^2. Means and variances are therefore bitwise identical for every executor and any number of workers and blocks.
 
-    Memory: distances take 8 bytes per pair and frame. With a cutoff, results take 40 bytes per pair, and 24
-    more for each worker. Only 16 bytes for number and time of each frame grow with the number of frames.
+    Without a cutoff, the distances need 8 bytes of memory per pair and frame. With a cutoff, the results need 40 bytes
+    per pair, and another 24 bytes per pair for each worker. Apart from 16 bytes per frame, the memory use then does not
+    depend on the number of frames.
 
     Examples
     --------
@@ -125,12 +128,12 @@ class DistanceArray(TwoGroupAnalysis):
 
     @property
     def other(self) -> AtomGroup:
-        """The second group; unused with a reference."""
+        """The second group. It is not used if there is a reference."""
         return self._second
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries(
             "distances use no periodic images, or with pbc=True minimum images",
             whole=not self._pbc,
@@ -139,12 +142,12 @@ class DistanceArray(TwoGroupAnalysis):
 
     @property
     def smaller_results(self) -> str:
-        """Advice on how to get results that need less memory, for error messages."""
+        """Advice on how to obtain smaller results, for error messages."""
         return f"{super().smaller_results}, or averages over all frames, such as cutoff=8.0"
 
     @property
     def without_cell(self) -> str:
-        """Remedy for frames without a periodic cell, for error messages."""
+        """Advice on how to handle frames without a periodic cell, for error messages."""
         return "give pbc=False for distances without periodic images"
 
     def computation(self, source: Source) -> Computation:
@@ -170,10 +173,10 @@ class DistanceArray(TwoGroupAnalysis):
         self.results.contact_frequency = (tally.counts / tally.n_frames).reshape(shape)
 
     def columns(self) -> Sequence[Column]:
-        """Return a row per pair of atoms with a cutoff; else a column per pair, as ``distance_0_5``.
+        """Return one row per pair of atoms with a cutoff, otherwise one column per pair, such as ``distance_0_5``.
 
-        The numbers are the indices of the atoms in the Universe, or the number of the second position in an array that
-        was given as reference.
+        The numbers are the indices of the atoms in the Universe. If the reference is an array, the second number is the
+        index of the position in this array.
         """
         first, second = self.atomgroup.ix, self._second_numbers()
         results = self.results
@@ -209,7 +212,7 @@ class DistanceArray(TwoGroupAnalysis):
         return pair_map(mean, "Mean distance (Å)", title, ax)
 
     def _reference_positions(self, source: Source) -> NDArray[np.float64]:
-        """Return the positions of the reference, shape (n_other, 3), Å."""
+        """Return the positions of the reference, shape (n_other, 3), in Å."""
         if is_group(self._reference):
             is_of_source = self._reference.universe is self._first.universe and (
                 self._given_trajectory is None or self._reference == self._first

@@ -55,49 +55,51 @@ _NAMES = {
 
 
 class DSSP(Analysis):
-    """Secondary structure of a protein in each frame, assigned by DSSP.
+    """Assign the secondary structure of a protein in each frame with DSSP.
 
     Parameters
     ----------
     atoms : MDAnalysis.Universe or AtomGroup
-        A system with a protein. The analysis uses the residues that MDAnalysis recognizes as protein.
+        A system that contains a protein. Only residues that MDAnalysis recognizes as protein are analysed.
     guess_hydrogens : bool
-        Whether to place the hydrogens on N by geometry instead of using the hydrogens of the trajectory.
+        Whether to place the hydrogens bonded to N by geometry instead of using the hydrogens of the trajectory.
     heavyatom_names : tuple of str
-        Names of N, CA, C and O. Each entry may list several names, separated by blanks.
+        Names of the atoms N, CA, C and O. Each entry can contain several names, separated by spaces.
     hydrogen_name : str
-        Names of the hydrogen on N, as in a selection; used without `guess_hydrogens`.
+        Names of the hydrogen bonded to N, as in a selection. Only used if `guess_hydrogens` is False.
     backend : {"serial", "openmp", "distopia"}
-        Accepted as in MDAnalysis, without effect: the core computes distances, and `run` has the executors.
+        Accepted for compatibility with MDAnalysis, but without effect. Choose the executor in `run` instead.
     method : {"simplified", "kabsch-sander"}
-        Three states, exactly as in MDAnalysis's `DSSP`, or the eight states of Kabsch and Sander.
+        Method of the assignment, with three states as in MDAnalysis's `DSSP`, or with the eight states of Kabsch and
+        Sander.
     longest_bond : float, optional
-        Largest distance in Å between C and the next N within a chain; a longer distance in a frame ends the chain. The
-        program of Kabsch and Sander uses 2.5. By default, distances do not end chains: with three states, all residues
-        form one chain, as in MDAnalysis; with eight states, chains end at segments, as in mdtraj.
+        Largest distance in Å between C and the next N within a chain. If the distance in a frame is longer, the chain
+        ends there. The program of Kabsch and Sander uses 2.5. By default, distances do not end chains. With three
+        states, all residues then form a single chain, as in MDAnalysis. With eight states, chains end at the ends of
+        segments, as in mdtraj.
     pbc : bool
-        Whether to use minimum images in frames with a cell.
+        Whether to use the minimum image convention in frames with a cell.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.dssp : ndarray, shape (n_frames, n_residues), str
-        State of each residue as one character: ``-`` loop, ``H`` helix, ``E`` strand; with eight states ``H``
+        State of each residue as a single character: ``-`` loop, ``H`` helix, ``E`` strand. With eight states: ``H``
         α-helix, ``G`` 3₁₀-helix, ``I`` π-helix, ``E`` strand, ``B`` bridge, ``T`` turn, ``S`` bend.
     results.dssp_ndarray : ndarray, shape (n_frames, n_residues, n_states), bool
-        Whether the residue is in the state, in the order of `states`. With three states, a residue may be both helix
-        and strand, as in MDAnalysis; it is then a helix in `results.dssp`.
+        Whether each residue is in each state, in the order of `states`. With three states, a residue can be both helix
+        and strand, as in MDAnalysis. In this case, it is a helix in `results.dssp`.
     results.fraction : ndarray, shape (n_residues, n_states), float64
-        Fraction of the frames with the state in `results.dssp`.
+        Fraction of the frames in which each residue has each state in `results.dssp`.
     results.resids : ndarray, shape (n_residues,), int64
-        Residue numbers, which are ambiguous if there are several chains; see `residue_labels`.
+        Residue numbers. They are ambiguous if there are several chains; see `residue_labels`.
     states : tuple of str
-        The states, which are the columns of `results.fraction`.
+        The states, in the order of the columns of `results.fraction`.
     residue_labels : list of str
-        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` if there are several segments.
+        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` for systems with several segments.
 
     Raises
     ------
@@ -105,13 +107,13 @@ class DSSP(Analysis):
         If there is no protein, or no residue has a complete backbone. With three states, if there are fewer than six
         residues, as in MDAnalysis.
     MismatchError
-        If the method is unknown, a name matches several atoms of a residue, or the N of a residue has a wrong number of
-        hydrogens. With three states, if a residue lacks one of N, CA, C and O.
+        If the method is unknown, if a name matches several atoms in a residue, or if the N of a residue has the wrong
+        number of hydrogens. With three states, if a residue lacks N, CA, C or O.
 
     Warns
     -----
     MdreelWarning
-        If the cell of the current frame is the placeholder of PDB files without a cell. It is then ignored, as with
+        If the cell of the current frame is the placeholder in PDB files without a cell. Such a cell is ignored, as with
         ``pbc=False``.
 
     Notes
@@ -125,12 +127,12 @@ class DSSP(Analysis):
       from N, on the bisector of the bonds to C and CA. 3₁₀- and π-helices are helices, and single bridges are strands.
     * ``"kabsch-sander"``: the assignment of the program DSSP 2 and mdtraj. CA atoms are less than 9 Å apart, and only
       the two strongest bonds of each N-H count. H is 1 Å from N, antiparallel to C=O of the previous residue. Residues
-      without a complete backbone (``NA`` in mdtraj) are left out and end a chain.
+      without a complete backbone (``NA`` in mdtraj) are omitted and end a chain.
 
-    Arithmetic is float64. In the single precision of the other programs, bonds close to -0.5 kcal/mol may differ.
+    Calculations use float64. The other programs use single precision, so bonds close to -0.5 kcal/mol may differ.
 
-    Memory: while frames are read, 1 byte per residue and frame. Results take 4 bytes for the character, and 3 or 8
-    bytes for the states (twice that while they are assembled).
+    While frames are read, the analysis needs 1 byte of memory per residue and frame. The results need 4 bytes for the
+    character, and 3 or 8 bytes for the states (twice as much while they are assembled).
 
     References
     ----------
@@ -204,7 +206,7 @@ class DSSP(Analysis):
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The states, which are the columns of `results.fraction`."""
+        """The states, in the order of the columns of `results.fraction`."""
         return tuple(_STATES[self._method])
 
     @property
@@ -224,7 +226,7 @@ class DSSP(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries(
             "distances use minimum images, or with pbc=False no images",
             whole=not self._pbc,

@@ -31,38 +31,38 @@ _N_VALUES = 4  # x, y, z and length
 
 
 class EndToEnd(Analysis):
-    """Vector from the first to the last atom of each chain, and its length, in each frame.
+    """Compute the vector from the first to the last atom of each chain, and its length, in each frame.
 
     Parameters
     ----------
     chains : MDAnalysis.AtomGroup or sequence of MDAnalysis.AtomGroup
-        One or more chains, with atoms in the order along the chain, as for MDAnalysis's `PersistenceLength`. Only
+        One or more chains. The atoms must be in order along the chain, as for MDAnalysis's `PersistenceLength`. Only
         the first and the last atom of each chain are read.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
 
     Attributes
     ----------
     results.vectors : ndarray, shape (n_frames, n_chains, 3), float64
-        Vectors from the first to the last atom, Å.
+        Vectors from the first to the last atom in Å.
     results.distances : ndarray, shape (n_frames, n_chains), float64
-        Lengths of the vectors, Å.
+        Lengths of the vectors in Å.
 
     Raises
     ------
     SelectionError
-        If there are no chains, or one has no atoms.
+        If there are no chains, or if a chain has no atoms.
     MismatchError
         If the chains are in different Universes.
 
     Notes
     -----
-    Vectors ``R = x_last - x_first`` are float64. Chains must be whole; use
-    ``run(transformations=[mdreel.transformations.unwrap(...)])`` for broken chains. The orientational autocorrelation
-    of R is ``autocorrelation(vectors, legendre=1)``.
+    Vectors ``R = x_last - x_first`` are float64. Chains must be whole. If they are broken, use
+    ``run(transformations=[mdreel.transformations.unwrap(...)])``. To compute the orientational autocorrelation of R,
+    use ``autocorrelation(vectors, legendre=1)``.
 
-    Memory: the results take 32 bytes per chain and frame (twice that while they are assembled), and 16 bytes for
-    number and time of each frame.
+    The results need 32 bytes of memory per chain and frame (twice as much while they are assembled), and 16 bytes per
+    frame for its number and time.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class EndToEnd(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("vectors use no periodic images", whole=True)
 
     @property

@@ -43,7 +43,7 @@ def after_superposition(
 
 
 def means_and_fluctuations(tally: Tally) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean position of each atom, shape (n_atoms, 3), and its RMSF, shape (n_atoms,), Å."""
+    """Return the mean position of each atom, shape (n_atoms, 3), and its RMSF, shape (n_atoms,), in Å."""
     start = tally.arguments[-1]
     sums = tally.sums.reshape(-1, 4) / tally.n_frames
     displacement, square = sums[:, :3], sums[:, 3]

@@ -30,33 +30,34 @@ if TYPE_CHECKING:
 
 
 class HelixEigenvalues(Analysis):
-    """Largest eigenvalue of the distance matrix of each of several segments, or of each pair of them.
+    """Compute the largest eigenvalue of the distance matrix of each segment, or of each pair of segments.
 
     Parameters
     ----------
     segments : sequence of MDAnalysis.AtomGroup
-        The segments, such as the Cα atoms of helices, each with at least two atoms, all in the same Universe.
-        `helices_of` finds the helices of a protein.
+        The segments, such as the Cα atoms of helices. Each segment needs at least two atoms, and all must be in the
+        same Universe. To find the helices of a protein, use `helices_of`.
     pairs : bool
         Whether to use the distances between the segments of each pair instead of those within each segment.
     squared : bool
         Whether to use squared distances.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
 
     Attributes
     ----------
     results.eigenvalues : ndarray, shape (n_frames, n_segments) or (n_frames, n_pairs), float64
         Eigenvalues in the order of the segments or of `pairs`, Å, or Å^2 with `squared`.
     pairs : list of (int, int)
-        Segments of each column: the same segment twice, or two different segments.
+        The two segments that belong to each column. Without `pairs`, the same segment is listed twice.
 
     Raises
     ------
     SelectionError
-        If there is no segment.
+        If there are no segments.
     MismatchError
-        If a segment has only one atom, segments are in different Universes, or there is only one segment for pairs.
+        If a segment has only one atom, if segments are in different Universes, or if `pairs` is set and there is only
+        one segment.
 
     Notes
     -----
@@ -65,8 +66,8 @@ class HelixEigenvalues(Analysis):
     matrix in O(n) operations. For two segments, it is the bipartite matrix ``[[0, D], [D', 0]]``, whose largest
     eigenvalue is the largest singular value of D [1]_.
 
-    Memory: the results take 8 bytes per segment or pair and frame, and 16 bytes for number and time of each frame.
-    Each worker keeps a matrix of up to 16 bytes per pair of atoms, but with ``squared=True`` only for pairs of
+    The results need 8 bytes of memory per frame for each segment or pair, and 16 bytes per frame for its number and
+    time. In addition, each worker needs up to 16 bytes per pair of atoms, with ``squared=True`` only for pairs of
     segments.
 
     References
@@ -126,7 +127,7 @@ class HelixEigenvalues(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("distances within and between segments use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
@@ -184,12 +185,12 @@ def helices_of(atomgroup: AtomGroup, least: int = 4) -> list[AtomGroup]:
     Returns
     -------
     list of MDAnalysis.AtomGroup
-        The Cα atoms of each helix, which is a run of consecutive residues in the helix state.
+        The Cα atoms of each helix, which consists of consecutive residues in the helix state.
 
     Raises
     ------
     SelectionError
-        If there is no helix.
+        If no helix was found.
     MismatchError
         If a residue has no complete backbone.
     UnsupportedError

@@ -26,13 +26,13 @@ _log.addHandler(logging.NullHandler())  # prints nothing unless the program conf
 
 
 class BondCounts(Analysis):
-    """An analysis with ``results.hbonds``, a row per hydrogen bond in each frame, which this class counts."""
+    """Base class that counts the hydrogen bonds in ``results.hbonds``, which has one row per bond and frame."""
 
     u: Universe
 
     @property
     def interval(self) -> float:
-        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
+        """Mean time between consecutive analysed frames in ps; 0 for a single frame."""
         return mean_interval(self.times)
 
     def count_by_time(self) -> NDArray[np.int64]:
@@ -45,7 +45,8 @@ class BondCounts(Analysis):
         Returns
         -------
         ndarray, shape (n_types, 3), str
-            Residue name and atom type of the donor as ``name:type``, those of the acceptor, and the count.
+            Residue name and atom type of the donor as ``name:type``, the same for the acceptor, and the number of
+            bonds.
 
         Examples
         --------
@@ -67,8 +68,8 @@ class BondCounts(Analysis):
         Returns
         -------
         ndarray, shape (n_bonds, 4), int64
-            Identifiers of donor, hydrogen and acceptor, and the number of frames, most frequent first. Of
-            equally frequent bonds, those with higher identifiers come first.
+            Identifiers of donor, hydrogen and acceptor, and the number of frames. The most frequent bonds come first.
+            Among equally frequent bonds, those with higher identifiers come first.
 
         Examples
         --------
@@ -95,26 +96,25 @@ class BondCounts(Analysis):
         window_step : int
             Number of frames between the starts of consecutive windows.
         intermittency : int
-            Largest number of consecutive frames in which a bond may be absent and still count as continuous.
+            Largest number of consecutive frames in which a bond may be absent without being considered broken.
 
         Returns
         -------
         ndarray, shape (2, tau_max + 1), float64
-            Lags from 0 to `tau_max` in frames, and the fractions of surviving bonds, beginning with 1. The fraction is
-            NaN if no window of this length contains a bond.
+            Lags from 0 to `tau_max` in frames, and the fractions of surviving bonds, starting with 1. A fraction is NaN
+            if no window of this length contains a bond.
 
         Raises
         ------
         MismatchError
-            If `tau_max` is larger than the number of frames, or a number is out of range.
+            If `tau_max` exceeds the number of frames, or if another number is out of range.
 
         Notes
         -----
         The function is ``C(tau) = mean_t N(t, t + tau) / N(t)`` [1]_ [2]_. N(t) is the number of bonds in frame t, and
-        N(t, t + tau) the number of those that exist in all frames up to t + tau. A bond is identified by its
-        hydrogen and acceptor. If the analysed frames are not consecutive, the logger ``mdreel.analysis`` receives a
-        warning. Time and memory (about 50 bytes per bond) grow with the number of bonds found, not
-        with the number of pairs.
+        N(t, t + tau) the number of those that exist in all frames up to t + tau. A bond is identified by its hydrogen
+        and acceptor. If the analysed frames are not consecutive, the logger ``mdreel.analysis`` receives a warning. Run
+        time and memory (about 50 bytes per bond) depend on the number of bonds found, not on the number of pairs.
 
         References
         ----------

@@ -43,41 +43,41 @@ _LEAST_DISTANCE = 1.0  # Å between donor and acceptor
 
 
 class HydrogenBondAnalysis(BondCounts):
-    """Hydrogen bonds in each frame, with their atoms, distance and angle.
+    """Find the hydrogen bonds in each frame, with their atoms, distances and angles.
 
     Parameters
     ----------
     universe : MDAnalysis.Universe
         The Universe.
     donors_sel, hydrogens_sel, acceptors_sel : str, optional
-        The atoms, in MDAnalysis's selection language. By default, hydrogens and acceptors are guessed from masses and
-        charges, and donors are the atoms that hydrogens are bonded to.
+        Selections in MDAnalysis's selection language. By default, hydrogens and acceptors are guessed from masses and
+        charges, and donors are the atoms to which the hydrogens are bonded.
     between : sequence of pairs of str, or a pair, optional
-        Pairs of selections, which apply to the current frame of the Universe. Only hydrogen bonds between the two
-        selections of a pair count.
+        Pairs of selections, which are applied to the current frame of the Universe. Only hydrogen bonds between the two
+        selections of a pair are found.
     d_h_cutoff : float
-        With `donors_sel`, the largest distance between a donor and its hydrogen, Å.
+        Largest distance between a donor and its hydrogen in Å. Only used with `donors_sel`.
     d_a_cutoff : float
-        Largest distance between donor and acceptor, Å.
+        Largest distance between donor and acceptor in Å.
     d_h_a_angle_cutoff : float
-        Lower limit of the angle between donor, hydrogen and acceptor, degrees.
+        Lower limit for the angle between donor, hydrogen and acceptor, in degrees.
     update_selections : bool
-        Whether selections apply to each frame, and `donors_sel` pairs donors and hydrogens in each frame. Otherwise,
-        they apply to the current frame of the Universe. Without `donors_sel`, and with selections that do not depend on
-        positions, both give the same atoms in all frames, and mdreel takes the faster way.
+        Whether to apply the selections again in each frame and, with `donors_sel`, to pair donors and hydrogens in each
+        frame. Otherwise, the current frame of the Universe is used. If there is no `donors_sel` and no selection
+        depends on positions, the atoms are the same in all frames, and mdreel uses the faster method.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough,
-        unless selections need positions and `update_selections` is False.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology, unless
+        selections need positions and `update_selections` is False.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.hbonds : ndarray, shape (n_hbonds, 6), float64
-        Frame; indices of donor, hydrogen and acceptor; distance between donor and acceptor (Å); angle (degrees). Rows
-        are ordered by frame, then by donor and acceptor.
+        The columns are the frame, the indices of donor, hydrogen and acceptor, the distance between donor and acceptor
+        (Å), and the angle (degrees). Rows are sorted by frame, then by donor and acceptor.
     donors_sel, hydrogens_sel, acceptors_sel : str
-        The selections, given or guessed. They may be set before `run`, as may `d_h_cutoff`, `d_a_cutoff`,
+        The given or guessed selections. You can change them before `run`, as well as `d_h_cutoff`, `d_a_cutoff`,
         `d_h_a_angle` and `update_selections`.
     u : MDAnalysis.Universe
         The Universe.
@@ -87,32 +87,32 @@ class HydrogenBondAnalysis(BondCounts):
     Raises
     ------
     SelectionError
-        If a selection is invalid, or a hydrogen has no bond and there is no `donors_sel`.
+        If a selection is invalid, or if a hydrogen has no bond and `donors_sel` is not given.
     MissingDataError
-        If the topology lacks what is needed to guess atoms or to find donors; a `SelectionError` and MDAnalysis's
-        NoDataError.
+        If the topology lacks data that is needed to guess atoms or find donors. The error is also a `SelectionError`
+        and MDAnalysis's NoDataError.
     MismatchError
-        If a criterion is not a valid distance or angle, no hydrogen bond can meet it, or `between` has no pairs.
+        If a criterion is not a valid distance or angle, if no hydrogen bond can meet it, or if `between` is empty.
     UnsupportedError
-        If `between` has more than 32 pairs.
+        If `between` contains more than 32 pairs.
 
     Warns
     -----
     MdreelWarning
-        If there are no donors with hydrogens, or no acceptors, or if a guess by charge leaves out nitrogens, oxygens
-        or their hydrogens, as in OPLS-AA and AMBER force fields.
+        If there are no donors with hydrogens or no acceptors. If the guess by charge misses nitrogens, oxygens or their
+        hydrogens, as it does for the OPLS-AA and AMBER force fields.
 
     Notes
     -----
-    Donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the hydrogen is larger than
-    `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The minimum image is used if
-    a frame has a cell. A bond between two hydrogens, as in rigid water models, does not make them donors. Arithmetic
-    is float64; in MDAnalysis's single precision, bonds at the cutoff may differ. A cell list finds the pairs, so the
-    time for a frame grows linearly with the number of atoms.
+    In a hydrogen bond, donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the
+    hydrogen is larger than `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. If a
+    frame has a cell, the minimum image is used. A bond between two hydrogens, as in rigid water models, does not make
+    them donors. Calculations use float64, so bonds at the cutoff may differ from those in MDAnalysis, which uses single
+    precision. Pairs are found with a cell list, so the run time grows linearly with the number of atoms.
 
-    Memory: the results take 48 bytes per hydrogen bond (twice that while they are assembled), and 16 bytes for
-    number and time of each frame. `lifetime` takes about 50 bytes more for each bond. Results are bitwise identical
-    for every executor and any number of workers and blocks.
+    The results need 48 bytes of memory per hydrogen bond (twice as much while they are assembled), and 16 bytes per
+    frame. `lifetime` needs about 50 bytes per bond. Results are bitwise identical for every executor and any number of
+    workers.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     @property
     def donors_sel(self) -> str | None:
-        """Selection of the donors; None if bonds give them."""
+        """Selection of the donors. None if they are determined from bonds."""
         return self._selections["donors_sel"]
 
     @donors_sel.setter
@@ -169,7 +169,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     @property
     def hydrogens_sel(self) -> str:
-        """Selection of the hydrogens; it is guessed if none was given."""
+        """Selection of the hydrogens. By default, it is guessed."""
         return self._selections["hydrogens_sel"] or ""
 
     @hydrogens_sel.setter
@@ -180,7 +180,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     @property
     def acceptors_sel(self) -> str:
-        """Selection of the acceptors; it is guessed if none was given."""
+        """Selection of the acceptors. By default, it is guessed."""
         return self._selections["acceptors_sel"] or ""
 
     @acceptors_sel.setter
@@ -198,24 +198,25 @@ class HydrogenBondAnalysis(BondCounts):
         Parameters
         ----------
         select : str
-            Selection of the atoms to look at.
+            Selection of the atoms to consider.
         max_mass, min_mass : float
-            Limits of the mass of a hydrogen, both exclusive, amu.
+            Upper and lower limits (exclusive) for the mass of a hydrogen, in amu.
         min_charge : float
-            Lower limit of the charge, exclusive, e.
+            Lower limit (exclusive) for the charge, in e.
 
         Returns
         -------
         str
-            Selection by residue and atom names, or by types if the topology has no names. It is empty if there are
-            no such atoms.
+            Selection by residue and atom names, or by types if the topology has no names. The string is empty if no
+            atoms were found.
 
         Raises
         ------
         MismatchError
-            If no mass is between the limits.
+            If no mass can lie between the limits.
         MissingDataError
-            If the topology has no masses, charges or names; a `SelectionError` and MDAnalysis's NoDataError.
+            If the topology lacks masses, charges or names. The error is also a `SelectionError` and MDAnalysis's
+            NoDataError.
         """
         return guess_hydrogens(self.u, select, (min_mass, max_mass), min_charge, self.between_ags)
 
@@ -223,14 +224,15 @@ class HydrogenBondAnalysis(BondCounts):
     def guess_donors(self, select: str = "all", max_charge: float = -0.5) -> str:
         """Return a selection of donors, which are bonded to hydrogens; see `guess_hydrogens` for results and errors.
 
-        Without bonds in the topology, atoms within `d_h_cutoff` of a hydrogen in the current frame count as bonded.
+        If the topology has no bonds, atoms within `d_h_cutoff` of a hydrogen in the current frame are considered
+        bonded.
 
         Parameters
         ----------
         select : str
-            Selection of the atoms to look at.
+            Selection of the atoms to consider.
         max_charge : float
-            Upper limit of the charge, exclusive, e.
+            Upper limit (exclusive) for the charge, in e.
         """
         hydrogens = select_atoms(self.u, self.hydrogens_sel, "hydrogens_sel")
         return guess_donors(self.u, select, max_charge, hydrogens, self.d_h_cutoff, self.between_ags)
@@ -254,7 +256,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("distances and angles use minimum images")
 
     def computation(self, source: Source) -> Computation:

@@ -66,32 +66,33 @@ class AxisResults(Results):
 
 
 class LinearDensity(Analysis):
-    """Density profiles of mass and charge along x, y and z, and their standard deviations over frames.
+    """Compute density profiles of mass and charge along x, y and z, and their standard deviations over frames.
 
     Parameters
     ----------
     select : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms, each once. For an UpdatingAtomGroup, only the atoms selected in a frame count in that frame.
+        The atoms. Each atom must occur only once. For an UpdatingAtomGroup, each frame contributes the atoms that are
+        selected in that frame.
     grouping : {"atoms", "residues", "segments", "fragments"}
         Whether mass and charge are placed at each atom, or at the centre of mass of the selected atoms of each residue,
         segment or fragment.
     binsize : float
-        Approximate width of a bin, Å.
+        Approximate width of a bin in Å.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.x.mass_density, results.x.mass_density_stddev : ndarray, shape (n_bins,), float64
-        Mean over frames and population standard deviation of the mass density, g/cm^3.
+        Mean and population standard deviation of the mass density over all frames, in g/cm^3.
     results.x.charge_density, results.x.charge_density_stddev : ndarray, shape (n_bins,), float64
-        Mean and standard deviation of the charge density, e mol/cm^3. Absent if the topology has no charges.
+        Mean and standard deviation of the charge density in e mol/cm^3. Missing if the topology has no charges.
     results.x.hist_bin_edges : ndarray, shape (n_bins + 1,), float64
-        Edges of the bins, Å. They are the same for all axes and cover the longest.
+        Edges of the bins in Å. They are the same for all axes and cover the longest one.
     results.x.slice_volume : float
-        Volume of a bin, Å^3.
+        Volume of a bin in Å^3.
     results.x.dim : int
         Number of the axis: 0 here, 1 in ``results.y`` and 2 in ``results.z``.
     masses, charges : ndarray, shape (n_compounds,), float64
@@ -105,31 +106,33 @@ class LinearDensity(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, an atom is in the group more than once, the topology has no masses, or it lacks the bonds
-        that define fragments.
+        If there are no atoms, if the group contains an atom more than once, if the topology has no masses, or if it
+        lacks the bonds that define fragments.
     MismatchError
-        If `grouping` is unknown (also raised as an AttributeError). If the frame of the bins or a frame of the run has
-        no cell, or bins are wider than the cell. If the selected atoms of a residue, segment or fragment have no mass.
+        If `grouping` is unknown (the error is also an AttributeError). If the frame that defines the bins or a frame of
+        the run has no cell. If bins are wider than the cell. If the selected atoms of a residue, segment or fragment
+        have no mass.
 
     Warns
     -----
     MdreelWarning
-        If the cell is triclinic, where the results differ from MDAnalysis. If no bin has mass or
-        charge in any frame, because an UpdatingAtomGroup never selects an atom.
+        If the cell is triclinic, because the results then differ from those of MDAnalysis. If all densities are 0
+        because an UpdatingAtomGroup never selects an atom.
 
     Notes
     -----
-    Results agree with `MDAnalysis.analysis.lineardensity.LinearDensity`, in float64. Each frame needs a periodic cell,
-    into which atoms or centres of mass are wrapped. The cell in the current frame of the Universe when you create the
-    analysis defines bins and volumes; with `trajectory`, the cell in its first frame does. If the cell grows, atoms
-    beyond the last edge are not counted. Make broken compounds whole first (``run(transformations=[unwrap(...)])``).
+    Results agree with `MDAnalysis.analysis.lineardensity.LinearDensity`, but are computed in float64. Every frame must
+    have a periodic cell, into which atoms or centres of mass are wrapped. Bins and volumes are determined from the cell
+    in the current frame of the Universe when you create the analysis or, with `trajectory`, in the first frame. If the
+    cell grows, atoms beyond the last edge are not counted. If compounds are broken, make them whole first
+    (``run(transformations=[unwrap(...)])``).
 
-    In a triclinic cell, atoms are wrapped into the rectangular box of the cell's diagonal, whose images also fill
-    space. No atom is left out, and volumes are correct. MDAnalysis instead uses the product of the cell lengths as the
-    volume, and leaves out atoms that lie beyond a length or below 0.
+    In a triclinic cell, atoms are wrapped into the rectangular box spanned by the diagonal of the cell matrix, whose
+    images also fill space. All atoms are counted, and volumes are correct. MDAnalysis instead uses the product of the
+    cell lengths as the volume, and ignores atoms outside the range from 0 to each length.
 
     Sums over frames are exact, so results are bitwise identical for every executor and any number of workers and
-    blocks. Memory does not grow with the number of frames, except for 16 bytes for number and time of each frame.
+    blocks. Apart from 16 bytes per frame, the memory use does not depend on the number of frames.
 
     Examples
     --------
@@ -175,7 +178,7 @@ class LinearDensity(Analysis):
 
     @property
     def masses(self) -> NDArray[np.float64]:
-        """Masses of the atoms or compounds, shape (n_compounds,), float64, amu."""
+        """Masses of the atoms or compounds, shape (n_compounds,), float64, in amu."""
         return self._of_compounds(self._masses)
 
     @property
@@ -205,7 +208,7 @@ class LinearDensity(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries(
             "atoms are moved into the cell one by one, and compounds with their centre of mass",
             whole=self._labels is not None,
@@ -272,7 +275,7 @@ class LinearDensity(Analysis):
         return curve(middles[:n_bins], mean, "z (Å)", "Mass density (g/cm³)", title, ax, spread=deviation)
 
     def _lengths(self, source: Source) -> NDArray[np.float32]:
-        """Return the lengths of the rectangular box of the diagonal of the cell, Å."""
+        """Return the lengths of the rectangular box spanned by the diagonal of the cell matrix, in Å."""
         from MDAnalysis.lib.mdamath import triclinic_vectors
 
         frame = self._frame if self._given_trajectory is None else 0

@@ -38,14 +38,14 @@ def write_frames(
     options : mapping
         Options of the writer.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
     UnsupportedError
         If there are several frames, and the format stores only one.
     OSError
-        If the file exists and `force` is false, or it cannot be written.
+        If the file exists and `force` is false, or if it cannot be written.
     """
     import MDAnalysis
 

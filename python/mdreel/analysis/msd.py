@@ -43,49 +43,48 @@ class UpdatingGroupError(UnsupportedError, TypeError):
 
 
 class EinsteinMSD(Analysis):
-    """Mean square displacements of particles for each lag time, averaged over all time origins.
+    """Compute the mean square displacement of particles for each lag time, averaged over all time origins.
 
     Parameters
     ----------
     u : MDAnalysis.Universe or AtomGroup
         The system.
     select : str or sequence of str, optional
-        Selection of the particles, in the order of `select_atoms`; None for the atoms of `u` in their order, with
-        repetitions.
+        Selection of the particles. If None, the atoms of `u` are used in the given order, including repeated atoms.
     msd_type : {"xyz", "xy", "xz", "yz", "x", "y", "z"}
-        Coordinates that count.
+        Dimensions to include in the displacement.
     fft : bool
-        Whether to use Fourier transforms, whose cost grows as n log n with the number of frames. The direct
-        computation is faster for a small `max_lag`.
+        Whether to use Fourier transforms, whose run time grows as n log n with the number of frames. The direct
+        computation is faster if `max_lag` is small.
     non_linear : bool
-        Whether frames are at unequal intervals in time. Displacements are then averaged over all pairs of frames with
-        the same lag time, without Fourier transforms. Frame numbers at unequal intervals in ``run(frames=...)`` have
-        the same effect.
+        Whether the frames are unevenly spaced in time. In this case, displacements are averaged over all pairs of
+        frames with the same lag time, without Fourier transforms. Unevenly spaced frame numbers in ``run(frames=...)``
+        have the same effect.
     max_lag : int, optional
-        Largest lag in frames; by default the length of the trajectory. Not for frames at unequal intervals.
+        Largest lag in frames. The default is the length of the trajectory. Not allowed for unevenly spaced frames.
     nojump : {"lattice", "toroidal"}, optional
-        Scheme for undoing jumps across cell boundaries, atom by atom; see `mdreel.transformations.nojump`. It works
-        with every executor. By default, positions are used without changes and must not be wrapped; a `JumpWarning`
-        reports wrapped positions.
+        Scheme for undoing the jumps of individual atoms across cell boundaries; see `mdreel.transformations.nojump`. It
+        works with every executor. By default, positions are used as stored and must not be wrapped. If they are, a
+        `JumpWarning` is issued.
     per_particle : bool
-        Whether to keep the displacements of each particle.
+        Whether to keep the mean square displacement of each particle.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_lags,), float64
-        Mean square displacement, averaged over all particles, Å^2.
+        Mean square displacement in Å^2, averaged over all particles.
     results.msds_by_particle : ndarray, shape (n_lags, n_particles), float64
-        With `per_particle`: mean square displacement of each particle, in the order of the group, Å^2.
+        Mean square displacement of each particle in Å^2, in the order of the group. Only available with `per_particle`.
     results.delta_t_values : ndarray, shape (n_lags,), float64
-        Lag times, ps.
+        Lag times in ps.
     ag : MDAnalysis.AtomGroup
         The particles.
     n_particles, dim_fac : int
-        Number of particles, and number of coordinates that count.
+        Number of particles, and number of dimensions.
     select, msd_type, fft, non_linear
         The parameters.
 
@@ -94,10 +93,10 @@ class EinsteinMSD(Analysis):
     SelectionError
         If there are no atoms.
     UpdatingGroupError
-        If `u` is an UpdatingAtomGroup; an `UnsupportedError` and a TypeError.
+        If `u` is an UpdatingAtomGroup. The error is also an `UnsupportedError` and a TypeError.
     MismatchError
-        If `msd_type` or `max_lag` is not valid. In `run`, if consecutive frames are not at equal intervals in time
-        without `non_linear`, times do not increase, or a frame has no cell and `nojump` is given.
+        If `msd_type` or `max_lag` is invalid. In `run`, if frames are unevenly spaced in time and `non_linear` is not
+        set, if times do not increase, or if `nojump` is set and a frame has no cell.
 
     Notes
     -----
@@ -105,11 +104,11 @@ class EinsteinMSD(Analysis):
     transforms, it is computed as a sum of squares minus twice an autocorrelation (Calandrini et al., Collection SFN 12
     (2011) 201), from float64 positions relative to the mean position of each particle.
 
-    With frames at unequal intervals, each pair of frames may have its own lag. Each lag takes 8 bytes per particle
-    with `per_particle`, and each pair takes about 50 bytes while they are sorted.
+    If frames are unevenly spaced, each pair of frames may have a different lag. With `per_particle`, each lag needs 8
+    bytes per particle. Each pair needs about 50 bytes while the pairs are sorted.
 
-    Memory: positions take 12 bytes per atom and frame; number, time and cell take 40 bytes per frame. The
-    displacements of each particle take 8 bytes per lag. Each worker takes a few megabytes and a transform.
+    The positions need 12 bytes of memory per atom and frame, and 40 bytes per frame for its number, time and cell. With
+    `per_particle`, the results need 8 bytes per particle and lag. Each worker needs a few megabytes in addition.
 
     Examples
     --------
@@ -171,12 +170,12 @@ class EinsteinMSD(Analysis):
 
     @property
     def dim_fac(self) -> int:
-        """Number of coordinates that count, under the name that MDAnalysis gives it."""
+        """Number of dimensions, under the name used in MDAnalysis."""
         return self.n_dimensions
 
     @property
     def n_dimensions(self) -> int:
-        """Number of coordinates that count."""
+        """Number of dimensions of the displacement."""
         return len(self._axes)
 
     def _result_coordinates(self) -> list[LabelledArray]:
@@ -190,12 +189,12 @@ class EinsteinMSD(Analysis):
 
     @property
     def without_cell(self) -> str:
-        """Remedy for frames without a periodic cell, for error messages."""
+        """Advice on how to handle frames without a periodic cell, for error messages."""
         return "give nojump=None if no atom jumps across the cell"
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries(
             "displacements are computed for each atom separately",
             paths=self._nojump is None,
@@ -250,12 +249,12 @@ class EinsteinMSD(Analysis):
         Parameters
         ----------
         begin, end : float, optional
-            First and last lag time of the fit, ps; by default 10 and 90 % of the longest lag time.
+            First and last lag time of the fit in ps. The defaults are 10 and 90 % of the longest lag time.
 
         Returns
         -------
         Diffusion
-            The coefficient with the fitted line; see `mdreel.analysis.diffusion.diffusion_of`.
+            The coefficient and the fitted line; see `mdreel.analysis.diffusion.diffusion_of`.
 
         Raises
         ------
@@ -289,7 +288,7 @@ class EinsteinMSD(Analysis):
         return mean_square_displacement(times, values, line, label, title, ax)
 
     def _is_uneven(self) -> bool:
-        """Return whether frames are at unequal intervals, by `non_linear` or by the chosen frame numbers."""
+        """Return whether frames are unevenly spaced, according to `non_linear` or the chosen frame numbers."""
         steps = np.diff(self.frames)
         is_chosen = bool(len(steps) and (steps != steps[0]).any()) and not self.damage
         if is_chosen and self._max_lag is not None:
@@ -297,7 +296,7 @@ class EinsteinMSD(Analysis):
         return self.non_linear or is_chosen
 
     def _lags(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the lag times, after checking that frames are at equal intervals."""
+        """Return the lag times, after checking that frames are evenly spaced."""
         most = len(times) - 1
         n_lags = 1 + (most if self._max_lag is None else min(self._max_lag, most))
         interval = float(times[-1] - times[0]) / most if most else 0.0

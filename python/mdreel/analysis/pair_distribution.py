@@ -55,7 +55,7 @@ def checked_backend(backend: Any) -> str:
 
 
 def edges_of(nbins: int, limits: tuple[float, float]) -> NDArray[np.float64]:
-    """Return the edges of the bins, shape (nbins + 1,), Å."""
+    """Return the edges of the bins, shape (nbins + 1,), in Å."""
     low, high = limits
     if nbins < 1 or not (np.isfinite([low, high]).all() and low < high):
         raise MismatchError(f"expected at least one bin and an ascending range, got {nbins} bins, {low} to {high}")

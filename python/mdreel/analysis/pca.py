@@ -35,39 +35,39 @@ if TYPE_CHECKING:
 
 
 class PCA(ComponentAnalysis):
-    """Principal components of atomic positions, the eigenvectors of their covariance matrix.
+    """Compute the principal components of atomic positions, the eigenvectors of their covariance matrix.
 
     Parameters
     ----------
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. With None, all atoms of `universe` in their order, with
-        repetitions.
+        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
+        including repeated atoms.
     align : bool
         Whether to superpose each frame on the first analysed frame, with equal weights of the same atoms.
     mean : array_like, shape (n_atoms, 3), float64, optional
-        Origin of the displacements, Å; by default the mean positions.
+        Positions in Å from which displacements are computed. The default is the mean positions.
     n_components : int, optional
-        Number of components to keep; by default all.
+        Number of components to keep. The default is all.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.p_components : ndarray, shape (3 * n_atoms, n_components), float64
-        Components as columns of length 1, in order of decreasing variance. Rows are x, y, z of the first atom, then of
+        Normalised components as columns, in order of decreasing variance. Rows are x, y, z of the first atom, then of
         the second, and so on. The entry with the largest magnitude is positive.
     results.variance : ndarray, shape (n_components,), float64
-        Eigenvalue of each component, Å^2.
+        Eigenvalue of each component in Å^2.
     results.cumulated_variance : ndarray, shape (n_components,), float64
-        Cumulative share of the total variance.
+        Cumulative fraction of the total variance.
     results.mean : ndarray, shape (n_atoms, 3), float64
-        Mean positions, or the given `mean`, Å; also `mean`.
+        Mean positions, or the given `mean`, in Å. Also available as `mean`.
     results.covariance : ndarray, shape (3 * n_atoms, 3 * n_atoms), float64
-        The covariance matrix, Å^2; also `cov`.
+        Covariance matrix in Å^2. Also available as `cov`.
     align : bool
         Whether frames are superposed.
 
@@ -76,7 +76,7 @@ class PCA(ComponentAnalysis):
     SelectionError
         If there are no atoms, or the selection is not valid.
     MismatchError
-        If `mean` or `n_components` does not fit the atoms. In `run`, if there is only one frame.
+        If `mean` or `n_components` does not match the atoms. In `run`, if there is only one frame.
     UnsupportedError
         If `universe` is an UpdatingAtomGroup.
 
@@ -84,11 +84,11 @@ class PCA(ComponentAnalysis):
     -----
     The covariance matrix is ``C = sum_t (x(t) - m)(x(t) - m)^T / (n_frames - 1)``. One pass sums the displacements from
     the first analysed frame, in steps of 2^-21 Å (4.8e-7 Å), and their products. The sums are exact, so the matrix is
-    bitwise identical for every executor and any number of workers and blocks. LAPACK computes the eigenvectors.
+    bitwise identical for every executor and any number of workers. The eigenvectors are computed with LAPACK.
 
-    Memory does not grow with the number of frames, except for 16 bytes per frame. It grows with the square of the
-    number of atoms: sums take 72 bytes per pair of atoms in every block that waits to be merged. Up to 16 blocks
-    wait for each worker. That is 3.3 MB per block for 214 atoms, and 72 MB for 1000. For many atoms, use few workers.
+    Apart from 16 bytes per frame, the memory use does not depend on the number of frames. Each block that waits to be
+    merged needs 72 bytes per pair of atoms (72 MB for 1000 atoms), and up to 16 blocks per worker may wait. For many
+    atoms, use few workers.
 
     MDAnalysis's `PCA` superposes frames in single precision.
 
@@ -138,21 +138,21 @@ class PCA(ComponentAnalysis):
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """Mean positions, or the given ones, shape (n_atoms, 3), float64, Å; `results.mean`."""
+        """Mean positions (or the given ones) in Å, shape (n_atoms, 3), float64. The same as `results.mean`."""
         self._done()
         mean: NDArray[np.float64] = self.results.mean
         return mean
 
     @property
     def cov(self) -> NDArray[np.float64]:
-        """Covariance matrix, shape (3 * n_atoms, 3 * n_atoms), float64, Å^2; `results.covariance`."""
+        """Covariance matrix in Å^2, shape (3 * n_atoms, 3 * n_atoms), float64. The same as `results.covariance`."""
         self._done()
         matrix: NDArray[np.float64] = self.results.covariance
         return matrix
 
     @property
     def n_components(self) -> int | None:
-        """Number of components of the results; None for all, before a run. Set it to truncate the results."""
+        """Number of components in the results. Before a run, None means all. Set it to truncate the results."""
         return self._n_components if self._eigen is None else len(self.results.variance)
 
     @n_components.setter
@@ -163,7 +163,7 @@ class PCA(ComponentAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=not self.align)
 
     def start_at(self, first: int) -> None:
@@ -207,44 +207,44 @@ class PCA(ComponentAnalysis):
         Parameters
         ----------
         atomgroup : MDAnalysis.AtomGroup or Universe
-            The same atoms in the same order, in any Universe.
+            Group of the same atoms in the same order, in any Universe.
         n_components : int, optional
-            Number of components; by default all that were kept.
+            Number of components. The default is all that were kept.
         start, stop, step : int, optional
             Range of frames, as in a Python slice.
         verbose : bool
             Whether to show progress.
         superposition : bool, optional
-            Whether to superpose each frame as for the components, which needs ``align=True``. By default, frames are
-            taken as they are, like in MDAnalysis, and a warning reports that the components are of superposed frames.
+            Whether to superpose each frame as for the components, which requires ``align=True``. By default, frames are
+            used as stored, as in MDAnalysis, with a warning if the components belong to superposed frames.
         tol_mass : float
-            Largest difference between the masses of two corresponding atoms, amu.
+            Largest allowed difference between the masses of corresponding atoms, in amu.
         match_atoms : bool, optional
-            Whether the atoms must correspond to the atoms of the components: same masses, and names and residues in the
-            same order. By default, a difference is a warning, like in MDAnalysis; with True, it is an error. With
-            False, the atoms are used in the given order without this check.
+            Whether to check that the atoms correspond to those of the components. Corresponding atoms have the same
+            masses, and the same names and residues in the same order. By default, a mismatch triggers a warning. If
+            True, it raises an error. If False, there is no check.
         trajectory : path, sequence of paths, or Source, optional
-            The trajectory, if it is not the one of the Universe.
+            Trajectory to analyse instead of that of the Universe.
         **options
             Other parameters of `Analysis.run`, such as `backend` and `n_workers`.
 
         Returns
         -------
         ndarray, shape (n_frames, n_components), float64
-            Displacements from the mean along each component, Å.
+            Displacements from the mean along each component in Å.
 
         Raises
         ------
         MismatchError
-            If the analysis has not run. If the number of atoms differs, there are fewer components, or frames cannot
-            be superposed as for the components.
+            If the analysis has not been run, if the number of atoms differs, if there are fewer components, or if
+            frames cannot be superposed as for the components.
 
         Warns
         -----
         AtomOrderWarning
-            If the atoms do not correspond to the atoms of the components.
+            If the atoms do not correspond to those of the components.
         MdreelWarning
-            If the components are of superposed frames, and `superposition` is not given.
+            If the components belong to superposed frames and `superposition` is not given.
         """
         self.check_run("using transform")
         if superposition is None and self.align:
@@ -272,16 +272,16 @@ class PCA(ComponentAnalysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool | None = True,
     ) -> Projection:
-        """Return an analysis that projects frames on the components, for plots or a pass with other analyses.
+        """Return an analysis that projects frames on the components, for plots or to run it with other analyses.
 
         Parameters
         ----------
         atomgroup, n_components, trajectory, tol_mass
             See `transform`.
         superposition : bool, optional
-            Whether to superpose each frame as for the components; by default if ``align=True``.
+            Whether to superpose each frame as for the components. The default is the value of `align`.
         match_atoms : bool, optional
-            Whether the atoms must correspond to the atoms of the components; with None, a difference is a warning.
+            Whether to check that the atoms correspond to those of the components. If None, a mismatch only warns.
 
         Raises
         ------
@@ -312,17 +312,17 @@ class PCA(ComponentAnalysis):
         Parameters
         ----------
         components : int, array_like of int, slice or mask, optional
-            The components, counted from 0; by default all.
+            Indices of the components, starting from 0. The default is all.
         group : MDAnalysis.AtomGroup, optional
-            A group whose residues move with the atoms of the components.
+            A group whose residues move together with the atoms of the components.
         anchor : str, optional
             Selection of the one atom in each residue of `group` whose displacement the other atoms follow.
 
         Returns
         -------
         ComponentStructures
-            The function. It takes a Timestep (or a group, for the current frame of its Universe), changes its
-            positions, and returns it. It is also a transformation of an MDAnalysis trajectory.
+            A function that changes the positions of a Timestep (or of a group, in the current frame of its Universe)
+            and returns it. You can use it as a transformation of an MDAnalysis trajectory.
 
         Raises
         ------

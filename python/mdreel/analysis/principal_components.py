@@ -20,14 +20,14 @@ def covariance_of(
     places : ndarray, shape (n_atoms,), int64
         For each atom, its place among the atoms of the sums.
     mean : ndarray, shape (n_atoms, 3), float64, optional
-        Positions to use instead of the mean, Å.
+        Positions to use instead of the mean in Å.
 
     Returns
     -------
     mean : ndarray, shape (n_atoms, 3), float64
-        Mean positions, or the given ones, Å.
+        Mean positions or the given positions, in Å.
     matrix : ndarray, shape (3 * n_atoms, 3 * n_atoms), float64
-        The matrix, Å^2; symmetric to the bit.
+        The matrix in Å^2; symmetric to the bit.
     """
     start = tally.arguments[0]
     n = start.size

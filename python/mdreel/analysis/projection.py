@@ -35,19 +35,19 @@ class Projection(Analysis):
     directions : ndarray, shape (n_components, n_atoms, 3), float64
         The directions, in the order of the group.
     fit_to : ndarray, shape (n_atoms, 3), float64, optional
-        Positions on which frames are superposed first, with equal weights, in the order of the group, Å.
+        Positions in Å on which frames are superposed first with equal weights, in the order of the group.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe.
+        Trajectory to analyse instead of that of the Universe.
 
     Attributes
     ----------
     results.projection : ndarray, shape (n_frames, n_components), float64
-        Displacements along each direction, Å.
+        Displacements along each direction in Å.
 
     Notes
     -----
-    Memory: the results take 8 bytes per direction and frame (twice that while they are assembled), and 16 bytes
-    for number and time of each frame.
+    The results need 8 bytes of memory per direction and frame (twice as much while they are assembled), and 16 bytes
+    per frame for its number and time.
     """
 
     _units = MappingProxyType({"projection": "Å"})
@@ -83,7 +83,7 @@ class Projection(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:

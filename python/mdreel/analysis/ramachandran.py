@@ -44,7 +44,7 @@ class _TorsionPairs(QuadrupleAngles):
     """Name of MDAnalysis's file with the angles of reference structures."""
     _axis_labels: ClassVar[tuple[str, str]]
     _lowest: ClassVar[float]
-    """Where the axes begin, degrees."""
+    """Where the axes begin in degrees."""
 
     def __init__(
         self, atomgroup: AtomGroup, found: Torsions, trajectory: Trajectory | None, *, verbose: bool = False
@@ -90,9 +90,9 @@ class _TorsionPairs(QuadrupleAngles):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default the current pyplot axes.
+            Axes to draw into. The default is the current pyplot axes.
         ref : bool
-            Whether to show the regions that hold 90 and 99 % of the residues of MDAnalysis's reference structures.
+            Whether to show the regions that contain 90 and 99 % of the residues in MDAnalysis's reference structures.
         **kwargs
             Options of `matplotlib.axes.Axes.scatter`.
 
@@ -152,22 +152,22 @@ class _TorsionPairs(QuadrupleAngles):
 
 
 class Ramachandran(_TorsionPairs):
-    """Backbone torsions phi and psi of residues in each frame.
+    """Compute the backbone torsions phi and psi of residues in each frame.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, ResidueGroup or Universe
-        A protein, or some of its residues. Residues that lack phi or psi, or have an atom of them twice, are left out
-        with a warning.
+        A protein or some of its residues. Residues that lack phi or psi, or in which an atom of these torsions occurs
+        twice, are omitted with a warning.
     c_name, n_name, ca_name : str
-        Names of the backbone atoms. Each may list several names, separated by blanks.
+        Names of the backbone atoms. Each string can contain several names, separated by spaces.
     check_protein : bool
-        Whether all residues must be protein, as MDAnalysis recognizes it. The first and the last residue of the protein
-        are then left out, as in MDAnalysis.
+        Whether to check that MDAnalysis recognizes all residues as protein. In this case, the first and the last
+        residue of the protein are omitted, as in MDAnalysis.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class Ramachandran(_TorsionPairs):
     residues : tuple of MDAnalysis.core.groups.Residue
         The residues.
     residue_labels : list of str
-        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` if there are several segments.
+        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` for systems with several segments.
     ag1, ag2, ag3, ag4, ag5 : MDAnalysis.AtomGroup
         C of the previous residue, N, CA and C, and N of the next residue, for each residue.
 
@@ -188,13 +188,12 @@ class Ramachandran(_TorsionPairs):
     Warns
     -----
     MdreelWarning
-        If residues are left out. Without `check_protein`, these may be all; the results are then empty. If residues
-        have other neighbours than in MDAnalysis, because of insertion codes or bonds.
+        If residues are omitted. (Without `check_protein`, all residues may be omitted, so that the results are empty.)
+        If residues have different neighbours than in MDAnalysis because of insertion codes or bonds.
 
     Notes
     -----
-    See `Dihedral`. Memory: the results take 16 bytes per residue and frame, and 16 bytes for number and time of
-    each frame.
+    See `Dihedral`. The results need 16 bytes of memory per residue and frame, and 16 bytes per frame.
 
     Examples
     --------
@@ -256,20 +255,20 @@ class Ramachandran(_TorsionPairs):
 
 
 class Janin(_TorsionPairs):
-    """Side chain torsions chi1 and chi2 of residues in each frame.
+    """Compute the side chain torsions chi1 and chi2 of residues in each frame.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, ResidueGroup or Universe
-        A protein, or some of its residues.
+        A protein or some of its residues.
     select_remove : str
-        Selection of the residues to leave out, because they have no chi2.
+        Selection of the residues to omit because they have no chi2.
     select_protein : str
         Selection of the residues that are protein.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -285,18 +284,18 @@ class Janin(_TorsionPairs):
     Raises
     ------
     SelectionError
-        If a residue is not protein, lacks an atom of chi1 or chi2, or has one twice, as with alternate locations. If no
-        residue is left.
+        If a residue is not protein, or if an atom of chi1 or chi2 is missing or occurs twice, as with alternate
+        locations. If no residues remain.
 
     Warns
     -----
     MdreelWarning
-        If residues are left out.
+        If residues are omitted.
 
     Notes
     -----
-    See `Dihedral`, and `Dihedrals` for chi3 and chi4. Memory: the results take 16 bytes per residue and frame, and
-    16 bytes for number and time of each frame.
+    See `Dihedral`, and `Dihedrals` for chi3 and chi4. The results need 16 bytes of memory per residue and frame, and 16
+    bytes per frame.
 
     Examples
     --------
@@ -380,7 +379,7 @@ def _check_side_chains(residues: ResidueGroup) -> None:
 
 
 def _warn_of_others(given: ResidueGroup, used: tuple[Any, ...], why: str) -> None:
-    """Warn of residues that are left out."""
+    """Warn about residues that are omitted."""
     left = given[~np.isin(given.resindices, [residue.ix for residue in used])]
     if len(left):
         message = f"{len(left):,} of {len(given):,} residues are left out, {why}: {residue_names(left)}"

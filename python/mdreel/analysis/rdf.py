@@ -44,46 +44,46 @@ _OF_ATOMS = {"residue": "resindices", "segment": "segindices", "chain": "chainID
 
 
 class InterRDF(TwoGroupAnalysis):
-    """Radial distribution function g(r) of pairs of atoms of two groups.
+    """Compute the radial distribution function g(r) of two groups of atoms.
 
     Parameters
     ----------
     g1, g2 : MDAnalysis.AtomGroup or Universe
-        The groups, which may be the same. If the groups share atoms, each pair of shared atoms counts twice, and each
-        shared atom counts with itself at distance 0, unless `exclusion_block` or `exclude_same` excludes this.
+        The two groups, which can be identical. If the groups share atoms, each pair of shared atoms is counted twice.
+        Each shared atom also forms a pair with itself at distance 0, unless `exclusion_block` or `exclude_same`
+        excludes it.
     nbins : int
         Number of bins.
     range : tuple of float
-        Lowest and highest distance, Å.
+        Lowest and highest distance in Å.
     norm : {"rdf", "density", "none"} or None
         Normalisation, in upper or lower case. All counts are divided by the number of frames. With ``"density"``, they
         are also divided by the shell volumes. With ``"rdf"``, they are divided by the shell volumes and by the pair
         density in the cell. ``"none"`` is the same as None.
     exclusion_block : tuple of int, optional
-        Number of atoms of a molecule in each group. Pairs within a molecule do not count. Use ``(1, 1)`` to exclude
+        Number of atoms per molecule in each group. Pairs within a molecule are excluded. Use ``(1, 1)`` to exclude
         pairs of an atom with itself.
     exclude_same : {"residue", "segment", "chain"}, optional
         Exclude pairs within the same residue, segment or chain.
     backend : {"serial", "OpenMP", "distopia"}
-        Accepted as in MDAnalysis, without effect: the core computes all distances. The executor is an argument of
-        `run`.
+        Accepted for compatibility with MDAnalysis, but without effect. Choose the executor in `run` instead.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.bins : ndarray, shape (nbins,), float64
-        Centres of the bins, Å.
+        Centres of the bins in Å.
     results.edges : ndarray, shape (nbins + 1,), float64
-        Edges of the bins, Å.
+        Edges of the bins in Å.
     results.count : ndarray, shape (nbins,), int64
-        Number of pairs in each bin, summed over all frames. Pairs of atoms that are in both groups count twice.
+        Number of pairs in each bin, summed over all frames. Pairs of atoms that are in both groups are counted twice.
     results.rdf : ndarray, shape (nbins,), float64
-        g(r); with ``norm="density"`` in Å^-3.
+        g(r). With ``norm="density"``, the values are in Å^-3.
     results.volume_cum : float
-        With ``norm="rdf"``: cell volume, summed over all frames, Å^3.
+        Sum of the cell volumes over all frames in Å^3. Only available with ``norm="rdf"``.
     g1, g2 : MDAnalysis.AtomGroup
         The groups.
     norm : str
@@ -96,26 +96,25 @@ class InterRDF(TwoGroupAnalysis):
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the groups are in different Universes, or bins, exclusions, `norm` or `backend` are not valid. In `run`, if
-        the cell of a frame has no volume, or with ``norm="rdf"``, if a frame has no periodic cell.
+        If the groups are in different Universes, or if bins, exclusions, `norm` or `backend` are invalid. In `run`, if
+        the cell of a frame has no volume or, with ``norm="rdf"``, if a frame has no cell.
 
     Warns
     -----
     RangeWarning
-        If the range reaches beyond half the shortest lattice vector of the cell in a frame. Beyond this distance, a
-        pair has several images. Only the shortest one counts, so g(r) is too low.
+        If the range extends beyond half of the shortest lattice vector of the cell in a frame. Beyond this distance, a
+        pair has several images, but only the nearest one is counted, so g(r) is too low.
 
     Notes
     -----
     The function is ``count / (frames * shells * N / V)``, where V is the mean volume, and N the number of pairs without
-    those excluded by `exclusion_block`, as in `MDAnalysis.analysis.rdf.InterRDF`. Minimum images are used, in
-    float64, at any range and also in triclinic cells. Up to half the shortest lattice vector, a cell list makes the
-    cost linear in the number of atoms; beyond that, all pairs are computed. A bin includes its lower edge, and the last
-    bin both edges, as in `numpy.histogram`.
+    those excluded by `exclusion_block`, as in `MDAnalysis.analysis.rdf.InterRDF`. Minimum images are computed in
+    float64, at any range and also in triclinic cells. Up to half of the shortest lattice vector, a cell list is used,
+    so the run time grows linearly with the number of atoms. For larger ranges, the distances of all pairs are computed.
+    Each bin includes its lower edge, and the last bin includes both edges, as in `numpy.histogram`.
 
     Counts are integers and the sum of volumes is exact, so results are bitwise identical for every executor and any
-    number of workers and blocks. Memory does not grow with the number of frames, except for 16 bytes for number and
-    time of each frame.
+    number of workers and blocks. Apart from 16 bytes per frame, the memory use does not depend on the number of frames.
 
     Examples
     --------
@@ -181,18 +180,18 @@ class InterRDF(TwoGroupAnalysis):
 
     @property
     def volume_cum(self) -> float:
-        """With ``norm="rdf"``: cell volume, summed over all frames of the last run, Å^3."""
+        """Sum of the cell volumes over all frames of the last run in Å^3, if the normalisation is "rdf"."""
         volume: float = self.results.volume_cum
         return volume
 
     @property
     def without_cell(self) -> str:
-        """Remedy for frames without a periodic cell, for error messages."""
+        """Advice on how to handle frames without a periodic cell, for error messages."""
         return 'give norm="none" for counts'
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:

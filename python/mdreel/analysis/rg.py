@@ -28,35 +28,35 @@ if TYPE_CHECKING:
 
 
 class Rg(Analysis):
-    """Radius of gyration in each frame, and the radii about the x, y and z axes.
+    """Compute the radius of gyration in each frame, and the radii about the x, y and z axes.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or UpdatingAtomGroup
-        The atoms. An atom that the group contains several times counts that many times. For an UpdatingAtomGroup, the
+        The atoms. If the group contains an atom several times, it is counted as often. For an UpdatingAtomGroup, the
         radius is NaN in frames in which no atom is selected.
     weights : {"mass", None} or array_like, shape (n_atoms,), float64
-        Weight of each atom; None for equal weights. Weights are normalised.
+        Weight of each atom. If None, all weights are equal. Weights are normalised.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
 
     Attributes
     ----------
     results.rgyr : ndarray, shape (n_frames, 6), float64
-        Frame, time in ps, radius of gyration, and the radii about x, y and z, Å.
+        The columns are the frame, the time in ps, the radius of gyration, and the radii about x, y and z in Å.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or the topology has no masses.
+        If there are no atoms, or if the topology has no masses.
     MismatchError
-        If weights do not fit the atoms.
+        If the weights do not match the atoms.
 
     Notes
     -----
     The radius is ``sqrt(sum_i w_i |x_i - c|^2 / sum_i w_i)``, with the weighted centre c. The radius about x uses only
-    y and z, and so on. These are the columns of ``gmx gyrate``, in Å. Make broken molecules whole first.
-    Memory: the results take 48 bytes per frame.
+    y and z, and likewise for the other axes. The columns are those of ``gmx gyrate``, but in Å. If molecules are
+    broken, make them whole first. The results need 48 bytes of memory per frame.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Rg(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("distances from the centre use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:

@@ -38,65 +38,65 @@ if TYPE_CHECKING:
 
 
 class RMSD(Analysis):
-    """Root mean square deviation of each frame from a reference, by default after optimal superposition.
+    """Compute the RMSD of each frame from a reference, by default after optimal superposition.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms from which `select` selects.
+        The atoms to which `select` is applied.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_selected, 3), float64, optional
-        Structure to compare with, from which `select` selects as well; or positions of the selected atoms in Å. By
-        default, the atoms themselves.
+        Structure to compare with, to which `select` is applied as well, or an array with the positions of the selected
+        atoms in Å. The default is `atomgroup` itself.
     select : str, tuple, dict or None
-        The atoms that are superposed and compared, in MDAnalysis's selection language. Give different selections as
-        ``(atomgroup, reference)`` or ``{"mobile": ..., "reference": ...}``; each may be a list of selection strings.
-        A selection string gives each atom once, in the order of the topology; a list, the atoms of each string in
-        turn. With None, atoms are compared in the order of the groups, and an atom that a group contains several times
-        counts that many times.
+        Atoms to superpose and compare, in MDAnalysis's selection language. To select different atoms in the two
+        structures, pass ``(atomgroup, reference)`` or ``{"mobile": ..., "reference": ...}``. Each entry can be a list
+        of selection strings. A string selects each atom once, in the order of the topology. A list selects the atoms of
+        each string in turn. If None, atoms are compared in the order of the groups, including repeated atoms.
     groupselections : sequence of str, tuple, dict or MDAnalysis.AtomGroup, optional
-        Further groups of atoms, whose RMSD is computed after the superposition. Selections are as in `select`, but
-        from the whole Universe of `atomgroup` and of the reference.
+        Further groups of atoms whose RMSD is computed after the superposition. They can be selected as in `select`, but
+        selections are applied to the whole Universe of `atomgroup` and of the reference.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
-        Weight of each selected atom in the superposition and in the mean. Weights are normalised.
+        Weights of the selected atoms in the superposition and in the mean. They are normalised.
     weights_groupselections : False or sequence of {None, "mass"} or array_like
-        Weights of each group. With False, masses if `weights` is "mass", otherwise equal weights.
+        Weights of each group. If False, masses are used if `weights` is "mass", and equal weights otherwise.
     tol_mass : float
-        Largest difference between the masses of two corresponding atoms, amu.
+        Largest allowed difference between the masses of corresponding atoms, in amu.
     ref_frame : int or None
-        Frame of the reference's trajectory, 0-based; None for the current positions of the reference.
+        Frame of the reference trajectory, starting from 0. If None, the current positions of the reference are used.
     superposition : bool
         Whether to superpose each frame on the reference first.
     match_atoms : bool
-        Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
-        residues in the same order. With False, the atoms are compared in the given order without this check. With
-        ``select=None``, another order leads to a warning only.
+        Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
+        same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
+        without this check. With ``select=None``, a different order only triggers a warning.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.rmsd : ndarray, shape (n_frames, 3 + n_groups), float64
-        Frame, time in ps, RMSD in Å, RMSD of each group in Å.
+        The columns are the frame, the time in ps, the RMSD in Å, and the RMSD of each group in Å.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
-        The selected atoms and the reference atoms; None for positions given as an array.
+        The selected atoms and the reference atoms. `ref_atoms` is None if the reference is an array of positions.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, a selection is not valid, or the topology lacks the masses for mass weights.
+        If there are no atoms, if a selection is invalid, or if masses are used as weights but the topology has no
+        masses.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
     MismatchError
-        If reference or weights do not fit the atoms, or `groupselections` are given with an array as reference. If
-        atoms do not correspond to the atoms of the reference. If the reference is an array, and `select` changes the
-        order of the atoms.
+        If the reference or the weights do not match the atoms, or if the atoms do not correspond to those of the
+        reference. If the reference is an array, and `groupselections` are given or `select` changes the order of the
+        atoms.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms have the same masses as those of the reference but different names.
+        If atoms have the same masses as those of the reference, but different names.
 
     Notes
     -----
@@ -105,12 +105,13 @@ class RMSD(Analysis):
     [2]_. Coordinates are float32, as stored, and sums are float64. mdreel reads and decompresses only the selected
     atoms. The current frame of the Universe does not change.
 
-    A reference in another Universe is read with the reader of that Universe, which returns to its current frame. For
-    positions given as an array, mdreel only checks their number. For a trajectory of several files, times are those in
-    the files (MDAnalysis's RMSD adds up the lengths of the files). With mass weights, the reference is centred by its
-    own masses, as in MDAnalysis; this matters only if they differ from those of the atoms.
+    If the reference is in another Universe, it is read with the reader of that Universe, which then returns to its
+    current frame. If the reference is an array, mdreel only checks the number of positions. If the trajectory consists
+    of several files, times are those in the files, whereas MDAnalysis's RMSD adds up the lengths of the files. With
+    mass weights, the reference is centred by its own masses, as in MDAnalysis. This only matters if they differ from
+    those of the atoms.
 
-    Memory: the results take 24 bytes per frame, and 8 bytes per group and frame.
+    The results need 24 bytes of memory per frame, and another 8 bytes per frame for each group.
 
     References
     ----------
@@ -192,12 +193,12 @@ class RMSD(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
         return references_of([self._main, *self._groups], self.atomgroup)
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries(
             "atoms are compared with the reference without periodic images", whole=True, paths=not self._superposition
         )
@@ -266,7 +267,7 @@ class RMSD(Analysis):
         return lines(self.times, self.results.rmsd[:, 2:], names, "RMSD (Å)", title, ax, kind="Atoms")
 
     def _values(self) -> NDArray[np.float64]:
-        """Return the RMSD of each frame, shape (n_frames,), Å."""
+        """Return the RMSD of each frame, shape (n_frames,), in Å."""
         self._done()
         values: NDArray[np.float64] = self.results.rmsd[:, 2]
         return values

@@ -31,56 +31,59 @@ if TYPE_CHECKING:
 
 
 class RMSF(Analysis):
-    """Root mean square fluctuation of each atom about its mean position.
+    """Compute the root mean square fluctuation (RMSF) of each atom about its mean position.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms; all of a Universe.
+        The atoms. For a Universe, all of its atoms.
     superposition : bool, str, MDAnalysis.AtomGroup or Universe
         Whether to superpose each frame on a reference first, which removes the translation and rotation of the
-        molecule. With True, the atoms themselves are superposed. A group or a selection string names other atoms.
+        molecule. If True, the atoms themselves are superposed. To superpose other atoms, pass a group or a selection
+        string.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_superposed, 3), float64, optional
-        Structure to superpose on: the same number of atoms, or positions, Å. By default, the superposed atoms.
+        Structure to superpose on. It must have the same number of atoms, or be an array of positions in Å. The default
+        is the superposed atoms themselves.
     ref_frame : int
-        Frame of the reference's trajectory, 0-based.
+        Frame of the reference trajectory, starting from 0.
     weights : {None, "mass"} or array_like, shape (n_superposed,), float64
         Weight of each atom in the superposition.
     tol_mass : float
-        Largest difference between the masses of two corresponding atoms, amu.
+        Largest allowed difference between the masses of corresponding atoms, in amu.
     match_atoms : bool
-        Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
-        residues in the same order. With False, the atoms are compared in the given order without this check.
+        Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
+        same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
+        without this check.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.rmsf : ndarray, shape (n_atoms,), float64
-        RMSF of each atom in the order of the group, Å.
+        RMSF of each atom in Å, in the order of the group.
     results.positions : ndarray, shape (n_atoms, 3), float64
-        Mean position of each atom, Å.
+        Mean position of each atom in Å.
 
     Raises
     ------
     SelectionError
         If there are no atoms.
     MismatchError
-        If reference or weights do not fit the superposed atoms, or these do not correspond to the atoms of the
-        reference.
+        If the reference or the weights do not match the superposed atoms, or if these do not correspond to the atoms of
+        the reference.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
 
     Notes
     -----
     The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. MDAnalysis's RMSF
-    has no superposition and needs `AverageStructure` and `AlignTraj` first.
+    does not superpose frames, so you have to run `AverageStructure` and `AlignTraj` first.
 
     Sums of displacements from the first frame and of their squares are exact, in steps of 2^-36 Å and 2^-27 Å^2.
-    Results are therefore bitwise identical for every executor and any number of workers and blocks. Memory does not
-    grow with the number of frames, except for 16 bytes for number and time of each frame.
+    Results are therefore bitwise identical for every executor and any number of workers and blocks. Apart from 16 bytes
+    per frame, the memory use does not depend on the number of frames.
 
     Examples
     --------
@@ -134,12 +137,12 @@ class RMSF(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
         return references_of([] if self._fitted is None else [self._fitted], self.atomgroup)
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:

@@ -34,61 +34,64 @@ if TYPE_CHECKING:
 
 
 class SASA(Analysis):
-    """Solvent accessible surface area of atoms or residues in each frame.
+    """Compute the solvent accessible surface area of atoms or residues in each frame.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The atoms whose area is computed.
     probe_radius : float
-        Radius of the probe, Å. The default 1.4 is the radius of water.
+        Radius of the probe in Å. The default 1.4 is the radius of water.
     n_sphere_points : int
-        Number of points on the sphere around each atom. More points give higher accuracy and take longer.
+        Number of points on the sphere around each atom. More points improve the accuracy but increase the run time.
     mode : {"atom", "residue", "total"}
         Whether to keep the area of each atom, of each residue (summed over its atoms in the group), or only the total
         area. The total area is always available.
     radii : mapping of str to float, or array_like, shape (n_surface,), float64, optional
-        Van der Waals radii, Å: by element, replacing the built-in table, or one for each atom of `surface`.
+        Van der Waals radii in Å, either by element to replace values of the built-in table, or one per atom of
+        `surface`.
     surface : MDAnalysis.AtomGroup, optional
-        All atoms that form the surface and can cover one another. It must include `atomgroup`; an example is a ligand
-        together with the protein that binds it. By default, `atomgroup` alone; for an UpdatingAtomGroup, only the atoms
-        selected in a frame cover one another.
+        All atoms that can bury each other, for example a ligand together with the protein that binds it. It must
+        include `atomgroup`. The default is `atomgroup` alone. For an UpdatingAtomGroup, only the atoms selected in a
+        frame can then bury each other.
     average : bool
-        Whether to keep only the mean and the variance of each atom or residue, which need less memory than the areas of
-        all frames. For an UpdatingAtomGroup, mean and variance include only the frames in which the atom, or an atom
-        of the residue, is selected; they are NaN if there are none.
+        Whether to keep only the mean and the variance of each atom or residue, which need less memory than the areas in
+        all frames. For an UpdatingAtomGroup, they include only frames in which the atom, or an atom of the residue, is
+        selected. If there are no such frames, they are NaN.
     pbc : bool
-        Whether periodic images also cover atoms. Every frame must then have a cell.
+        Whether to take periodic images into account. This requires a cell in every frame.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
 
     Attributes
     ----------
     results.total_area : ndarray, shape (n_frames,), float64
-        Total area of the group, each atom counted once, Å^2. It is 0 in frames in which no atom is selected.
+        Total area of the group in Å^2, where each atom is counted once. It is 0 in frames in which no atom is selected.
     results.sasa : ndarray, shape (n_frames, n_atoms) or (n_frames, n_residues), float64
-        Area of each atom in the order of the group, or of each residue in the order of ``atomgroup.residues``, Å^2.
-        Absent with ``mode="total"`` and with `average`.
+        Area of each atom in the order of the group, or of each residue in the order of ``atomgroup.residues``, in Å^2.
+        Not available with ``mode="total"`` or `average`.
     results.residue_area : ndarray, shape (n_frames, n_residues), float64
-        With ``mode="residue"``: the same array as `results.sasa`.
+        The same array as `results.sasa`. Only available with ``mode="residue"``.
     residue_labels : list of str
-        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` if there are several segments.
+        Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` for systems with several segments.
     results.mean : ndarray, shape (n_atoms,) or (n_residues,), float64
-        With `average`: mean area, Å^2.
+        Mean area in Å^2. Only available with `average`.
     results.variance : ndarray, shape (n_atoms,) or (n_residues,), float64
-        With `average`: population variance, Å^4.
+        Population variance of the area in Å^4. Only available with `average`.
     results.n_selected : ndarray, shape (n_atoms,) or (n_residues,), int64
-        With `average` and an UpdatingAtomGroup: number of frames in which the atom, or an atom of the residue, is
-        selected. The arrays contain all atoms or residues that can be selected, in the order of the topology.
+        Number of frames in which each atom, or an atom of each residue, is selected. Only available with `average` and
+        an UpdatingAtomGroup. In this case, arrays contain all atoms or residues that can be selected, in the order of
+        the topology.
 
     Raises
     ------
     SelectionError
         If a group has no atoms, or the topology has neither elements nor atom names.
     MismatchError
-        If an element has no radius, radii or other numbers are not valid, or an atom is not in `surface`.
+        If an element has no radius, if radii or other numbers are invalid, or if an atom is not in `surface`.
     UnsupportedError
-        If `surface` is an UpdatingAtomGroup, or `atomgroup` is one and neither ``mode="total"`` nor `average` is given.
+        If `surface` is an UpdatingAtomGroup. If `atomgroup` is an UpdatingAtomGroup, and neither ``mode="total"`` nor
+        `average` is set.
 
     Warns
     -----
@@ -101,12 +104,12 @@ class SASA(Analysis):
     atom is the fraction of sphere points outside all other spheres, times the area of the sphere [1]_. The points
     follow the golden spiral, as in `mdtraj.shrake_rupley`, whose single precision leads to slightly different areas.
     Radii are from Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for elements guessed by
-    MDAnalysis from atom names. These are radii of neutral atoms. mdtraj uses ionic radii for some elements; to use
-    them here, pass them, as in ``radii={"Na": 1.02, "Cl": 1.81}``.
+    MDAnalysis from atom names. These are radii of neutral atoms. mdtraj uses ionic radii for some elements. To use them
+    in mdreel, set ``radii={"Na": 1.02, "Cl": 1.81}``, for example.
 
-    A cell list finds neighbours, so the time grows linearly with the number of atoms. Sums over frames are exact, so
-    results are bitwise identical for every executor and any number of workers and blocks. Memory: 8 bytes per area
-    and frame (twice that while they are sorted), or 24 bytes per frame with `average`.
+    Neighbours are found with a cell list, so the run time grows linearly with the number of atoms. Sums over frames are
+    exact, so results are bitwise identical for every executor and any number of workers and blocks. The results need 8
+    bytes of memory per area and frame (twice as much while they are sorted), or 24 bytes per frame with `average`.
 
     References
     ----------
@@ -224,7 +227,7 @@ class SASA(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("periodic images of atoms cover no atoms, unless pbc=True", whole=not self._pbc)
 
     def computation(self, source: Source) -> Computation:
@@ -293,7 +296,7 @@ class SASA(Analysis):
         return time_series(self.times, total, "SASA (Å²)", title, ax, frames=self.frames, from_zero=False)
 
     def _gathered(self, radii: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the radii in the order of the atoms that are read."""
+        """Return the radii in the order in which the atoms are read."""
         places = self._surface.places
         gathered = np.empty(len(self._surface.atoms))
         gathered[places] = radii

@@ -36,31 +36,32 @@ Compound = Literal["atoms", "residues"]
 
 
 class Selection(Analysis):
-    """Number and indices of the atoms that a selection selects in each frame, and how long they stay.
+    """Evaluate a selection in each frame, and determine how long atoms remain selected.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms that `select` is applied to; without `select`, a group made with ``updating=True``.
+        The atoms to which `select` is applied. Without `select`, a group created with ``updating=True``.
     select : str, optional
-        Selection string in MDAnalysis's selection language, which mdreel evaluates in each frame. Distances use
-        minimum images. To ignore images, create the group with ``updating=True, periodic=False`` instead.
+        Selection in MDAnalysis's selection language, which mdreel evaluates in each frame. Distances use the minimum
+        image convention. To ignore periodic images, create a group with ``updating=True, periodic=False`` instead.
     ids : bool
-        Whether to keep the indices of the selected atoms, and not only their number.
+        Whether to keep the indices of the selected atoms in addition to their number.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.counts : ndarray, shape (n_frames,), int64
         Number of selected atoms in each frame.
     results.ids : ndarray, shape (n_selected,), uint32
-        With ``ids=True``: Universe indices of the selected atoms of all frames, one frame after the other, ascending
-        within a frame.
+        Universe indices of the selected atoms in all frames, one frame after the other, in ascending order within a
+        frame. Only available with ``ids=True``.
     results.offsets : ndarray, shape (n_frames + 1,), int64
-        With ``ids=True``: the atoms of frame ``i`` are ``ids[offsets[i]:offsets[i + 1]]``.
+        Offsets into `results.ids`: the atoms of frame ``i`` are ``ids[offsets[i]:offsets[i + 1]]``. Only available with
+        ``ids=True``.
 
     Raises
     ------
@@ -76,11 +77,11 @@ class Selection(Analysis):
 
     Notes
     -----
-    MDAnalysis parses the selection; mdreel evaluates it in each frame in compiled code, and reads only the atoms whose
-    positions it needs. The atoms are those that an UpdatingAtomGroup has, except for distances that equal a limit to
-    within single precision.
+    MDAnalysis parses the selection. mdreel evaluates it in each frame with compiled code and reads only the atoms whose
+    positions it needs. The selected atoms are the same as those of an UpdatingAtomGroup, unless a distance equals a
+    limit to within single precision.
 
-    Memory: 24 bytes per frame, and with ``ids=True`` 4 bytes per selected atom of each frame.
+    The results need 24 bytes of memory per frame and, with ``ids=True``, 4 bytes per selected atom in each frame.
 
     Examples
     --------
@@ -129,7 +130,7 @@ class Selection(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("distances use minimum images, and atoms are selected one by one")
 
     def computation(self, source: Source) -> Computation:
@@ -150,7 +151,7 @@ class Selection(Analysis):
 
     @property
     def interval(self) -> float:
-        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
+        """Mean time between consecutive analysed frames in ps; 0 for a single frame."""
         return mean_interval(self.times)
 
     def columns(self) -> Sequence[Column]:
@@ -169,12 +170,12 @@ class Selection(Analysis):
         Returns
         -------
         MDAnalysis.AtomGroup
-            The atoms; the group does not change.
+            The atoms, as a group that does not change.
 
         Raises
         ------
         MismatchError
-            If the frame was not analysed, or the indices were not kept.
+            If the frame was not analysed, or if the indices were not kept.
 
         Examples
         --------
@@ -206,14 +207,14 @@ class Selection(Analysis):
         window_step : int
             Number of frames between the starts of consecutive windows.
         intermittency : int
-            Largest number of consecutive frames in which an atom may be absent and still count as present.
+            Largest number of consecutive frames in which an atom may be absent and still be considered present.
         compound : {"atoms", "residues"}
             Whether single atoms or residues remain. A residue is present if one of its atoms is selected.
 
         Returns
         -------
         ndarray, shape (2, tau_max + 1), float64
-            Lags from 0 to `tau_max` in frames, and the surviving fractions. The fraction is NaN if no window of this
+            Lags from 0 to `tau_max` in frames, and the surviving fractions. A fraction is NaN if no window of this
             length contains an atom.
 
         Raises
@@ -246,7 +247,7 @@ class Selection(Analysis):
         Parameters
         ----------
         intermittency : int
-            Largest number of consecutive frames in which an atom may be absent and still count as present.
+            Largest number of consecutive frames in which an atom may be absent and still be considered present.
         compound : {"atoms", "residues"}
             Whether single atoms or residues stay. A residue is present if one of its atoms is selected.
 
@@ -293,7 +294,7 @@ class Selection(Analysis):
         tau_max, window_step, intermittency, compound
             See `survival`.
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default, axes of a new figure.
+            Axes to draw into. By default, a new figure is created.
         title : str, optional
             Title of the figure.
 

@@ -1,4 +1,4 @@
-"""Radial distribution functions of single pairs of atoms."""
+"""Radial distribution functions of individual pairs of atoms."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
-    """Radial distribution functions of single pairs of atoms.
+    """Radial distribution functions of individual pairs of atoms.
 
     Parameters
     ----------
@@ -54,34 +54,35 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     nbins : int
         Number of bins.
     range : tuple of float
-        Lowest and highest distance, Å.
+        Lowest and highest distance in Å.
     norm : {"rdf", "density", "none"} or None
         Normalisation, in upper or lower case. All counts are divided by the number of frames. With ``"density"``, they
         are also divided by the shell volumes. With ``"rdf"``, they are divided by the shell volumes and by the density
         of one atom in the cell. ``"none"`` is the same as None.
     density : bool
-        Deprecated, as in MDAnalysis: True is ``norm="density"``.
+        Deprecated, as in MDAnalysis. True is the same as ``norm="density"``.
     backend : {"serial", "OpenMP", "distopia"}
-        Accepted as in MDAnalysis, without effect; see `InterRDF`.
+        Accepted for compatibility with MDAnalysis, but without effect.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.bins, results.edges : ndarray, shape (nbins,) and (nbins + 1,), float64
-        Centres and edges of the bins, Å.
+        Centres and edges of the bins in Å.
     results.count : list of ndarray, shape (n_first, n_second, nbins), int64
-        Number of frames with the distance of each pair in each bin.
+        Number of frames in which the distance of each pair lies in each bin.
     results.rdf : list of ndarray, shape (n_first, n_second, nbins), float64
-        g(r) of each pair; with ``norm="density"`` in Å^-3.
+        g(r) of each pair. With ``norm="density"``, the values are in Å^-3.
     results.cdf : list of ndarray, shape (n_first, n_second, nbins), float64
-        After `get_cdf`: fraction of frames with a distance up to the upper edge of each bin.
+        Fraction of frames in which the distance does not exceed the upper edge of each bin. Only available after
+        `get_cdf`.
     results.indices : list of lists of ndarray, shape (n_first,) and (n_second,), int64
         Indices of the atoms.
     results.volume_cum : float
-        With ``norm="rdf"``: cell volume, summed over all frames, Å^3.
+        Sum of the cell volumes over all frames in Å^3. Only available with ``norm="rdf"``.
     ags : list of lists of MDAnalysis.AtomGroup
         The pairs of groups.
     norm : str
@@ -92,19 +93,19 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     SelectionError
         If a group has no atoms.
     MismatchError
-        If there are no groups, groups are not in `u`, or bins, `norm` or `backend` are not valid. In `run`, if the
-        cell of a frame has no volume, or with ``norm="rdf"``, if a frame has no periodic cell.
+        If there are no groups, if groups do not belong to `u`, or if bins, `norm` or `backend` are invalid. In `run`,
+        if the cell of a frame has no volume or, with ``norm="rdf"``, if a frame has no cell.
 
     Warns
     -----
     RangeWarning
-        If the range reaches beyond half the shortest lattice vector of the cell in a frame. Beyond this distance, a
-        pair has several images. Only the shortest one counts, so g(r) is too low.
+        If the range extends beyond half of the shortest lattice vector of the cell in a frame. Beyond this distance, a
+        pair has several images, but only the nearest one is counted, so g(r) is too low.
 
     Notes
     -----
-    See `InterRDF`. Memory: 8 bytes per bin of each pair and worker. It does not grow with the number of frames,
-    except for 16 bytes for number and time of each frame.
+    See `InterRDF`. Each worker needs 8 bytes of memory for every bin of each pair. Apart from 16 bytes per frame, the
+    memory use does not depend on the number of frames.
 
     Examples
     --------
@@ -159,18 +160,18 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     @property
     def volume_cum(self) -> float:
-        """With ``norm="rdf"``: cell volume, summed over all frames of the last run, Å^3."""
+        """Sum of the cell volumes over all frames of the last run in Å^3, if the normalisation is "rdf"."""
         volume: float = self.results.volume_cum
         return volume
 
     @property
     def without_cell(self) -> str:
-        """Remedy for frames without a periodic cell, for error messages."""
+        """Advice on how to handle frames without a periodic cell, for error messages."""
         return 'give norm="none" for counts'
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
         return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:

@@ -27,18 +27,18 @@ def survival(
     window_step : int
         Number of frames between the starts of consecutive windows.
     intermittency : int
-        Largest number of consecutive frames in which a member may be absent and still count as present.
+        Largest number of consecutive frames in which a member may be absent and still be considered present.
 
     Returns
     -------
     ndarray, shape (2, tau_max + 1), float64
-        Lags from 0 to `tau_max` in frames, and the surviving fractions. The fraction is NaN if no window of this length
+        Lags from 0 to `tau_max` in frames, and the surviving fractions. A fraction is NaN if no window of this length
         contains a member.
 
     Raises
     ------
     MismatchError
-        If `tau_max` is larger than the number of frames, or a number is out of range.
+        If `tau_max` exceeds the number of frames, or if another number is out of range.
 
     Notes
     -----
@@ -72,7 +72,7 @@ def survival(
 
 
 def mean_interval(times: NDArray[np.float64]) -> float:
-    """Return the mean time between consecutive frames, ps; 0 for a single frame."""
+    """Return the mean time between consecutive frames in ps; 0 for a single frame."""
     return float(times[-1] - times[0]) / max(len(times) - 1, 1)
 
 
@@ -98,7 +98,7 @@ def stays(
     n_frames : int
         Number of frames.
     intermittency : int
-        Largest number of consecutive frames in which a member may be absent and still count as present.
+        Largest number of consecutive frames in which a member may be absent and still be considered present.
 
     Returns
     -------

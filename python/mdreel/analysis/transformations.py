@@ -36,10 +36,10 @@ def unwrap(atomgroup: AtomGroup, reference: Literal["com", "cog"] | None = None)
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
-        Atoms whose fragments are made whole. A fragment contains all atoms connected by bonds.
+        Atoms whose fragments are made whole. A fragment consists of all atoms that are connected by bonds.
     reference : {"com", "cog"}, optional
-        Whether to move whole fragments so that their centre of mass, or of geometry, is in the primary cell. By
-        default, the first atom of each fragment keeps its position.
+        If given, whole fragments are moved so that their centre of mass or geometry is in the primary cell. By default,
+        the first atom of each fragment keeps its position.
 
     Returns
     -------
@@ -49,15 +49,15 @@ def unwrap(atomgroup: AtomGroup, reference: Literal["com", "cog"] | None = None)
     Raises
     ------
     SelectionError
-        If the group is empty, or the topology lacks bonds, or lacks masses that are needed.
+        If the group is empty, or if the topology lacks bonds or required masses.
     MismatchError
         If the reference is unknown. In `run`, if a frame has no cell.
 
     Notes
     -----
     Results agree with `MDAnalysis.transformations.unwrap`, or with `AtomGroup.unwrap` if a reference is given. In
-    addition to the atoms of the analyses, mdreel reads only the rest of their fragments. Arithmetic is float64, in
-    cells of any shape; positions are rounded to float32 once.
+    addition to the atoms of the analyses, mdreel only reads the other atoms of their fragments. Calculations use
+    float64 and support cells of any shape. Positions are rounded to float32 only once.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def wrap(atomgroup: AtomGroup, compound: Compound = "atoms", center: Literal["co
     atomgroup : MDAnalysis.AtomGroup
         The atoms to move.
     compound : {"atoms", "group", "segments", "residues", "molecules", "fragments"}
-        Compounds of atoms of the group that move as one.
+        Compounds within the group whose atoms are moved together.
     center : {"com", "cog"}
         Whether to use the centre of mass or of geometry of a compound.
 
@@ -101,7 +101,7 @@ def wrap(atomgroup: AtomGroup, compound: Compound = "atoms", center: Literal["co
     Raises
     ------
     SelectionError
-        If the group is empty, or the topology lacks the compounds, or lacks masses that are needed.
+        If the group is empty, or if the topology lacks the compounds or required masses.
     MismatchError
         If the compound or the centre is unknown. In `run`, if a frame has no cell.
 
@@ -149,7 +149,7 @@ def center_in_box(
     center : {"geometry", "mass"}
         Whether to use the centre of geometry or of mass.
     point : array_like, shape (3,), float64, optional
-        Target of the centre, Å; by default the middle of the cell of each frame.
+        Point in Å to which the centre is moved. The default is the middle of the cell in each frame.
     wrap : bool
         Whether to compute the centre from the images of the atoms in the primary cell.
 
@@ -161,7 +161,7 @@ def center_in_box(
     Raises
     ------
     SelectionError
-        If the group is empty, or the topology lacks masses that are needed.
+        If the group is empty, or if the topology lacks required masses.
     MismatchError
         If the centre is unknown, or the point has a wrong shape. In `run`, if a frame lacks a cell that is needed.
 
@@ -210,14 +210,16 @@ def fit_rot_trans(
     atomgroup : MDAnalysis.AtomGroup
         The group.
     reference : MDAnalysis.AtomGroup or array_like, shape (n_atoms, 3), float64
-        The same number of atoms in the same order, at the current frame of their Universe, or positions in Å.
+        Group with the same number of atoms in the same order, whose positions in the current frame are used, or an
+        array of positions in Å.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         Weight of each atom.
     tol_mass : float
-        Largest difference between the masses of two corresponding atoms, amu.
+        Largest allowed difference between the masses of corresponding atoms, in amu.
     match_atoms : bool
-        Whether the atoms of a reference must correspond to the atoms compared with them: same masses, and names and
-        residues in the same order. With False, the atoms are compared in the given order without this check.
+        Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
+        same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
+        without this check.
 
     Returns
     -------
@@ -227,16 +229,16 @@ def fit_rot_trans(
     Raises
     ------
     SelectionError
-        If the group is empty, or the topology lacks masses that are needed.
+        If the group is empty, or if the topology lacks required masses.
     MismatchError
-        If reference or weights do not fit the group, or atoms do not correspond to the atoms of the reference. In
-        `run`, if a coordinate of the group is not finite.
+        If the reference or the weights do not match the group, or if the atoms do not correspond to those of the
+        reference. In `run`, if a coordinate of the group is not finite.
 
     Notes
     -----
-    Results agree with `MDAnalysis.transformations.fit_rot_trans`. Velocities and forces rotate with the atoms; the cell
-    does not. mdreel reads the atoms of the group in addition to those of the analyses. Periodic images are ignored, so
-    `unwrap` molecules first.
+    Results agree with `MDAnalysis.transformations.fit_rot_trans`. Velocities and forces are rotated together with the
+    atoms, but the cell is not. mdreel reads the atoms of the group in addition to those of the analyses. Periodic
+    images are ignored, so `unwrap` molecules first.
 
     Examples
     --------
@@ -265,8 +267,8 @@ def nojump(scheme: Scheme = "lattice") -> Transformation:
     Parameters
     ----------
     scheme : {"lattice", "toroidal"}
-        Quantity that is conserved if the cell size changes: the number of cells that an atom has crossed, or the
-        displacements of the atom. In a cell of constant size, both schemes give the same result.
+        Quantity to conserve if the cell size changes: the number of cells that an atom has crossed, or the
+        displacements of the atom. If the cell size is constant, both schemes give the same result.
 
     Returns
     -------
@@ -281,14 +283,14 @@ def nojump(scheme: Scheme = "lattice") -> Transformation:
 
     Notes
     -----
-    Each frame depends on the previous one, so one worker reads all frames in order as a single block. Atoms must not
-    move by more than half a cell between consecutive frames of the run. ``"lattice"`` uses the nearest image in
-    fractional coordinates (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161). MDAnalysis's `NoJump` rounds
-    fractional coordinates; in cells with angles far from 90 degrees, it differs for atoms that move by more than half
-    the smallest height of the cell. At constant pressure with ``"lattice"``, an atom many cells away moves with the
-    fluctuations of the cell. ``"toroidal"`` avoids this (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020)
-    021101; Bullerjahn et al., J. Chem. Theory Comput. 19 (2023) 3406), but pulls the atoms of a molecule apart unless
-    the molecule is whole.
+    Because each frame depends on the previous one, a single worker reads all frames in order. Atoms must not move by
+    more than half a cell between consecutive frames of the run. ``"lattice"`` uses the nearest image in fractional
+    coordinates (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161). MDAnalysis's `NoJump` rounds fractional
+    coordinates; in cells with angles far from 90 degrees, it differs for atoms that move by more than half the smallest
+    height of the cell. At constant pressure with ``"lattice"``, an atom many cells away moves with the fluctuations of
+    the cell. ``"toroidal"`` avoids this (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020) 021101; Bullerjahn
+    et al., J. Chem. Theory Comput. 19 (2023) 3406), but pulls the atoms of a molecule apart unless the molecule is
+    whole.
 
     Examples
     --------

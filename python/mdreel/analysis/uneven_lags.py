@@ -16,7 +16,7 @@ class UnevenLags:
     Attributes
     ----------
     times : ndarray, shape (n_lags,), float64
-        Different lag times, ascending from 0, ps.
+        Different lag times, ascending from 0 in ps.
     of_pairs : ndarray, shape (n_frames, n_frames), int64
         Index of the lag time from an earlier frame (row) to a later frame (column); 0 for all others.
     n_pairs : ndarray, shape (n_lags,), int64
@@ -34,7 +34,7 @@ class UnevenLags:
         Parameters
         ----------
         times : ndarray, shape (n_frames,), float64
-            Times of the frames, ps.
+            Times of the frames in ps.
 
         Raises
         ------
@@ -74,12 +74,12 @@ class UnevenLags:
         Parameters
         ----------
         path : ndarray, shape (n_particles, n_axes, n_frames), float64
-            Coordinates, Å.
+            Coordinates in Å.
 
         Returns
         -------
         ndarray, shape (n_particles, n_lags), float64
-            Mean square displacements, Å^2.
+            Mean square displacements in Å^2.
         """
         sums = np.zeros((len(self.times), len(path)))
         for place in range(path.shape[-1] - 1):

@@ -29,9 +29,9 @@ class BondRules:
     masks : tuple of ndarray, shape (n_atoms,), uint64, or None
         Bits of each atom of the Universe as donor and as acceptor, which share a bit if a bond between them counts.
     lengths : tuple of float
-        Largest distance between donor and hydrogen, and limits of that between donor and acceptor, Å.
+        Largest distance between donor and hydrogen, and limits of the distance between donor and acceptor, in Å.
     angle : float
-        Lower limit of the angle, degrees.
+        Lower limit of the angle in degrees.
     """
 
     members: tuple[FrameSelection | NDArray[np.int64], ...]
@@ -58,7 +58,7 @@ class BondRules:
         Parameters
         ----------
         positions : ndarray, shape (n_atoms, 3), float32
-            Positions of all atoms of the Universe, Å; atoms that the rules do not need may have any values.
+            Positions of all atoms of the Universe in Å; atoms that the rules do not need may have any values.
         dimensions : ndarray, shape (6,), float32, or None
             Cell lengths in Å and angles in degrees.
         members : sequence of ndarray, shape (n_members,), int64

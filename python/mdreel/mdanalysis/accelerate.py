@@ -8,7 +8,7 @@ from mdreel.errors import UnsupportedError
 
 
 class Acceleration:
-    """Return value of `accelerate`; as a context manager, it restores the previous state at its end.
+    """Return value of `accelerate`. If it is used as a context manager, it restores the previous state on exit.
 
     Parameters
     ----------
@@ -32,13 +32,15 @@ class Acceleration:
 def accelerate() -> Acceleration:
     """Make MDAnalysis read XTC, TRR, DCD, AMBER NetCDF and H5MD with mdreel.
 
-    New readers of these formats, whether a `Universe`, a chain, a copy or a direct call creates them, are subclasses
-    that read with mdreel and give the same numbers. Existing readers do not change. A second call has no effect.
+    All new readers of these formats are subclasses that read with mdreel and return the same numbers. It does not
+    matter whether a `Universe`, a chain, a copy or a direct call creates them. Existing readers do not change. Calling
+    the function again has no effect.
 
     Returns
     -------
     Acceleration
-        Context manager: ``with mdreel.mdanalysis.accelerate():`` restores the previous state. You may ignore it.
+        A context manager. ``with mdreel.mdanalysis.accelerate():`` restores the previous state on exit. You can also
+        ignore the return value.
 
     Raises
     ------
@@ -47,10 +49,10 @@ def accelerate() -> Acceleration:
 
     Notes
     -----
-    mdreel replaces the call of the metaclass of MDAnalysis's readers, which creates them. Classes and registry of
-    MDAnalysis do not change. Files that the core cannot read (``convert_units=False``, files that are already open,
-    unknown HDF5 filters...) are read by MDAnalysis itself; the logger ``mdreel.mdanalysis`` reports this. Readers can
-    be pickled, also for processes that have not called `accelerate`.
+    mdreel replaces the method of the metaclass that creates MDAnalysis's readers. The classes and the registry of
+    MDAnalysis do not change. If the core cannot read a file (because of ``convert_units=False``, an open file, unknown
+    HDF5 filters, ...), MDAnalysis reads it, and the logger ``mdreel.mdanalysis`` reports this. Readers can be pickled,
+    even if the receiving process has not called `accelerate`.
 
     Examples
     --------
@@ -75,7 +77,7 @@ def accelerate() -> Acceleration:
 def unaccelerate() -> None:
     """Restore MDAnalysis's own readers after `accelerate`.
 
-    Existing readers remain usable. Without a previous `accelerate`, nothing changes.
+    Existing readers remain usable. If `accelerate` has not been called, this function has no effect.
 
     Examples
     --------

@@ -54,8 +54,8 @@ class Backend(BackendBase):  # type: ignore[misc]
     n_workers : int
         Number of workers.
     timing : Timing or None
-        Timing of the last run. A block is a group of frames. The time of computing includes reading, because analyses
-        of MDAnalysis read their frames themselves.
+        Timing of the last run. Each block is a group of frames. The compute time includes reading, because analyses of
+        MDAnalysis read their frames themselves.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -64,13 +64,13 @@ class Backend(BackendBase):  # type: ignore[misc]
         super().__init__(int(executor.n_workers))
 
     def apply(self, func: Callable[[NDArray[np.integer]], Any], computations: Groups) -> list[Any]:
-        """Call a function for each group of frames in the workers; return its values in order.
+        """Call a function for each group of frames in the workers, and return its values in order.
 
         Raises
         ------
         FunctionError
-            If the function raises; the message names the frame. If the analysis stored nothing, or only None, in its
-            results, because values outside the results stay in the workers.
+            If the function raises an exception. The message names the frame. If the analysis did not store anything
+            except None in its results. (Values outside the results are not returned from the workers.)
         UnsupportedError
             If the analysis cannot be pickled.
         """
@@ -121,14 +121,14 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     name : {"serial", "threads", "processes", "dask", "mpi"} or Executor
         The executor.
     n_workers : int, optional
-        Number of workers; by default one for each processor, or rank.
+        Number of workers. The default is one per processor or rank.
     **options
         Further arguments of the executor, such as ``client`` for Dask, or ``communication`` for MPI.
 
     Returns
     -------
     Backend
-        Argument for ``run(backend=...)`` of an MDAnalysis analysis.
+        A backend that you can pass to ``run(backend=...)`` of an MDAnalysis analysis.
 
     Raises
     ------
@@ -139,10 +139,10 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
 
     Notes
     -----
-    The backend works with all analyses that MDAnalysis can run in parallel with its backend ``"multiprocessing"``;
-    MDAnalysis refuses others with a ``ValueError``. Free workers take the next of ``n_parts`` groups of frames, by
-    default one for each worker. They always read with the readers of mdreel, as after `accelerate`. With MPI, all ranks
-    call ``run`` and get the results.
+    The backend works with all analyses that MDAnalysis can run with its backend ``"multiprocessing"``. For other
+    analyses, MDAnalysis raises a ``ValueError``. Frames are divided into ``n_parts`` groups (by default, one per
+    worker), and each idle worker processes the next group. Workers always use the readers of mdreel, as after
+    `accelerate`. With MPI, all ranks must call ``run``, and all of them receive the results.
 
     Examples
     --------

@@ -19,9 +19,10 @@ class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
     filename : path
         The trajectory.
     convert_units : bool, default True
-        Whether to convert units, without effect on DCD, which is in Å. With False, MDAnalysis reads the file itself.
+        Whether to convert units. This has no effect on DCD files, which are in Å. If False, MDAnalysis reads the file
+        itself.
     dt : float, optional
-        Time between frames, ps; by default the time in the header.
+        Time between frames in ps. The default is the value in the header.
     **kwargs
         General options of MDAnalysis's readers.
     """
@@ -51,7 +52,7 @@ class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
         asel : MDAnalysis.AtomGroup, optional
             Old name of `atomgroup` in MDAnalysis.
         atomgroup : MDAnalysis.AtomGroup, optional
-            The atoms; by default all. Other atoms are not read.
+            The atoms to read. The default is all atoms.
         start, stop, step : int, optional
             Range of frames, as in a slice.
         order : str, default "afc"
@@ -60,7 +61,7 @@ class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
         Returns
         -------
         numpy.ndarray, float32
-            Positions, Å, in the shape given by `order`.
+            Positions in Å, with the axes in the given order.
         """
         return super().timeseries(asel, atomgroup, start, stop, step, order)
 

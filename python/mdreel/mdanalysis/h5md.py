@@ -17,9 +17,9 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
     Parameters
     ----------
     filename : path or h5py.File
-        The trajectory. MDAnalysis reads a file that is already open itself.
+        The trajectory. If the file is already open, MDAnalysis reads it.
     convert_units : bool, default True
-        Whether to convert to Å, ps and MDAnalysis's other units. With False, MDAnalysis reads the file itself.
+        Whether to convert to Å, ps and MDAnalysis's other units. If False, MDAnalysis reads the file itself.
     driver, comm : optional
         HDF5 driver, and MPI communicator. If either is given, MDAnalysis reads the file itself.
     **kwargs

@@ -154,7 +154,7 @@ class ReadAhead:
         Returns
         -------
         numpy.ndarray, float32, or None
-            Positions, Å; None if a frame may have no positions, which shows as NaN.
+            Positions in Å; None if a frame may have no positions, which shows as NaN.
         """
         if self._source is None:
             raise OSError("the trajectory is closed")

@@ -34,7 +34,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
     _ahead: ReadAhead | None = None
 
     def next(self) -> Any:
-        """Move to the next frame.
+        """Go to the next frame.
 
         Returns
         -------
@@ -44,7 +44,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         Raises
         ------
         StopIteration
-            If there are no more frames; the reader then returns to the first frame.
+            If there are no more frames. In this case, the reader returns to the first frame.
         FormatError
             If the frame is damaged. MDAnalysis treats this as the end of the trajectory.
         """
@@ -70,7 +70,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         asel : MDAnalysis.AtomGroup, optional
             Old name of `atomgroup` in MDAnalysis.
         atomgroup : MDAnalysis.AtomGroup, optional
-            The atoms; by default all. Other atoms are not decoded.
+            The atoms to decode. The default is all atoms.
         start, stop, step : int, optional
             Range of frames, as in a slice.
         order : str, default "fac"
@@ -79,7 +79,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         Returns
         -------
         numpy.ndarray, float32
-            Positions, Å, in the shape given by `order`.
+            Positions in Å, with the axes in the given order.
         """
         coordinates: NDArray[np.float32] | None = None
         numbers = range(*self.check_slice_indices(start, stop, step))

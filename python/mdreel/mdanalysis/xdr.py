@@ -23,13 +23,13 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
     filename : path
         The trajectory.
     convert_units : bool, default True
-        Whether to convert to Å. If not, MDAnalysis reads the file itself.
+        Whether to convert to Å. If False, MDAnalysis reads the file itself.
     sub : array_like, optional
         Indices in the file of the atoms of the topology. Other atoms are not decoded.
     refresh_offsets : bool, default False
-        Without effect, because the frame index is compared with the file whenever it is opened.
+        Without effect, because mdreel compares the frame index with the file whenever it opens the file.
     dt : float, optional
-        Time between frames, ps, instead of the times in the file.
+        Time between frames in ps, to use instead of the times in the file.
     **kwargs
         General options of MDAnalysis's readers.
 

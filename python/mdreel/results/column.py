@@ -28,9 +28,9 @@ class Column:
     name : str
         An identifier in lower case, such as ``frame``, ``time`` or ``rmsd``.
     unit : str
-        Unit in its usual notation (``ps``, ``Å``); empty for dimensionless values.
+        Unit in its usual notation (``ps``, ``Å``), or an empty string for dimensionless values.
     values : ndarray, shape (n_rows,), int64, float64 or str
-        The values, in `unit`; text for labels.
+        The values in `unit`, or strings for labels.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def check_table(columns: Sequence[Column]) -> None:
     Raises
     ------
     ValueError
-        If there are no columns, columns differ in length, or two columns have the same name.
+        If there are no columns, if columns differ in length, or if two columns have the same name.
     """
     lengths = {column.name: len(column.values) for column in columns}
     if len(set(lengths.values())) != 1:

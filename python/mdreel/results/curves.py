@@ -1,6 +1,6 @@
 """Curves: figures of quantities as functions of another.
 
-Each function takes a title and optionally axes to draw into (by default, axes of a new figure), and returns the figure.
+Each function accepts a title and, optionally, axes to draw into. It returns the figure.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "frameon": False, "ncols": 2, "borderaxespad": 0.0}
-"""Legend above the axes, where it hides no data."""
+"""Legend above the axes, where it does not hide any data."""
 
 _MOST_COMPONENTS = 20  # further ones hardly contribute
 
@@ -99,7 +99,7 @@ def lines(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis uses ps, ns, µs or ms, whichever gives short numbers.
+        Times in ps; the axis uses ps, ns, µs or ms, depending on their range.
     values : ndarray, shape (n_frames, n_quantities), float64
         The quantities, in the unit given in `label`. Only the first seven are drawn.
     names : sequence of str
@@ -174,9 +174,9 @@ def mean_square_displacement(
     Parameters
     ----------
     times : ndarray, shape (n_lags,), float64
-        Lag times, ps.
+        Lag times in ps.
     values : ndarray, shape (n_lags,), float64
-        Mean square displacements, Å^2.
+        Mean square displacements in Å^2.
     fit : tuple of float, optional
         The fitted line: slope (Å^2/ps), intercept (Å^2), and begin and end of the fitted range (ps).
     label : str
@@ -202,7 +202,7 @@ def explained_variance(cumulated: NDArray[np.float64], title: str = "", ax: "Axe
     Parameters
     ----------
     cumulated : ndarray, shape (n_components,), float64
-        Cumulative share of the variance, from 0 to 1.
+        Cumulative fraction of the variance, from 0 to 1.
     """
     from matplotlib.ticker import MaxNLocator
 

@@ -32,7 +32,7 @@ def check_figure(path: Path, force: bool = False) -> None:
     path : Path
         Path of the figure. The file extension selects the format (``.png .pdf .svg``).
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def save(figure: "Figure", path: Path, force: bool = False) -> None:
     path : Path
         Path of the figure. The file extension selects the format (``.png .pdf .svg``).
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def time_series(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis uses ps, ns, µs or ms, whichever gives short numbers.
+        Times in ps; the axis uses ps, ns, µs or ms, depending on their range.
     values : ndarray, shape (n_frames,), float64
         Values of the quantity, in the unit given in `label`.
     label : str

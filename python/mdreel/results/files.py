@@ -30,19 +30,19 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
 
 
 def check_output(path: Path, force: bool = False) -> None:
-    """Check that a table can be written to `path`, before any computation starts.
+    """Check that a table can be written to `path`, before starting a computation.
 
     Parameters
     ----------
     path : Path
         Path of the table. The file extension selects the format.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
     UnsupportedError
-        If the file extension is unknown, or its format needs a package that is not installed.
+        If the file extension is unknown, or if its format requires a package that is not installed.
     OSError
         If the file exists and `force` is false, or its directory does not exist or is not writable.
 
@@ -57,7 +57,7 @@ def check_output(path: Path, force: bool = False) -> None:
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Metadata, force: bool = False) -> None:
-    """Write a table atomically: on failure, `path` stays unchanged.
+    """Write a table atomically, so that `path` does not change on failure.
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ def write(path: Path, columns: Sequence[Column], metadata: Metadata, force: bool
     columns : sequence of Column
         The columns, all of the same length.
     metadata : mapping
-        Description and provenance of the table; ``title`` is its title. CSV files do not contain it.
+        Description and provenance of the table. ``title`` is its title. CSV files do not contain the metadata.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
     UnsupportedError, OSError
-        See `check_output`; also if the disk is full. No partial file remains.
+        As for `check_output`, and if the disk is full. No partial file remains.
     ValueError
         If the columns differ in length, or two have the same name.
 

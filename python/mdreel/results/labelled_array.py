@@ -23,9 +23,9 @@ class LabelledArray:
     name : str
         An identifier, such as ``rmsf``.
     dimensions : tuple of str
-        Name of each dimension, such as ``("frame", "atom")``.
+        Name of each dimension, for example ``("frame", "atom")``.
     unit : str
-        Unit in its usual notation (``ps``, ``Å``); empty for dimensionless values.
+        Unit in its usual notation (``ps``, ``Å``), or an empty string for dimensionless values.
     values : ndarray
         The values, with one axis for each dimension.
     """
@@ -56,8 +56,8 @@ def dataset(
     arrays : sequence of LabelledArray
         The variables. Their values are not copied.
     coordinates : sequence of LabelledArray
-        Labels of the dimensions. Those of dimensions that no variable has are left out, and those with the name of a
-        variable.
+        Labels of the dimensions. Labels of dimensions that no variable has, and labels with the name of a variable, are
+        omitted.
     metadata : mapping
         Attributes of the Dataset. Truth values become text, so that the Dataset can be written to NetCDF files.
 

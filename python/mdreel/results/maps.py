@@ -1,6 +1,6 @@
 """Maps: figures of a value per point of a plane.
 
-Each function takes a title and optionally axes to draw into (by default, axes of a new figure), and returns the figure.
+Each function accepts a title and, optionally, axes to draw into. It returns the figure.
 """
 
 from collections.abc import Sequence
@@ -51,8 +51,8 @@ def frame_map(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axes use ps, ns, µs or ms, whichever gives short numbers, or count frames if the times
-        are not evenly spaced.
+        Times in ps; the axes use ps, ns, µs or ms, depending on their range, or count frames if the times are not
+        evenly spaced.
     values : ndarray, shape (n_frames, n_frames), float64
         The values, in the unit given in `label`.
     label : str
@@ -81,7 +81,7 @@ def grid_map(
     values : ndarray, shape (n_x, n_y), float64
         The values, in the unit given in `label`.
     x, y : ndarray, shape (n_x + 1,) and (n_y + 1,), float64
-        Edges of the bins, Å.
+        Edges of the bins in Å.
     label : str
         Name and unit of the values.
     """
@@ -152,9 +152,9 @@ def component_plane(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the colour bar uses ps, ns, µs or ms, whichever gives short numbers.
+        Times in ps; the colour bar uses ps, ns, µs or ms, depending on their range.
     projection : ndarray, shape (n_frames, n_components), float64
-        Displacements along the components, Å. A single component is drawn over time.
+        Displacements along the components in Å. A single component is drawn over time.
     """
     unit, per_unit = time_unit(times)
     with canvas(ax, title, _SQUARE, grid="both") as axes:

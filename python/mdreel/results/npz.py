@@ -11,7 +11,7 @@ from mdreel.results.column import Column
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
-    """Write one array per column. The string ``metadata`` holds the metadata and the units as JSON."""
+    """Write one array per column. The string ``metadata`` contains the metadata and the units as JSON."""
     described = {**metadata, "units": {column.name: column.unit for column in columns}}
     arrays = {column.name: np.asarray(column.values) for column in columns}
     with path.open("wb") as file:

@@ -9,7 +9,7 @@ from mdreel.results.column import Column
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
-    """Write one field for each column, with its unit; the schema's ``mdreel`` entry holds the metadata as JSON."""
+    """Write one field per column, with its unit. The schema's ``mdreel`` entry contains the metadata as JSON."""
     import pyarrow
     import pyarrow.parquet
 

@@ -30,8 +30,8 @@ def read_table(path: Path) -> list[Column]:
     Returns
     -------
     list of Column
-        The columns of numbers, float64; columns of text are left out. A heading such as ``rmsd_angstrom`` is the name
-        ``rmsd`` and the unit.
+        The numerical columns, as float64. Columns of text are omitted. A heading such as ``rmsd_angstrom`` is split
+        into the name ``rmsd`` and the unit.
 
     Raises
     ------

@@ -8,7 +8,7 @@ import numpy as np
 class Results(dict[str, Any]):
     """The results of an analysis, accessible as attributes or keys: ``results.rmsd`` is ``results["rmsd"]``.
 
-    A name must be an identifier and must not be the name of a dict method, so that both ways of access agree.
+    Names must be identifiers and must not be names of dict methods, so that both kinds of access are equivalent.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Results(dict[str, Any]):
 
 
 def _brief(value: Any) -> str:
-    """Return a short representation of a value; arrays are given by dtype and shape."""
+    """Return a short representation of a value. For arrays, it contains the dtype and the shape."""
     if isinstance(value, np.ndarray):
         return f"<{value.dtype} array of shape {value.shape}>"
     return repr(value)

@@ -46,8 +46,8 @@ def state_map(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis uses ps, ns, µs or ms, whichever gives short numbers, or counts frames if the times
-        are not evenly spaced.
+        Times in ps; the axis uses ps, ns, µs or ms, depending on their range, or counts frames if the times are not
+        evenly spaced.
     resids : ndarray, shape (n_residues,), int
         Residue numbers; rows of missing residues stay white. If the numbers do not ascend, as with several chains,
         the axis counts residues.
@@ -58,7 +58,7 @@ def state_map(
     title : str
         Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; by default, axes of a new figure.
+        Axes to draw into. By default, a new figure is created.
     label : str
         Label of the residue axis.
 

@@ -26,11 +26,11 @@ def torsion_plot(
     Parameters
     ----------
     angles : ndarray, shape (n_pairs, 2), float64
-        The angles, degrees.
+        The angles in degrees.
     labels : tuple of str
         Labels of both axes.
     begin : float
-        Lowest angle, degrees; the range is 360 degrees.
+        Lowest angle in degrees; the range is 360 degrees.
     reference : ndarray, shape (n_bins, n_bins), float64, or None
         Counts of reference structures in bins of the second and the first angle, drawn as regions with 90 and 99 %.
     ax : matplotlib.axes.Axes or None

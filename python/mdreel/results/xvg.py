@@ -13,8 +13,8 @@ from mdreel.results.column import Column
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
     """Write the time (or the first column if there is no time) as abscissa and every other quantity as a curve.
 
-    The frame number is left out, because the format would make it a curve. Text columns become comments, one for each
-    row, because the format has no text values.
+    The frame number is omitted, because it would be shown as a curve. Text columns are written as comments, one per
+    row, because the format does not support text values.
     """
     texts = [column for column in columns if column.is_text]
     columns = [column for column in columns if not column.is_text]

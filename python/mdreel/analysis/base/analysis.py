@@ -40,23 +40,23 @@ if TYPE_CHECKING:
 
 
 class Analysis(ReportOutput, MDAnalysisInterface):
-    """An analysis of some atoms over the frames of a trajectory.
+    """Base class of all analyses, with their common methods and attributes.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms; all of a Universe.
+        The atoms. For a Universe, all of its atoms.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe.
+        Trajectory to analyse instead of that of the Universe.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results : Results
         Results of the last `run`.
     damage : tuple of DamagedFrame
-        Damaged frames that the last `run` left out.
+        Damaged frames that the last `run` skipped.
     """
 
     _may_change: ClassVar[bool] = False
@@ -72,17 +72,17 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def frames(self) -> NDArray[np.int64]:
-        """Frames analysed, shape (n_frames,), int64, from 0."""
+        """Numbers of the analysed frames, starting from 0, as an int64 array of shape (n_frames,)."""
         return self._done().frames.astype(np.int64)
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Times of the analysed frames, shape (n_frames,), float64, ps."""
+        """Times of the analysed frames in ps, as a float64 array of shape (n_frames,)."""
         return self._done().times
 
     @property
     def n_frames(self) -> int:
-        """Number of frames analysed."""
+        """Number of analysed frames."""
         return len(self._done().frames)
 
     @property
@@ -93,7 +93,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def damage(self) -> tuple[DamagedFrame, ...]:
-        """Damaged frames that the last run left out; see `on_error` of `run`."""
+        """Damaged frames that the last run skipped. See `on_error` of `run`."""
         return self._done().damage
 
     @property
@@ -103,12 +103,12 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def _call(self) -> str:
-        """The call in Python of the last run."""
+        """Python code of the last run."""
         return self._done().call
 
     @property
     def _is_finished(self) -> bool:
-        """Whether a run has finished."""
+        """Whether the analysis has been run."""
         return self._outcome is not None
 
     @checked_arguments
@@ -139,43 +139,45 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         start, stop, step : int, optional
             Range of frames, as in a Python slice.
         frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
-            Frame numbers or a boolean mask, instead of a slice.
+            Frame numbers or a boolean mask to use instead of a slice.
         verbose : bool, optional
-            Whether to show progress, on a terminal or in a notebook; by default as the analysis was created.
+            Whether to show a progress bar in a terminal or notebook. The default is the value given when the analysis
+            was created.
         n_workers : int, optional
-            Number of workers; by default one for each processor.
+            Number of workers. The default is one per processor.
         n_parts : int, optional
-            Number of blocks, which workers receive one at a time; by default a number that suits the file and the
-            number of workers. With ``access="segments"``, each file has at least one block.
+            Number of blocks, which workers receive one at a time. The default depends on the file and the number of
+            workers. With ``access="segments"``, there is at least one block per file.
         backend : {"threads", "serial", "processes", "dask", "mpi", "multiprocessing"} or Executor, optional
-            Executor that runs the blocks; by default threads. ``"multiprocessing"`` is the name that MDAnalysis uses
-            for processes.
+            Executor that runs the blocks. The default is threads. ``"multiprocessing"`` is MDAnalysis's name for
+            processes.
         unsupported_backend : bool
-            Accepted as in MDAnalysis, without effect: every analysis runs on every executor.
+            Accepted for compatibility with MDAnalysis, but without effect, because every analysis runs on every
+            executor.
         progressbar_kwargs : dict, optional
-            Options of MDAnalysis's progress bar. ``desc`` sets the title and ``disable`` hides the bar; the
-            others, which only change the appearance of that bar, have no effect.
+            Options of MDAnalysis's progress bar. ``desc`` sets the title, and ``disable`` hides the bar. All other
+            options, which only affect the appearance of the bar, are ignored.
         source : path, sequence of paths, Source or Channel, optional
-            New trajectory of the analysis. It replaces the current one for this run and all later runs.
+            New trajectory to analyse. It replaces the current one in this run and all later runs.
         access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
-            How the workers read the trajectory. With ``"shared"``, all read one file. With ``"chain"``, they read
-            several files as one, and a block may continue in the next file. With ``"segments"``, each block lies
-            in one file, and ``schedule="static"`` gives each worker whole files. The default is ``"shared"`` or
-            ``"chain"``. The other two are for MPI and a single H5MD file, which the ranks open together. The HDF5
-            library then reads it for each rank independently, or for all ranks collectively.
+            How the workers read the trajectory. With ``"shared"``, all workers read a single file. With ``"chain"``,
+            they read several files as one, and a block may continue in the next file. With ``"segments"``, each block
+            lies within one file, and ``schedule="static"`` assigns whole files to workers. The default is ``"shared"``
+            or ``"chain"``. The other two modes are for MPI and a single H5MD file, which all ranks open together. The
+            HDF5 library then reads it independently for each rank, or collectively for all ranks.
         memory : str or int, optional
-            Memory limit of all processes together, in bytes or as text such as ``"2G"``. mdreel refuses a run that
-            needs more.
+            Total memory limit of all processes, in bytes or as a string such as ``"2G"``. If a run would need more, an
+            error is raised.
         checkpoint : path, optional
-            File for the results of finished blocks. After an interruption, call `run` again with any backend to
-            continue from this file. The file stays after the run. mdreel refuses a file of another trajectory or
-            analysis.
+            File in which the results of finished blocks are stored. If the run is interrupted, call `run` again with
+            any backend to continue from this file. The file is kept after the run. An error is raised if it belongs to
+            a different trajectory or analysis.
         on_error : {"raise", "stop", "skip"}
-            How to handle a damaged frame: raise an error, end the trajectory before the frame, or leave the frame out.
-            A warning reports the frames left out, and `damage` lists them.
+            How to handle a damaged frame: raise an error, end the trajectory before the frame, or skip the frame. If
+            frames are skipped, a warning is issued, and `damage` lists them.
         transformations : sequence of Transformation
-            Transformations applied to each frame in order as it is read: `unwrap`, `wrap`, `center_in_box`,
-            `nojump`. They also apply to a reference that is a frame of the trajectory.
+            Transformations to apply to each frame, in the given order: `unwrap`, `wrap`, `center_in_box`, `nojump`.
+            They are also applied to a reference that is a frame of the trajectory.
 
         Returns
         -------
@@ -185,20 +187,22 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         Raises
         ------
         FrameIndexError
-            If a frame does not exist, or no frame is left.
+            If a frame does not exist, or if there are no frames to analyse.
         FormatError, OSError
-            If the trajectory cannot be read. Regardless of `on_error`, if no frame or the reference cannot be read.
+            If the trajectory cannot be read. Regardless of `on_error`, if no frame at all or the reference cannot be
+            read.
         MismatchError
-            If the trajectory and the Universe have different numbers of atoms. If a coordinate is not finite: such a
-            frame does not count as damaged and is never left out. If `access` does not suit the number of files or
-            the schedule.
+            If the trajectory and the Universe have different numbers of atoms. If a coordinate is not finite. (Such a
+            frame is not considered damaged and is never skipped.) If `access` is not compatible with the number of
+            files or the schedule.
         UnsupportedError
-            If mdreel cannot read the trajectory of the Universe, or not with this `access`.
+            If mdreel cannot read the trajectory of the Universe, or cannot read it with this `access`.
 
         Warns
         -----
         BrokenMoleculeWarning, JumpWarning
-            If the results are wrong because the periodic cell cuts a molecule or an atom jumps across the cell.
+            If the results are wrong because a molecule is broken across the periodic boundary, or because an atom jumps
+            across it.
 
         Notes
         -----
@@ -252,17 +256,17 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def smaller_results(self) -> str:
-        """How to get results that need less memory, for the message about results that do not fit."""
+        """Advice on how to obtain smaller results, for messages about results that do not fit into memory."""
         return "select fewer atoms, or fewer frames, such as step=10"
 
     @property
     def without_cell(self) -> str:
-        """Remedy for frames without a periodic cell, if the analysis needs one."""
+        """Advice on how to handle frames without a periodic cell, if the analysis needs a cell."""
         return SET_CELL
 
     @property
     def writes_file(self) -> bool:
-        """Whether a run writes a file besides the results."""
+        """Whether a run writes an output file in addition to the results."""
         return False
 
     def check_output_file(self) -> None:
@@ -283,7 +287,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements on molecules that the cell boundary may cut; each analysis declares them."""
+        """Requirements for molecules that cross the periodic boundary. Each analysis declares them."""
         return Boundaries("the analysis declares no requirements")
 
     @property
@@ -294,7 +298,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
         return ()
 
     @property

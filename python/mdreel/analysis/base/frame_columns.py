@@ -20,7 +20,7 @@ def frame_columns(
     frames, times : ndarray, shape (n_frames,)
         Frame numbers, and times in ps.
     results : mapping of str to object
-        The results. Entries that are not numerical arrays, or have another length, are left out.
+        The results. Entries that are not numerical arrays, or have a different length, are omitted.
     units : mapping of str to str
         Units of the results that have one.
     """

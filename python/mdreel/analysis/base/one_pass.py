@@ -65,11 +65,11 @@ def run(
     Parameters
     ----------
     analyses : sequence of Analysis
-        Analyses of the same trajectory. Each gets the same results as if it were run alone, and the timing of the
-        whole pass.
+        Analyses of the same trajectory. Each analysis has the same results as if it were run alone. Its timing is that
+        of the whole pass.
     start, stop, step, frames, verbose, n_workers, n_parts, backend, progressbar_kwargs, source, access, memory,
     checkpoint, on_error, transformations
-        See `Analysis.run`. By default, progress is shown if one of the analyses shows it.
+        See `Analysis.run`. By default, a progress bar is shown if one of the analyses shows it.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def run(
     Raises
     ------
     MismatchError
-        If there is no analysis, or the analyses have different trajectories; see also `Analysis.run`.
+        If there are no analyses, or if they have different trajectories; see also `Analysis.run`.
     MdreelError, OSError
         See `Analysis.run`.
 
@@ -181,7 +181,7 @@ def leader_of(analyses: Sequence[Analysis]) -> Analysis:
     Raises
     ------
     MismatchError
-        If there is no analysis, or the analyses have different trajectories.
+        If there are no analyses, or if they have different trajectories.
     """
     if not analyses:
         raise MismatchError("there is no analysis to run: give at least one")

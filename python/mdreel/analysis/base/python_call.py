@@ -19,7 +19,7 @@ def python_call(analyses: Sequence[object], **settings: Any) -> str:
     analyses : sequence of Analysis
         The analyses.
     **settings
-        Arguments of the call. None and empty sequences are the defaults and are left out.
+        Arguments of the call. None and empty sequences are the defaults and are omitted.
 
     Examples
     --------

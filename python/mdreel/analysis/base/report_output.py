@@ -21,16 +21,17 @@ class ReportOutput(ResultOutput):
     def report(
         self, path: str | PathLike[str], force: bool = False, *, others: Sequence[ReportOutput] | None = None
     ) -> Path:
-        """Write a page for the browser that shows what the last run computed and where its time was spent.
+        """Write a web page that shows what the last run computed and how it spent its time.
 
         Parameters
         ----------
         path : path
-            The page, ``.html`` or ``.htm``. It appears only when it is complete, and loads nothing from elsewhere.
+            The page, with the extension ``.html`` or ``.htm``. The file only appears once it is complete, and the page
+            does not load any external resources.
         force : bool
-            Whether an existing file may be replaced.
+            Whether to replace an existing file.
         others : sequence of Analysis, optional
-            Further analyses of the same pass (`mdreel.run`), whose results the page also shows.
+            Further analyses of the same pass (`mdreel.run`). The page also shows their results.
 
         Returns
         -------
@@ -40,11 +41,11 @@ class ReportOutput(ResultOutput):
         Raises
         ------
         AttributeError
-            If there are no results yet.
+            If the analysis has not been run yet.
         UnsupportedError
-            If the extension is another.
+            If the file has a different extension.
         OSError
-            If the file exists and `force` is false, or cannot be written. No partial file remains.
+            If the file exists and `force` is false, or if it cannot be written. No partial file remains.
 
         Examples
         --------
@@ -77,7 +78,7 @@ class ReportOutput(ResultOutput):
 
     @property
     def _call(self) -> str:
-        """The call in Python of the last run, as far as it is known."""
+        """Python code of the last run, if it is known."""
         return f"{type(self).__name__}(...).run()"
 
     def _atoms_text(self) -> str:

@@ -22,7 +22,7 @@ def result_arrays(
     n_frames : int
         Number of frames.
     results : mapping of str to object
-        The results. Entries that are neither arrays nor numbers are left out.
+        The results. Entries that are neither arrays nor numbers are omitted.
     dimensions : mapping of str to tuple of str
         Dimensions of the results whose dimensions are known. A result with a single column after its leading columns
         has no dimension for columns. Dimensions of other results have the name of the result and a number; the first
@@ -30,7 +30,7 @@ def result_arrays(
     units : mapping of str to str
         Units of the results that have one.
     heads : mapping of str to int
-        For results with leading columns of frame and time: the number of these columns, which are left out.
+        Number of leading columns of frame and time, for results that have them. These columns are omitted.
     """
     found = []
     for name, value in results.items():

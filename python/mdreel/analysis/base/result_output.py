@@ -51,13 +51,13 @@ class ResultOutput:
 
     @property
     def frames(self) -> NDArray[np.int64]:
-        """Frames analysed, shape (n_frames,), int64, from 0."""
+        """Numbers of the analysed frames, starting from 0, as an int64 array of shape (n_frames,)."""
         # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Times of the analysed frames, shape (n_frames,), float64, ps."""
+        """Times of the analysed frames in ps, as a float64 array of shape (n_frames,)."""
         # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
@@ -69,7 +69,7 @@ class ResultOutput:
 
     @property
     def damage(self) -> tuple[DamagedFrame, ...]:
-        """Damaged frames that the last run left out; see `on_error` of `run`."""
+        """Damaged frames that the last run skipped. See `on_error` of `run`."""
         # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
@@ -81,7 +81,7 @@ class ResultOutput:
 
     @property
     def _is_finished(self) -> bool:
-        """Whether a run has finished."""
+        """Whether the analysis has been run."""
         # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
@@ -92,8 +92,8 @@ class ResultOutput:
         -------
         sequence of Column
             The columns that `save`, `to_dataframe` and the command line write, and that `mdreel watch` shows for an
-            analysis on a channel. Subclasses may return other columns. If the first column is neither frame nor time,
-            `mdreel watch` draws the table as a curve over that column.
+            analysis on a channel. Subclasses can return other columns. If the first column is neither frame nor time,
+            `mdreel watch` uses it as the x axis of the plot.
         """
         return frame_columns(self.frames, self.times, self.results, self._units)
 
@@ -101,17 +101,18 @@ class ResultOutput:
     def save(
         self, path: str | PathLike[str], force: bool = False, *, metadata: Mapping[str, Fact] | None = None
     ) -> Path:
-        """Write the table of `columns` to a file, which appears only when it is complete.
+        """Write the table of `columns` to a file, which only appears once it is complete.
 
         Parameters
         ----------
         path : path
             The file. Its extension selects the format: ``.csv .xvg .npz .parquet .json .nc .xlsx``.
         force : bool
-            Whether an existing file may be replaced. The old file stays until the new one is complete.
+            Whether to replace an existing file. The old file is kept until the new one is complete.
         metadata : mapping of str to str, int, float, bool or None, optional
-            Further or other entries of the description that every format except CSV contains. By default, it consists
-            of title, topology, trajectory and number of atoms. It also names the damaged frames that the run left out.
+            Entries to add or replace in the description that all formats except CSV contain. By default, the
+            description consists of the title, the topology, the trajectory and the number of atoms. It also lists the
+            damaged frames that the run skipped.
 
         Returns
         -------
@@ -121,20 +122,20 @@ class ResultOutput:
         Raises
         ------
         AttributeError
-            If there are no results yet.
+            If the analysis has not been run yet.
         ArgumentError
-            If a value of `metadata` is not a text, a number, True, False or None.
+            If a value in `metadata` is not a string, a number, True, False or None.
         UnsupportedError
-            If the extension is unknown, its format needs a package that is not installed or cannot hold the table, or
-            the results have no table.
+            If the extension is unknown, if its format requires a package that is not installed or cannot store the
+            table, or if there is no table of the results.
         OSError
-            If the file exists and `force` is false, or it cannot be written: its folder is missing or not writable, or
-            the disk is full. No partial file remains.
+            If the file exists and `force` is false, or if it cannot be written: its folder is missing or not writable,
+            or the disk is full. No partial file remains.
 
         Warns
         -----
         MdreelWarning
-            If the table lacks results of a user analysis, because they have no value for each frame.
+            If the table does not include all results of a user analysis, because some do not have one value per frame.
 
         Examples
         --------
@@ -160,7 +161,7 @@ class ResultOutput:
         Parameters
         ----------
         library : {"pandas", "polars"}
-            Library of the data frame, which must be installed.
+            Library of the data frame. It must be installed.
 
         Returns
         -------
@@ -171,11 +172,11 @@ class ResultOutput:
         Raises
         ------
         AttributeError
-            If there are no results yet.
+            If the analysis has not been run yet.
         MismatchError
             If `library` is unknown.
         UnsupportedError
-            If the library is not installed, or the results have no table.
+            If the library is not installed, or if there is no table of the results.
 
         Warns
         -----
@@ -203,15 +204,15 @@ class ResultOutput:
         Returns
         -------
         xarray.Dataset
-            A variable for each result that is an array or a number, with named dimensions such as ``frame``, ``atom``
-            and ``residue``, and its unit in ``.attrs["units"]``. The values are the arrays of `results`, not copies.
-            Results that begin with columns of frame and time, as in MDAnalysis, lack these columns: ``frame`` and
-            ``time`` are coordinates. The attributes are the description of `save`.
+            A dataset with one variable for each result that is an array or a number. Variables have named dimensions
+            such as ``frame``, ``atom`` and ``residue``, and their unit in ``.attrs["units"]``. The values are the
+            arrays in `results`, not copies. If a result begins with columns of frame and time, as in MDAnalysis, these
+            columns become the coordinates ``frame`` and ``time``. The attributes contain the description of `save`.
 
         Raises
         ------
         AttributeError
-            If there are no results yet.
+            If the analysis has not been run yet.
         UnsupportedError
             If xarray is not installed.
 
@@ -236,15 +237,16 @@ class ResultOutput:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes to draw into; by default, axes of a new figure.
+            Axes to draw into. By default, a new figure is created.
         title : str, optional
-            Title of the figure; by default the numbers of atoms and frames.
+            Title of the figure. The default contains the numbers of atoms and frames.
 
         Returns
         -------
         matplotlib.figure.Figure
-            The figure. A new figure appears in a notebook and with ``plt.show()``. In a script that does not import
-            ``matplotlib.pyplot``, it belongs to no window and vanishes when nothing refers to it.
+            The figure. A new figure is shown in a notebook and by ``plt.show()``. If a script does not import
+            ``matplotlib.pyplot``, the figure does not belong to a window and is deleted when there are no more
+            references to it.
 
         Examples
         --------
@@ -272,7 +274,7 @@ class ResultOutput:
             raise AttributeError("there are no results yet: call run() first")
 
     def _describe(self) -> str:
-        """Return the size of the analysis in words."""
+        """Return a short text with the size of the analysis."""
         # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 

@@ -18,7 +18,7 @@ class Sized(Protocol):
 
     @property
     def smaller_results(self) -> str:
-        """Advice on how to get results that need less memory, for error messages."""
+        """Advice on how to obtain smaller results, for error messages."""
 
 
 def check_result_sizes(

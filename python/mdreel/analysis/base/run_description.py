@@ -24,7 +24,7 @@ def frames_text(frames: NDArray[np.int64], times: NDArray[np.float64]) -> str:
     frames : ndarray, shape (n_frames,), int64
         Numbers of the frames.
     times : ndarray, shape (n_frames,), float64
-        Their times, ps.
+        Their times in ps.
     """
     if not len(frames):
         return "none"

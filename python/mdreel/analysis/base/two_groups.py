@@ -30,9 +30,9 @@ class TwoGroupAnalysis(Analysis):
     may_be_empty : bool
         Whether one of the groups may have no atoms.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe.
+        Trajectory to analyse instead of that of the Universe.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class HasBoundaries(Protocol):
 
     @property
     def references(self) -> "Sequence[tuple[AtomGroup, int | None]]":
-        """Groups of other Universes that give the reference, with their frames; None for current positions."""
+        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
 
     @property
     def molecules(self) -> NDArray[np.uint32]:

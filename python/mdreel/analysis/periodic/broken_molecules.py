@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Unwrapped = Callable[[AtomGroup], NDArray[np.float32]]
 
 _NEAR = 10.0
-"""Upper limit of the distance between consecutive atoms of a residue or of two linked residues, Å."""
+"""Upper limit of the distance between consecutive atoms of a residue or of two linked residues in Å."""
 
 _SHIFT = 0.1
 """Least difference between the shifts of two atoms of a broken molecule, as a share of the cell height."""
@@ -31,9 +31,9 @@ class BrokenMolecule:
     atoms : tuple of int
         Indices of the two atoms.
     distance : float
-        Distance between the atoms in the frame, Å.
+        Distance between the atoms in the frame in Å.
     height : float
-        Smallest height of the cell, Å.
+        Smallest height of the cell in Å.
     has_bonds : bool
         Whether the topology has the bonds that are needed to make the molecule whole.
     """
@@ -60,7 +60,7 @@ def find_broken(
     atoms : ndarray, shape (n_atoms,), uint32
         Indices of the atoms, ascending.
     positions : ndarray, shape (n_atoms, 3), float32
-        Positions of the atoms in a frame, Å.
+        Positions of the atoms in a frame in Å.
     cell : PeriodicCell
         The cell of the frame.
     unwrapped : callable

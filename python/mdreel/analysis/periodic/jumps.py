@@ -30,9 +30,9 @@ class Jump:
     before, after : int
         The frames between which the atom jumps: frame numbers, or indices into the analysed frames.
     distance : float
-        Length of the jump, Å.
+        Length of the jump in Å.
     height : float
-        Smallest height of the cell, Å.
+        Smallest height of the cell in Å.
     """
 
     place: int
@@ -53,7 +53,7 @@ def find_jump(
     Parameters
     ----------
     before, after : ndarray, shape (n_atoms, 3), float32
-        Positions, Å.
+        Positions in Å.
     cell : PeriodicCell
         The cell of the later frame.
     is_wrapped : callable, optional
@@ -62,7 +62,7 @@ def find_jump(
     Returns
     -------
     tuple of int and float, or None
-        Index of the atom, and its displacement, Å.
+        Index of the atom, and its displacement in Å.
 
     Notes
     -----
@@ -121,7 +121,7 @@ def find_jump_in(positions: NDArray[np.float32], cell_of: Callable[[int], Period
     Parameters
     ----------
     positions : ndarray, shape (n_frames, 3 * n_atoms), float32
-        Positions, with x, y, z of one atom after the other, Å.
+        Positions in Å, as x, y and z of one atom after the other.
     cell_of : callable
         Function that returns the cell of a frame, given its index into `positions`.
 

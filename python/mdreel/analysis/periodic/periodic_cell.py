@@ -14,9 +14,9 @@ class PeriodicCell:
     Attributes
     ----------
     vectors : ndarray, shape (3, 3), float64
-        Cell vectors as rows, Å.
+        Cell vectors as rows in Å.
     height : float
-        Smallest distance between two opposite faces, Å.
+        Smallest distance between two opposite faces in Å.
     """
 
     vectors: NDArray[np.float64]
@@ -24,7 +24,7 @@ class PeriodicCell:
 
     @classmethod
     def of(cls, vectors: NDArray[np.floating]) -> Self | None:
-        """Return the cell with the given vectors, shape (3, 3), Å; None for a placeholder or without a volume."""
+        """Return the cell with the given vectors, shape (3, 3), in Å; None for a placeholder or without a volume."""
         rows = np.asarray(vectors, np.float64)
         if np.allclose(rows, np.eye(3), rtol=0, atol=1e-6):  # the placeholder of 1 x 1 x 1 Å
             return None
@@ -46,7 +46,7 @@ class PeriodicCell:
         return cls.of(np.array([[a, 0, 0], [b * gamma, b * np.sqrt(1 - gamma**2), 0], [c * beta, c * of_c, c * last]]))
 
     def nearest(self, differences: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return differences, shape (n, 3), reduced by whole cells to minimum images, Å.
+        """Return differences, shape (n, 3), reduced by whole cells to minimum images in Å.
 
         Notes
         -----

@@ -46,9 +46,9 @@ class Backbone:
         protein : MDAnalysis.AtomGroup
             The protein.
         names : sequence of str
-            Names of N, CA, C and O. Each entry may list several names, separated by blanks.
+            Names of the atoms N, CA, C and O. Each entry can contain several names, separated by spaces.
         complete : bool
-            Whether each residue must have all four atoms. Otherwise, incomplete residues are left out.
+            Whether each residue must have all four atoms. Otherwise, incomplete residues are omitted.
 
         Raises
         ------

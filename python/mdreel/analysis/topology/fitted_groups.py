@@ -113,7 +113,7 @@ def matching_atoms(
     weights : {None, "mass"} or array_like
         Weights. Masses are taken from the reference, as in MDAnalysis.
     match_atoms, strict : bool
-        Unless the first is false or the second true, residues with other numbers of atoms are left out.
+        Unless the first is false or the second true, residues with different numbers of atoms are excluded.
 
     Returns
     -------

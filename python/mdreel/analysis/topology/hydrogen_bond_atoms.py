@@ -68,18 +68,18 @@ def guess_hydrogens(
     universe : MDAnalysis.Universe
         The system.
     within : str
-        Selection of the atoms to look at.
+        Selection of the atoms to consider.
     masses : tuple of float
         Lower and upper limit of the mass, both exclusive, u.
     min_charge : float
-        Lower limit of the charge, exclusive, e.
+        Lower limit (exclusive) for the charge, in e.
     between : sequence of tuple of AtomGroup, optional
         Pairs of groups; warnings do not count atoms outside all groups.
 
     Raises
     ------
     MismatchError
-        If no mass is between the limits.
+        If no mass can lie between the limits.
     MissingDataError
         If the topology has no masses, charges, or names.
 
@@ -130,7 +130,7 @@ def guess_donors(
 ) -> str:
     """Return a selection of the atoms that are bonded to hydrogens and have a charge below a limit.
 
-    Without bonds in the topology, atoms within `d_h_cutoff` of a hydrogen in the current frame count as bonded.
+    If the topology has no bonds, atoms within `d_h_cutoff` of a hydrogen in the current frame are considered bonded.
 
     Raises
     ------
@@ -217,11 +217,11 @@ def pairs_within(
     donors, hydrogens : ndarray, shape (n,), int64
         Indices.
     positions : ndarray, shape (n_atoms, 3), float32
-        Positions, Å.
+        Positions in Å.
     dimensions : ndarray, shape (6,), float32, or None
         Cell lengths in Å and angles in degrees.
     cutoff : float
-        Largest distance, Å.
+        Largest distance in Å.
 
     Returns
     -------

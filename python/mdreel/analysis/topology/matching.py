@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 MASS_TOLERANCE = 0.1
-"""Largest difference between the masses of two corresponding atoms, amu; MDAnalysis's default."""
+"""Largest difference between the masses of two corresponding atoms in amu; MDAnalysis's default."""
 
 _REMEDY = "give the atoms in the same order, or skip this check with match_atoms=False (--no-match-atoms)"
 
@@ -28,7 +28,7 @@ class Matching:
     Attributes
     ----------
     tolerance : float
-        Largest difference between the masses of two corresponding atoms, amu.
+        Largest allowed difference between the masses of corresponding atoms, in amu.
     is_checked : bool
         Whether atoms are checked at all.
     refuses_order : bool
@@ -220,7 +220,7 @@ def same_residues(mobile: "AtomGroup", reference: "AtomGroup") -> "tuple[AtomGro
     Warns
     -----
     AtomOrderWarning
-        If residues are left out.
+        If residues are omitted.
     """
     residues, counts = zip(*(_atoms_of_residues(group) for group in (mobile, reference)), strict=True)
     found = f"atomgroup has {len(mobile)} atoms, the reference has {len(reference)}"

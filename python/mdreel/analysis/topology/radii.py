@@ -34,12 +34,12 @@ def radii_of(atomgroup: "AtomGroup", radii: Mapping[str, float] | ArrayLike | No
     atomgroup : MDAnalysis.AtomGroup
         The atoms.
     radii : mapping of str to float, or array_like, shape (n_atoms,), float64, optional
-        Radii by element that replace entries of `RADII`, or one radius for each atom, Å.
+        Radii in Å, either by element to replace entries of `RADII`, or one radius per atom.
 
     Returns
     -------
     ndarray, shape (n_atoms,), float64
-        Radii in the order of the group, Å.
+        Radii in Å, in the order of the group.
 
     Raises
     ------

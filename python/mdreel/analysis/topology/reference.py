@@ -23,14 +23,14 @@ def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray
     source : Source
         The trajectory.
     frame : int
-        Frame number, 0-based; negative numbers count from the end.
+        Frame number, starting from 0. Negative numbers count from the end.
     atoms : ndarray, shape (n_atoms,), uint32
         Indices, ascending.
 
     Returns
     -------
     ndarray, shape (n_atoms, 3), float64
-        Positions, Å.
+        Positions in Å.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def positions_at(group: "AtomGroup", frame: int | None, source: Source | None) -
     group : MDAnalysis.AtomGroup
         The group.
     frame : int or None
-        Frame number, 0-based; None for the current positions of the Universe.
+        Frame number, starting from 0. If None, the current positions of the Universe are used.
     source : Source or None
         The opened trajectory of the Universe of the group. With None, the MDAnalysis reader of the Universe reads the
         frame and then returns to its current frame.
@@ -77,7 +77,7 @@ def positions_at(group: "AtomGroup", frame: int | None, source: Source | None) -
     Returns
     -------
     ndarray, shape (n_atoms, 3), float64
-        Positions in the order of the group, Å.
+        Positions in the order of the group in Å.
     """
     if frame is None:
         return np.array(group.positions, np.float64)

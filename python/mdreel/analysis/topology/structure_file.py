@@ -21,7 +21,7 @@ def check_structure(path: Path, force: bool = False, multiframe: bool | None = N
     path : Path
         The file. The file extension selects the format.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
     multiframe : bool, optional
         Whether the format must store several frames (True) or one structure (False); by default either.
 
@@ -64,7 +64,7 @@ def write_structure(
     path : path
         The file. The file extension selects the format.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
     multiframe : bool, optional
         See `check_structure`.
 
@@ -78,7 +78,7 @@ def write_structure(
     UnsupportedError
         If MDAnalysis cannot write a format with this file extension.
     OSError
-        If the file exists and `force` is false, or it cannot be written.
+        If the file exists and `force` is false, or if it cannot be written.
     """
     import MDAnalysis
 
@@ -109,14 +109,14 @@ def write_first_frame(
     path : path
         The structure file. The file extension selects the format, such as ``.pdb`` or ``.gro``.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
     MdreelError
         If the trajectory cannot be read, or the format cannot be written.
     OSError
-        If the file exists and `force` is false, or it cannot be written.
+        If the file exists and `force` is false, or if it cannot be written.
     """
     import MDAnalysis
 

@@ -105,7 +105,7 @@ def torsions_of(
     definitions : mapping of str to tuple
         The atoms of each torsion; by default, the torsions of proteins.
     unambiguous : bool
-        Whether to leave out torsions with an atom that its residue has more than once, as with alternate locations.
+        Whether to omit torsions with an atom that occurs more than once in its residue, as with alternate locations.
         Otherwise, the last of these atoms is used.
     may_be_none : bool
         Whether the group may have no such torsion, instead of an error.
@@ -113,7 +113,7 @@ def torsions_of(
     Returns
     -------
     Torsions
-        The torsions, ordered by residue and then by `kinds`. Torsions with missing atoms are left out, for example at
+        The torsions, sorted by residue and then by `kinds`. Torsions with missing atoms are omitted, for example at
         chain ends, next to missing residues, or in short side chains.
 
     Raises

@@ -1,4 +1,4 @@
-"""Nitrogen and oxygen atoms, and their hydrogens, that guesses for hydrogen bonds leave out."""
+"""Nitrogen and oxygen atoms, and their hydrogens, that the guesses for hydrogen bonds miss."""
 
 import warnings
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ def warn_of_unguessed(
     limit: str,
     between: "Sequence[tuple[AtomGroup, AtomGroup]] | None",
 ) -> None:
-    """Warn of N and O atoms, or their hydrogens, that a guess by charge leaves out.
+    """Warn about N and O atoms, or their hydrogens, that a guess by charge misses.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def warn_of_unguessed(
     Warns
     -----
     MdreelWarning
-        If the guess leaves out candidates that do not have the residue name and the name of a guessed atom.
+        If the guess misses candidates that do not have the residue name and the name of a guessed atom.
     """
     if between is not None:
         inside = np.concatenate([group.ix for pair in between for group in pair])

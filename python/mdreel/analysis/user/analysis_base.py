@@ -48,15 +48,15 @@ class AnalysisBase(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, or MDAnalysis.coordinates.base.ProtoReader
-        The atoms, available as ``self.atomgroup``; the group may be an UpdatingAtomGroup. Or the trajectory of a
-        Universe, as for MDAnalysis's class: see the notes.
+        The atoms, available as ``self.atomgroup``. The group can be an UpdatingAtomGroup. As for MDAnalysis's class,
+        you can also pass the trajectory of a Universe; see the notes.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
     reads : MDAnalysis.AtomGroup or sequence of AtomGroup, optional
-        Further atoms whose positions mdreel must read, such as ``universe.atoms`` for selections by distance. You need
-        not name groups that are attributes of the analysis.
+        Further atoms whose positions are needed, such as ``universe.atoms`` for selections by distance. You do not need
+        to list groups that are attributes of the analysis.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
 
     Attributes
     ----------
@@ -68,14 +68,14 @@ class AnalysisBase(Analysis):
     SelectionError
         If the group has no atoms.
     MismatchError
-        If `reads` or `trajectory` is given with a trajectory instead of a group. `run` raises it if the results of the
-        blocks cannot be merged, or an analysis that was made with a trajectory holds no atoms of its Universe.
+        If `reads` or `trajectory` is given together with a trajectory instead of a group. In `run`, if the results of
+        the blocks cannot be merged, or if an analysis of a trajectory has no atoms of its Universe as attributes.
     UnsupportedError
-        If mdreel cannot evaluate the selection of an updating group. `run` raises it for a class that needs all frames
-        in order, if its arguments do not allow this.
+        If mdreel cannot evaluate the selection of an updating group. In `run`, if the class needs all frames in order,
+        but the arguments of `run` do not allow this.
     FunctionError
-        `run` raises it, and it names the frame, if the code of the subclass fails, accesses data that was not read, or
-        leaves no results.
+        In `run`, if the code of the subclass fails, accesses data that was not read, or does not store any results. The
+        message names the frame.
 
     Notes
     -----
@@ -90,12 +90,12 @@ class AnalysisBase(Analysis):
     * In `_conclude`, ``self.n_frames``, ``self.frames`` and ``self.times`` describe all frames.
 
     In a worker, the atom groups of the analysis belong to a copy of the Universe with the same topology. mdreel reads
-    the atoms of all groups, atoms, residues and bonds that are attributes (also in lists, dictionaries and sets), and
-    those of `reads`. Access to the positions of any other atom raises an error. So does access to velocities and forces
-    if the trajectory has them, to the time between frames, and to any frame other than the current one. The cell is
-    that of the frame. In `_prepare`, all atoms have the positions that they had when `run` was called, and updating
-    groups cannot be used yet. MDAnalysis selects the atoms of an updating group in each frame, for which mdreel reads
-    all atoms of the group that it selects from.
+    the atoms in `reads` and those of all groups, atoms, residues and bonds that are attributes, including those in
+    lists, dictionaries and sets. Access to the positions of any other atom raises an error. So does access to
+    velocities and forces if the trajectory has them, to the time between frames, and to any frame other than the
+    current one. The cell is that of the frame. In `_prepare`, all atoms have the positions that they had when `run` was
+    called, and updating groups cannot be used yet. MDAnalysis selects the atoms of an updating group in each frame, for
+    which mdreel reads all atoms of the group that it selects from.
 
     A subclass written for MDAnalysis, which calls ``super().__init__(atomgroup.universe.trajectory)``, runs unchanged.
     mdreel finds the Universe through the groups that are attributes, and reads all of its atoms. MDAnalysis runs such a
@@ -103,19 +103,20 @@ class AnalysisBase(Analysis):
     also analyses all frames in order in one block, and keeps all attributes that the class sets. The executor must then
     be ``"serial"`` or the default.
 
-    Workers return only `results`. It is an error if `results` is empty, or if `_conclude` reads another attribute that
-    a worker has set. A class that only has side effects, such as writing a file per frame, sets its class
+    Workers return only `results`. An error is raised if `results` is empty, or if `_conclude` reads any other attribute
+    that a worker has set. A class that only has side effects, such as writing a file per frame, sets its class
     attribute ``_has_results = False``. If a worker is lost, its block is computed again, so such code may run more than
     once for a frame.
 
     By default, arrays with one entry per frame and lists of any length are concatenated. For other results,
     `_get_aggregator` returns an ``MDAnalysis.analysis.results.ResultsGroup`` that merges them. The last bits of
-    floating-point sums then depend on the blocks, whose number grows with the number of workers. With a fixed
-    ``run(n_parts=...)``, all executors give the same bits. Each block must have the same results.
+    floating-point sums then depend on the blocks, whose number grows with the number of workers. If you fix the number
+    of blocks with ``run(n_parts=...)``, the results are bitwise identical for all executors. All blocks must have the
+    same results.
 
-    Memory: the size of the results, and twice that while they are merged. If the trajectory still grows, or frames
-    may be left out (``on_error``), the number of frames of a block is unknown. A block is then the few frames that are
-    read at a time.
+    The analysis needs as much memory as the results, and twice as much while they are merged. If the trajectory is
+    still growing, or if frames may be skipped (``on_error``), the number of frames in a block is unknown. In this case,
+    each block consists of the few frames that are read at a time.
 
     Examples
     --------
@@ -197,7 +198,7 @@ class AnalysisBase(Analysis):
 
     @property
     def atoms(self) -> Any:
-        """Indices of the atoms of all groups that the analysis holds, ascending, as `atoms_read`."""
+        """Ascending indices of the atoms of all groups that are attributes of the analysis, as `atoms_read`."""
         if "atoms" in vars(self):
             return vars(self)["atoms"]
         return self.atoms_read
@@ -226,7 +227,7 @@ class AnalysisBase(Analysis):
 
     @property
     def atoms_read(self) -> NDArray[np.uint32]:
-        """Indices of the atoms of all groups that the analysis holds; of all atoms if a trajectory was passed."""
+        """Indices of the atoms of all groups that are attributes, or of all atoms if a trajectory was passed."""
         universe = self.universe_read
         if self._reader is not None:
             return np.arange(len(universe.atoms), dtype=np.uint32)

@@ -17,7 +17,7 @@ Fraction = Callable[..., Any]
 """A function of distances and reference distances, Å, each of shape (n_contacts,), that returns a number."""
 
 _ALL = 1e9
-"""A radius that includes every pair of atoms, Å."""
+"""A radius (in Å) that includes every pair of atoms."""
 
 
 def distances_between(
@@ -28,14 +28,14 @@ def distances_between(
     Parameters
     ----------
     first, second : ndarray, shape (n_first, 3) and (n_second, 3), float64
-        Positions, Å.
+        Positions in Å.
     cell : ndarray, shape (6,), float32, or None
         Lengths in Å and angles in degrees; None to ignore images.
 
     Returns
     -------
     ndarray, shape (n_first, n_second), float64
-        Distances, Å.
+        Distances in Å.
     """
     places, distances = contacts_of(first, second, cell, _ALL)
     found = np.full((len(first), len(second)), np.nan)
@@ -56,7 +56,7 @@ class FractionFold(Fold):
     groups : tuple of ndarray, shape (n_first,) and (n_second,), uint32
         Places of the two groups among the atoms that are read.
     references : sequence of (pairs, distances)
-        Contacts of each reference: places in the groups, shape (n_contacts, 2), and distances, Å.
+        Contacts of each reference: places in the groups, shape (n_contacts, 2), and distances in Å.
     is_periodic : bool or None
         Whether to use periodic images; None to use them in frames with a cell, True if every frame must have a cell.
     """

@@ -41,28 +41,29 @@ Per = Literal["frame", "block"]
 
 
 class FunctionAnalysis(Analysis):
-    """An analysis that calls a user function for each frame; see `from_function`.
+    """Analysis that calls a user function for each frame; see `from_function`.
 
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_frames, ...), float64
-        Without a reducer: return value of the function for each frame.
+        Return value of the function for each frame. Only available without a reducer.
     results.sum, results.mean, results.max, results.min : ndarray or float
-        With the reducer of that name.
+        Reduced value. Only available with the reducer of that name.
     results.variance, results.std : ndarray or float
-        With the reducer of that name, together with `results.mean`. The divisor is the number of frames.
+        Variance or standard deviation, where the divisor is the number of frames. Only available with the reducer of
+        that name, together with `results.mean`.
     results.histogram, results.edges : ndarray, shape (n_bins,), int64, and (n_bins + 1,), float64
-        With ``reduce="histogram"``: counts in each bin, and the edges of the bins.
+        Counts in each bin and the edges of the bins. Only available with ``reduce="histogram"``.
     results.value : object
-        With a `Reducer`: the merged value.
+        The merged value. Only available with a `Reducer`.
 
-    With ``reduce="discard"`` there are no results.
+    With ``reduce="discard"``, there are no results.
 
     Notes
     -----
-    Memory: without a reducer, 8 bytes per value of each frame, and 16 bytes for number and time of each frame.
-    With a named reducer, only these 16 bytes grow with the number of frames. With a `Reducer`, memory also grows as its
-    values do.
+    Without a reducer, the results need 8 bytes of memory per value and frame, and 16 bytes per frame. With a named
+    reducer, the memory use does not depend on the number of frames, apart from these 16 bytes. With a `Reducer`, it
+    also depends on the size of its values.
     """
 
     _may_change = True
@@ -219,25 +220,27 @@ def from_function(
         (n_atoms, 3) for one frame, or shape (n_frames, n_atoms, 3) for a block. It returns a number or an array of
         numbers with the same shape for every frame. For a block, the first axis of the array is the frame.
 
-        A parameter with one of these names gets data of the frame; for a block, an array with an entry per frame:
+        If a parameter has one of the following names, it receives data of the frame. For a block, it receives an array
+        with one entry per frame:
 
         * ``dimensions``: the cell as ``ts.dimensions`` of MDAnalysis, shape (6,), float32, or None without a cell. For
           a block, shape (n_frames, 6), with NaN for frames without a cell.
         * ``time``: the time in ps, float.
         * ``frame``: the frame number from 0, int.
     atomgroup : MDAnalysis.AtomGroup
-        The first group. It may be an UpdatingAtomGroup, unless `per` is ``"block"``: `f` then receives the positions of
-        the atoms that belong to the group in this frame.
+        The first group. Unless `per` is ``"block"``, it can be an UpdatingAtomGroup. In this case, `f` receives the
+        positions of the atoms that belong to the group in the current frame.
     *arguments : MDAnalysis.AtomGroup or object
-        Further arguments of `f`. It receives the positions of each group, and any other object as it is.
+        Further arguments of `f`. Each group is replaced by its positions, and any other object is passed unchanged.
     per : {"frame", "block"}
-        Whether `f` receives one frame or a block of frames. Blocks are several times as fast if NumPy does the work.
+        Whether `f` receives one frame or a block of frames. Blocks are several times faster if the function uses NumPy.
         The number of frames in a block varies, and the result must not depend on it.
     reduce : {"sum", "mean", "variance", "std", "max", "min", "histogram", "discard"} or Reducer, optional
-        Reduction of the values of all frames. ``"discard"`` is for functions with side effects only, which may return
-        nothing; there are no results. The named reductions give the same bits for any blocks and workers. Sums are
-        exact in steps of 2^-60 for numbers up to 2^36 (for variances, up to 2^18 from the value of the first frame).
-        With a `Reducer`, `f` returns any value that can be pickled, or one value for all frames of a block.
+        Reduction of the values of all frames. Use ``"discard"`` for functions that only have side effects. There are
+        then no results, and the function does not have to return a value. The named reductions are bitwise identical
+        for any number of blocks and workers. Sums are exact in steps of 2^-60 for numbers up to 2^36 (for variances, up
+        to 2^18 from the value of the first frame). With a `Reducer`, `f` returns any value that can be pickled, or one
+        value for all frames of a block.
     bins : int or sequence of float, optional
         For a histogram of all returned numbers: the number of bins of equal width, or the bin edges. A number on an
         edge belongs to the bin above it, and a number on the last edge to the last bin. Numbers outside the bins and
@@ -245,34 +248,34 @@ def from_function(
     range : (float, float), optional
         Lowest and highest edge, if `bins` is a number.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe.
+        Trajectory to analyse instead of that of the Universe.
     **named : MDAnalysis.AtomGroup or object
-        Keyword arguments of `f`, treated as `arguments`. To pass a keyword argument that has the name of a parameter
-        of `from_function`, use ``functools.partial``.
+        Keyword arguments of `f`, which are treated like `arguments`. To pass a keyword argument that has the name of a
+        parameter of `from_function`, use ``functools.partial``.
 
     Returns
     -------
     FunctionAnalysis
-        The analysis. Call its ``run()`` with any executor, or run it in one pass with others.
+        The analysis. Call its ``run()`` method with any executor, or run it in one pass with other analyses.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms, or a list or another object among the arguments contains atoms.
+        If a group has no atoms, or if an argument that is not a group, such as a list, contains atoms.
     MismatchError
-        If `f` is not a function, `per` or `reduce` is unknown, or there are no bins. If the parameters of `f` do not
-        fit the arguments, or the groups are of different Universes. `run` raises `FunctionError`, which names the
-        frame, if the function raises. It also raises `FunctionError` if the function returns None, an empty array, a
-        value that is not a number, or an array of another shape.
+        If `f` is not a function, if `per` or `reduce` is unknown, or if there are no bins. If the parameters of `f` do
+        not match the arguments, or if the groups belong to different Universes. `run` raises `FunctionError`, which
+        names the frame, if the function raises. It also raises `FunctionError` if the function returns None, an empty
+        array, a value that is not a number, or an array of another shape.
     UnsupportedError
-        If a group is an UpdatingAtomGroup and `per` is ``"block"``, or mdreel cannot evaluate its selection.
+        If a group is an UpdatingAtomGroup and `per` is ``"block"``, or if mdreel cannot evaluate its selection.
 
     Notes
     -----
     The function is called once more for the first frame to find the shape of its result, unless its values are
     discarded or a `Reducer` merges them. If a worker is lost, its block is computed again, so a function with side
-    effects may be called more than once for a frame. Threads share the Python interpreter: a function that
-    works in pure Python is faster with ``backend="processes"``. A function that cannot be imported, for example from a
+    effects may be called more than once for a frame. Because threads share the Python interpreter, a function in pure
+    Python is faster with ``backend="processes"``. A function that cannot be imported, for example one defined in a
     notebook, is sent to the workers by value.
 
     Memory: see `FunctionAnalysis`.

@@ -28,7 +28,7 @@ class PartialPositions(NDArrayOperatorsMixin):
     is_read : ndarray, shape (n_atoms,), bool
         Which atoms were read.
     why : str, optional
-        The reason why the other atoms were not read, and the remedy.
+        The reason why the other atoms were not read, and how to fix it.
     """
 
     def __init__(self, array: NDArray[np.float32], is_read: NDArray[np.bool_], why: str = _HOW) -> None:

@@ -29,11 +29,11 @@ class Reducer:
     Attributes
     ----------
     merge : callable
-        Receives the value of some frames and the value of the frames that follow, and returns the value of both. It may
-        modify and return the first value. It must be associative, because the executor decides which frames are
-        merged first.
+        Function that receives the value for some frames and the value for the frames that follow, and returns the
+        combined value. It may modify and return the first value. It must be associative, because the executor decides
+        which frames are merged first.
     finish : callable, optional
-        Receives the value of all frames and returns the result.
+        Function that receives the value for all frames and returns the result.
 
     Examples
     --------

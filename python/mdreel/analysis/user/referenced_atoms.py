@@ -1,4 +1,4 @@
-"""Atoms of all groups that a user object holds."""
+"""Atoms of all groups that a user object contains."""
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -16,7 +16,7 @@ _OF_ATOMS = {"GroupBase", "ComponentBase", "TopologyObject", "TopologyGroup"}
 
 
 def atoms_held(value: Any, universe: Any) -> NDArray[np.uint32]:
-    """Return the atoms of one Universe that a value holds.
+    """Return the atoms of one Universe that a value contains.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def atoms_held(value: Any, universe: Any) -> NDArray[np.uint32]:
         A group of atoms, residues or segments, a single atom, residue or segment, a bond or a group of bonds. It may
         also be a mapping, list, tuple or set of them, nested to any depth.
     universe : MDAnalysis.Universe
-        Atoms of other Universes are left out.
+        Atoms of other Universes are ignored.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def atoms_held(value: Any, universe: Any) -> NDArray[np.uint32]:
 
 
 def universe_held(value: Any, reader: Any, name: str) -> Any:
-    """Return the Universe of a trajectory, found through the groups of atoms or the Universes that a value holds.
+    """Return the Universe of a trajectory, found through the groups of atoms or the Universes that a value contains.
 
     Parameters
     ----------

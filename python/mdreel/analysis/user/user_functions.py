@@ -81,11 +81,11 @@ class Frame(NamedTuple):
     frame : int
         Frame number.
     time : float
-        Time, ps.
+        Time in ps.
     dimensions : ndarray, shape (6,), float32, or None
-        Cell lengths in Å and angles in degrees; None without a cell.
+        Cell lengths in Å and angles in degrees. None if there is no cell.
     positions : ndarray, shape (n_atoms, 3), float32
-        Positions of all groups, Å.
+        Positions of all groups in Å.
     members : sequence of ndarray or None
         For each group, numbers of the atoms that belong to it in this frame, or None for all; empty if no group
         changes.
@@ -109,11 +109,11 @@ class Batch:
     frames : ndarray, shape (n_frames,), uint64
         Frame numbers.
     times : ndarray, shape (n_frames,), float64
-        Times, ps.
+        Times in ps.
     cells : ndarray, shape (n_frames, 6), float32
-        Cell lengths in Å and angles in degrees; NaN for frames without a cell.
+        Cell lengths in Å and angles in degrees. The values are NaN for frames without a cell.
     positions : ndarray, shape (n_frames, n_atoms, 3), float32
-        Positions, Å.
+        Positions in Å.
     members : sequence of (sequence of ndarray) or None
         For each group, the numbers of its members in each frame, or None if it does not change; empty if no group
         changes.
@@ -133,7 +133,7 @@ class Batch:
 
     @property
     def time(self) -> NDArray[np.float64]:
-        """Times, shape (n_frames,), float64, ps."""
+        """Times, shape (n_frames,), float64, in ps."""
         return self.times
 
     @property

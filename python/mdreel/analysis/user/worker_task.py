@@ -19,13 +19,13 @@ class Start:
     Attributes
     ----------
     positions : ndarray, shape (n_atoms, 3), float32, or None
-        Positions, Å; None if the Universe had none.
+        Positions in Å; None if the Universe had none.
     dimensions : ndarray, shape (6,), float32, or None
-        Cell lengths in Å and angles in degrees; None without a cell.
+        Cell lengths in Å and angles in degrees. None if there is no cell.
     frame : int
         Frame number; -1 without a frame.
     time : float
-        Time, ps.
+        Time in ps.
     """
 
     positions: NDArray[np.float32] | None
@@ -51,7 +51,7 @@ class Known:
     Attributes
     ----------
     n_frames : int or None
-        Number of frames; None if the trajectory grows, or frames may be left out.
+        Number of frames. None if the trajectory is still growing, or if frames may be skipped.
     quantities : frozenset of str
         Quantities of each atom besides positions that the trajectory has; workers do not read them.
     """
