@@ -1,5 +1,7 @@
 //! The end of a channel: said, never guessed.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use serde::{Deserialize, Serialize};
 
 use super::atomic::Ordering;
@@ -33,6 +35,8 @@ impl End {
             word.store(u64::from_le_bytes(padded), Ordering::Relaxed);
         }
         head.reason_len.store(length as u64, Ordering::Relaxed);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        head.ended_at.store(now, Ordering::Relaxed);
         head.end.store(number, Ordering::Release);
     }
 
