@@ -1,10 +1,9 @@
 //! The end of a channel: said, never guessed.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde::{Deserialize, Serialize};
 
 use super::atomic::Ordering;
+use super::date;
 use super::ring_file::{MOST_REASON, RingHead};
 
 /// How a channel ended.
@@ -35,8 +34,7 @@ impl End {
             word.store(u64::from_le_bytes(padded), Ordering::Relaxed);
         }
         head.reason_len.store(length as u64, Ordering::Relaxed);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        head.ended_at.store(now, Ordering::Relaxed);
+        head.ended_at.store(date::now_ms(), Ordering::Relaxed);
         head.end.store(number, Ordering::Release);
     }
 

@@ -22,6 +22,8 @@ mod clock;
 #[cfg(target_os = "linux")]
 pub mod consumer;
 #[cfg(target_os = "linux")]
+mod date;
+#[cfg(target_os = "linux")]
 pub mod directory;
 #[cfg(target_os = "linux")]
 pub mod end;

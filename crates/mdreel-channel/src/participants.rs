@@ -8,10 +8,10 @@ use std::fmt;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::date;
 use super::directory::Directory;
 use super::layout::checksum;
 use super::lock::PRODUCER;
@@ -50,12 +50,11 @@ impl Participant {
         let read = |path: &str| std::fs::read(path).unwrap_or_default();
         let mut command = read("/proc/self/cmdline");
         command.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
-        let joined = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Participant {
             process: std::process::id(),
             host: shown(&read("/proc/sys/kernel/hostname"), MOST_HOST),
             command: shown(&command, MOST_COMMAND),
-            joined,
+            joined: date::now_ms() / 1000,
         }
     }
 }

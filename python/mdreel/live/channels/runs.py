@@ -47,13 +47,10 @@ def join_run(join: Callable[[], T], channel: Path, wait: float, *, new_run: bool
     """
     if new_run:
         _await_new_run(channel, wait)
-    until = time.monotonic() + wait
-    ended = _ended_run(channel) if reports_end and not new_run else None
-    joined = wait_until_available(join, channel, max(0.0, until - time.monotonic()) if new_run else wait)
-    if ended is not None:
+    elif reports_end and (ended := _ended_run(channel)) is not None:
         message = f"{channel}: {ended}; reading what is left. new_run=True (--new-run) waits for the next run"
         warnings.warn(message, EndedRunWarning, stacklevel=caller_level())
-    return joined
+    return wait_until_available(join, channel, 0.0 if new_run else wait)
 
 
 def describe_end(status: Status) -> str | None:
