@@ -71,7 +71,7 @@ def parse_groups(given: list[str] | None) -> "list[Group]":
     Raises
     ------
     CommandError
-        If a group has another mode than ``share``.
+        If the mode of a group is not ``share``.
     """
     from mdreel.live.producers.groups import Group
 

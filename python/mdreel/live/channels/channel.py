@@ -192,8 +192,15 @@ class Channel:
     def consumer(self) -> Consumer:
         """Return a consumer that takes frames one by one."""
         late = "warn" if self._bears_late else "raise"
-        waits = {"timeout": self._timeout, "wait": self._wait, "restart": self._restart}
-        return Consumer(self.path, start=self._start, **waits, new_run=self._new_run, on_late=late)
+        return Consumer(
+            self.path,
+            start=self._start,
+            timeout=self._timeout,
+            wait=self._wait,
+            new_run=self._new_run,
+            restart=self._restart,
+            on_late=late,
+        )
 
     def status(self) -> Status:
         """Return the status of the channel, without joining it."""

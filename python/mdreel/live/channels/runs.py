@@ -54,7 +54,7 @@ def join_run(join: Callable[[], T], channel: Path, wait: float, *, new_run: bool
 
 
 def describe_end(status: Status) -> str | None:
-    """Return a sentence that says how and when the run of a channel ended; None while it goes on."""
+    """Return how and when the run of a channel ended, as a sentence; None while it goes on."""
     if status.state == "running":
         return None
     if status.state == "lost":

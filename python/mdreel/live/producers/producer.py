@@ -189,8 +189,8 @@ class Producer:
         StreamError
             If the channel has a running producer.
         MismatchError
-            If the existing channel has other sections or another size; if its producer has died and `resume_step` is
-            not set; or if a declared group exists with another value of `share`.
+            If the existing channel has other sections or another size, or if its producer has died and `resume_step` is
+            not set. Also if a declared group exists with another value of `share`.
         PermissionError
             If another user owns the directory or may enter it.
         OSError
