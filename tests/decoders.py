@@ -19,7 +19,6 @@ from mdreel._core import channel_frame_identity
 from mdreel.errors import FormatError, MismatchError, StreamError, UnsupportedError
 from mdreel.foundation.untrusted_input import content_of, object_of
 from mdreel.live.archives.commit_record import CommitRecord
-from mdreel.live.channels.epochs import first_sequences
 from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.rejections import RejectionReporter
 from mdreel.live.channels.requests import FOLDER, Requests, read_answer
@@ -323,11 +322,6 @@ DECODERS = {
         lambda content, _: CommitRecord.parse(content),
         (CommitRecord("/a/b.xtc", 1000.0, 100, 2, (1, 0, 10), 3, False, {"frames": 1}).state(),),
         ("live/archives/commit_record.py:CommitRecord.parse",),
-    ),
-    "first frames of producers": Decoder(
-        _written(lambda path: first_sequences(path.parent), "epochs"),
-        (b'{"0": 0, "1": 2000}',),
-        ("live/channels/epochs.py:first_sequences",),
     ),
     "engine that speaks IMD": Decoder(
         _engine,

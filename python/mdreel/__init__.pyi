@@ -35,6 +35,7 @@ from .errors import ArgumentError as ArgumentError
 from .errors import AtomOrderWarning as AtomOrderWarning
 from .errors import BrokenMoleculeWarning as BrokenMoleculeWarning
 from .errors import DamagedFrameWarning as DamagedFrameWarning
+from .errors import EndedRunWarning as EndedRunWarning
 from .errors import FormatError as FormatError
 from .errors import FrameIndexError as FrameIndexError
 from .errors import FunctionError as FunctionError
@@ -45,6 +46,7 @@ from .errors import MismatchError as MismatchError
 from .errors import MissedFramesWarning as MissedFramesWarning
 from .errors import RangeWarning as RangeWarning
 from .errors import SelectionError as SelectionError
+from .errors import SlowConsumerWarning as SlowConsumerWarning
 from .errors import StreamError as StreamError
 from .errors import StreamTimeoutError as StreamTimeoutError
 from .errors import UnansweredRequestWarning as UnansweredRequestWarning

@@ -44,6 +44,7 @@ __all__ = [
     "changing_gyration",
     "changing_linear_density",
     "changing_surface_area",
+    "channel_declare_group",
     "channel_frame_bytes",
     "channel_frame_identity",
     "channel_most_consumers",

@@ -237,10 +237,28 @@ class MissedFramesWarning(MdreelWarning):
     ...         published = producer.publish(np.zeros((3, 3)), step, time=float(step))
     >>> with warnings.catch_warnings(record=True) as caught, mdreel.live.Consumer("run1") as frames:
     ...     warnings.simplefilter("always")
-    ...     print(frames.next().step, frames.missed_at_start)
-    6 6
-    >>> caught[0].category is mdreel.errors.MissedFramesWarning
-    True
+    ...     print(frames.next().step, frames.missed_at_start, caught[-1].category.__name__)
+    6 6 MissedFramesWarning
+    """
+
+
+class EndedRunWarning(MdreelWarning):
+    """Warning that the run of a channel has ended, so that a reader gets only the frames that are left.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> channel = mdreel.live.channel("run1", wait=600, new_run=True)  # waits for the next run instead
+    """
+
+
+class SlowConsumerWarning(MdreelWarning):
+    """Warning that a simulation waits for a consumer of its channel, with the process of the consumer.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> producer = mdreel.live.Producer("run1", n_atoms=3, warn_after=60)  # s
     """
 
 

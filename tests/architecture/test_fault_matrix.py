@@ -34,6 +34,7 @@ def test_waiting_knows_no_wall_clock() -> None:
     rooms = (CHANNEL / "src", *live)
     sources = [path for path in tracked_files(".rs", ".py") if any(path.is_relative_to(room) for room in rooms)]
     sources = [path for path in sources if "tests" not in path.parts and path.stem != "tests"]
+    sources.remove(CHANNEL / "src" / "date.rs")  # what people read, such as the time at which a run ended
     assert len(sources) > 30, "the search found the sources"
     found = [
         f"{where(path, number)}: {line.strip()}"

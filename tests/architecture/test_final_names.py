@@ -15,7 +15,6 @@ PYTHON = {
     "live/channels/requests.py:take": "a request of a running process to another one",
     "live/channels/requests.py:_write_atomically": "a request of a running process to another one",
     "live/nodes/local_channel.py:open": "of a channel, which lives in memory",
-    "live/channels/epochs.py:record_epoch": "of a channel, which lives in memory",
     "live/nodes/local_token.py:make_token": "the token of a running server, created again when it is missing",
     "execution/checkpoint/key.py:_make": "linked, so that the first of many processes wins, and synced there",
     "live/notices/file.py:begin": "what a running analysis reports",

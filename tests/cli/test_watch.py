@@ -8,6 +8,8 @@ import select
 import signal
 import subprocess
 import sys
+from contextlib import suppress
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +111,26 @@ def test_ctrl_c_ends_it_quietly(folder: Path, options: list[str]) -> None:
     assert process.returncode == 0
     assert errors == ""
     assert all(("a finished" in line) if not options else line for line in lines)
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("options", [[], ["--web"]])
+def test_further_signals_do_not_disturb_its_end(folder: Path, options: list[str], first: signal.Signals) -> None:
+    publish_on("a")
+    command = [*MDREEL, "watch", "--interval", "0.1", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.send_signal(first)
+        others = cycle([signal.SIGINT, signal.SIGTERM])
+        while process.poll() is None:
+            process.send_signal(next(others))
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.005)
+        errors = process.communicate(timeout=60)[1]
+    # Both signals may have arrived before the process handled one of them.
+    assert process.returncode in (0, 143)
+    assert errors == ""
 
 
 def test_closed_pipe_ends_it(folder: Path) -> None:

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::atomic::{N_PINS, Ordering};
 use super::end::End;
+use super::epochs;
 use super::layout::{FrameView, Header};
 use super::lock::{Locks, PRODUCER};
 use super::manifest::Manifest;
@@ -258,10 +259,7 @@ impl Consumer {
 
     /// With which number the run of an epoch began.
     pub(super) fn first_of_run(&self, epoch: u64) -> u64 {
-        let head = self.ring.head();
-        let epochs = (0..=epoch.min(MOST_EPOCHS as u64 - 1) as usize).rev();
-        let is_first = |epoch: &usize| head.resume_steps[*epoch].load(Ordering::Relaxed).cast_signed() == i64::MIN;
-        epochs.into_iter().find(is_first).map_or(0, |epoch| head.first_sequences[epoch].load(Ordering::Acquire))
+        epochs::run_of(self.ring.head(), epoch).first
     }
 
     /// With which steps the epochs begin that come after `epoch`, up to `last`.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::atomic::Ordering;
+use super::date;
 use super::ring_file::{MOST_REASON, RingHead};
 
 /// How a channel ended.
@@ -33,6 +34,7 @@ impl End {
             word.store(u64::from_le_bytes(padded), Ordering::Relaxed);
         }
         head.reason_len.store(length as u64, Ordering::Relaxed);
+        head.ended_at.store(date::now_ms(), Ordering::Relaxed);
         head.end.store(number, Ordering::Release);
     }
 

@@ -92,11 +92,7 @@ impl Member {
             let message = format!("member {member} of group {group} is there already");
             return Err(Error::stream(message).in_file(channel));
         }
-        let facts = agree(channel, &directory, &locks, membership, is_synced)?;
-        if facts.mode != mode {
-            let message = format!("group {group} {}, but this member wants {}", facts.mode.rule(), mode.wish());
-            return Err(Error::mismatch(message).in_file(channel));
-        }
+        let facts = agree(channel, &directory, &locks, (group, mode, membership.start), is_synced)?;
         let state = file::read_state(&directory, group, member)?.map(|(state, _)| state);
         let is_new = state.is_none();
         let state = state.unwrap_or_else(|| State { from: facts.first(), ..State::default() });
@@ -238,10 +234,9 @@ fn agree(
     channel: &Path,
     directory: &Directory,
     locks: &Locks,
-    membership: Membership<'_>,
+    (group, mode, start): (&str, Mode, Start),
     is_synced: bool,
 ) -> Result<Facts> {
-    let Membership { group, mode, start, .. } = membership;
     let begin = Instant::now();
     while !locks.take(FACTS)? {
         if begin.elapsed() > LONG {
@@ -263,7 +258,21 @@ fn agree(
         }
     });
     locks.give_back(FACTS)?;
-    outcome
+    let facts = outcome?;
+    if facts.mode != mode {
+        let message = format!("group {group} {}, but this member wants {}", facts.mode.rule(), mode.wish());
+        return Err(Error::mismatch(message).in_file(channel));
+    }
+    Ok(facts)
+}
+
+/// Makes a group of the channel in a directory, which begins with the frame that comes next and has no members yet. A group that is
+/// there stays as it is.
+pub fn declare(channel: &Path, group: &str, mode: Mode) -> Result<()> {
+    file::check_name("group", group)?;
+    let (directory, is_synced) = file::place(channel)?;
+    let locks = Locks::open(&directory, &file::lock_name(group), true)?;
+    agree(channel, &directory, &locks, (group, mode, Start::Latest), is_synced).map(|_| ())
 }
 
 fn states(directory: &Directory, group: &str) -> Result<Vec<(String, State)>> {

@@ -18,17 +18,25 @@ mod protocol;
 #[cfg(target_os = "linux")]
 pub mod catch_up;
 #[cfg(target_os = "linux")]
+mod clock;
+#[cfg(target_os = "linux")]
 pub mod consumer;
+#[cfg(target_os = "linux")]
+mod date;
 #[cfg(target_os = "linux")]
 pub mod directory;
 #[cfg(target_os = "linux")]
 pub mod end;
+#[cfg(target_os = "linux")]
+mod epochs;
 #[cfg(target_os = "linux")]
 mod fork;
 #[cfg(target_os = "linux")]
 pub mod group;
 #[cfg(target_os = "linux")]
 pub mod held;
+#[cfg(target_os = "linux")]
+mod lag;
 #[cfg(target_os = "linux")]
 mod lock;
 #[cfg(target_os = "linux")]
@@ -39,6 +47,8 @@ pub mod manifest;
 mod mapping;
 #[cfg(target_os = "linux")]
 mod missed;
+#[cfg(target_os = "linux")]
+pub mod participants;
 #[cfg(target_os = "linux")]
 pub mod producer;
 #[cfg(target_os = "linux")]

@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 use super::atomic::Ordering;
 use super::directory::Directory;
 use super::end::End;
+use super::epochs::UNCERTAIN;
 use super::layout::{Arriving, FrameView, Header, Section, encode, frame_len};
 use super::lock::{Locks, PRODUCER};
 use super::manifest::Manifest;
+use super::participants;
 use super::ring_file::{Geometry, MOST_EPOCHS, RingFile};
 use super::staging::place::StagingPlace;
 use super::staging::{Durability, Staging};
@@ -80,6 +82,7 @@ type Unseen = (Header, Vec<u8>);
 /// The one who publishes frames.
 pub struct Producer {
     path: PathBuf,
+    directory: Directory,
     ring: RingFile,
     locks: Locks,
     policy: Policy,
@@ -91,6 +94,8 @@ pub struct Producer {
     arrival: Option<Arrival>,
     /// The last step that was published in this epoch.
     last_step: Option<i64>,
+    /// Since when it has waited for room.
+    waits: Option<Instant>,
     /// When it was last looked for dead consumers for which frames were dropped.
     freed: Option<Instant>,
 }
@@ -111,8 +116,11 @@ impl Producer {
         let Settings { geometry, manifest, policy, staging, .. } = settings;
         let locks = Locks::open(&directory, "lock", true)?;
         if !locks.take(PRODUCER)? {
-            return Err(Error::stream("the channel has a running producer").in_file(path));
+            let found = participants::holder(&directory, PRODUCER);
+            let name = found.map_or_else(String::new, |found| format!(": {found}"));
+            return Err(Error::stream(format!("the channel has a running producer{name}")).in_file(path));
         }
+        participants::record(&directory, PRODUCER);
         if !directory.join("ring").exists() {
             manifest.write(&directory)?;
             RingFile::create(&directory, geometry, manifest.stream)?;
@@ -130,6 +138,7 @@ impl Producer {
         let (path, scratch) = (path.to_owned(), Vec::new());
         Ok(Producer {
             path,
+            directory,
             ring,
             locks,
             policy,
@@ -139,6 +148,7 @@ impl Producer {
             scratch,
             arrival: None,
             last_step: None,
+            waits: None,
             freed: None,
         })
     }
@@ -150,6 +160,12 @@ impl Producer {
         let mut steps = self.resume_steps()?;
         if n_before == 0 && !steps.is_empty() && next > 0 && resume_step == NEW_RUN {
             return Err(self.staging_without_channel(next));
+        }
+        if n_before == 0 {
+            // Of a ring that has gone, nobody knows the numbers.
+            let head = self.ring.head();
+            let unknown = head.first_sequences.iter().take(steps.len()).skip(1);
+            unknown.for_each(|first| first.store(UNCERTAIN, Ordering::Release));
         }
         steps.push(resume_step);
         self.set_epochs(&steps)?;
@@ -211,6 +227,7 @@ impl Producer {
         head.sequence.store(next, Ordering::Release);
         // A producer that died in its sleep has left this; its successor is awake.
         head.control.sleeps.store(0, Ordering::Relaxed);
+        head.waits_since.store(0, Ordering::Relaxed);
     }
 
     /// The number of the next frame, behind those that were published or staged; and the frame that was staged by a producer of this

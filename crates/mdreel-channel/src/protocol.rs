@@ -70,12 +70,18 @@ impl Cursor {
     }
 
     /// The position that is wanted next by a consumer for which the producer may have to wait.
-    fn wanted(&self) -> Option<u64> {
+    pub(crate) fn wanted(&self) -> Option<u64> {
         let word = self.word.load(Ordering::Acquire);
         (word != FREE && word & LATEST == 0).then_some(word >> SHIFT)
     }
 
-    fn pinned(&self) -> impl Iterator<Item = u64> {
+    /// Whether its consumer takes only the newest frame.
+    pub(crate) fn takes_latest(&self) -> bool {
+        let word = self.word.load(Ordering::Acquire);
+        word != FREE && word & LATEST != 0
+    }
+
+    pub(crate) fn pinned(&self) -> impl Iterator<Item = u64> {
         self.pins.iter().map(|pin| pin.load(Ordering::Acquire)).filter(|position| *position != NOWHERE)
     }
 }
@@ -155,7 +161,7 @@ impl Ring<'_> {
         &self.stamps[(position % self.n_slots) as usize]
     }
 
-    fn has_frame(&self, position: u64) -> bool {
+    pub(crate) fn has_frame(&self, position: u64) -> bool {
         self.stamp(position).position.load(Ordering::Relaxed) == position
     }
 
@@ -367,23 +373,6 @@ impl Ring<'_> {
         if self.control.sleeps.load(Ordering::Relaxed) != 0 {
             self.room.given_back.ring(|| true);
         }
-    }
-
-    /// How far the consumer of each cursor is behind, in frames, for those that take every frame.
-    pub(crate) fn lags(&self) -> impl Iterator<Item = (usize, u64)> {
-        let (tail, head) = (self.control.tail.load(Ordering::Acquire), self.control.head.load(Ordering::Acquire));
-        let wanted = self.used().iter().enumerate().filter_map(|(number, cursor)| Some((number, cursor.wanted()?)));
-        wanted.map(move |(number, wanted)| {
-            let first = tail.max(head.saturating_sub(self.n_slots));
-            let n_gone = first.saturating_sub(wanted);
-            let there = wanted.max(first)..head;
-            (number, n_gone + there.filter(|position| self.has_frame(*position)).count() as u64)
-        })
-    }
-
-    /// How far the slowest consumer is behind; `None` without consumers.
-    pub(crate) fn lag(&self) -> Option<u64> {
-        self.lags().map(|(_, lag)| lag).max()
     }
 }
 

@@ -56,6 +56,12 @@ pub(super) struct RingHead {
     pub resume_steps: [AtomicU64; MOST_EPOCHS],
     /// With which number of a frame each epoch began.
     pub first_sequences: [AtomicU64; MOST_EPOCHS],
+    /// Since when the producer has waited for room, in ns of the clock of `clock`; 0 while it does not.
+    pub waits_since: AtomicU64,
+    /// When it was last seen to wait, on the same clock.
+    pub waited_at: AtomicU64,
+    /// When the run has ended, in ms since 1970; 0 if that is not known. Written before the end.
+    pub ended_at: AtomicU64,
 }
 
 /// The size of a ring.

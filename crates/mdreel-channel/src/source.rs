@@ -16,6 +16,7 @@ use crate::catch_up::{CatchUp, Next};
 use crate::consumer::Start;
 use crate::end::End;
 use crate::manifest::{Manifest, grouped};
+use crate::participants;
 use crate::restart::Restart;
 use kept::{Frame, Kept};
 use mdreel_core::error::{Error, Result};
@@ -126,7 +127,8 @@ impl ChannelSource {
         if outcome.is_ok()
             && let Some(timeout) = timeout
         {
-            let message = format!("nothing came for {} s", timeout.as_secs_f64());
+            let producer = participants::producer_of(&self.path);
+            let message = format!("nothing came for {} s; {producer} is running", timeout.as_secs_f64());
             outcome = Err(Error::stream_timeout(message).at_frame(n_frames).in_file(&self.path));
         }
         if let Err(error) = outcome {

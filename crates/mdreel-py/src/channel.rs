@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 
 use mdreel_channel::consumer::Start;
 use mdreel_channel::end::End;
+use mdreel_channel::group::declare;
+use mdreel_channel::group::file::Mode;
 use mdreel_channel::manifest::Manifest as CoreManifest;
+use mdreel_channel::participants::Participant;
 use mdreel_channel::ring_file::N_CURSORS;
 use mdreel_channel::section::{DataType, SectionKind};
 use mdreel_channel::status::Status;
@@ -202,7 +205,37 @@ pub(crate) fn channel_status<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bo
     facts.set_item("has_producer", status.has_producer)?;
     facts.set_item("end", status.end.as_ref().map(ended))?;
     facts.set_item("lags", status.lags)?;
+    facts.set_item("producer", status.producer.as_ref().map(|found| process(py, found)).transpose()?)?;
+    let consumers = status.consumers.iter().map(|consumer| -> PyResult<Bound<'py, PyDict>> {
+        let facts = PyDict::new(py);
+        facts.set_item("process", consumer.process.as_ref().map(|found| process(py, found)).transpose()?)?;
+        facts.set_item("lag", consumer.lag)?;
+        facts.set_item("takes_latest", consumer.takes_latest)?;
+        facts.set_item("is_waited_for", consumer.is_waited_for)?;
+        Ok(facts)
+    });
+    facts.set_item("consumers", consumers.collect::<PyResult<Vec<_>>>()?)?;
+    facts.set_item("waits", status.waits.map(|waits| waits.as_secs_f64()))?;
+    facts.set_item("ended_at", status.ended_at)?;
+    facts.set_item("first_of_run", status.first_of_run)?;
     Ok(facts)
+}
+
+/// A process, for Python: the arguments of `mdreel.live.channels.participant.Participant`.
+fn process<'py>(py: Python<'py>, found: &Participant) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    facts.set_item("process", found.process)?;
+    facts.set_item("host", &found.host)?;
+    facts.set_item("command", &found.command)?;
+    facts.set_item("joined", found.joined)?;
+    Ok(facts)
+}
+
+/// Make a group of the channel in a directory, which begins with the next frame; one that is there stays as it is.
+#[pyfunction]
+pub(crate) fn channel_declare_group(py: Python<'_>, path: PathBuf, group: &str, shares: bool) -> PyResult<()> {
+    let mode = if shares { Mode::Share } else { Mode::Broadcast };
+    py.detach(|| declare(&path, group, mode)).map_err(|error| to_python(py, error))
 }
 
 /// How many consumers a channel can have at a time.

@@ -75,7 +75,7 @@ mod _core {
     use crate::channel::source::channel_source;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::channel::{channel_most_consumers, channel_status};
+    use crate::channel::{channel_declare_group, channel_most_consumers, channel_status};
     #[pymodule_export]
     use crate::check::check;
     #[pymodule_export]

@@ -35,6 +35,7 @@ def run(
     title: str = "",
     progress: bool = False,
     started_ns: int | None = None,
+    waited_ns: int = 0,
     on_progress: Callable[[int], object] | None = None,
 ) -> Outcome:
     """Run a job over frames.
@@ -61,6 +62,8 @@ def run(
         Whether to show progress, on a terminal or in a notebook.
     started_ns : int, optional
         Start of the user's call, by `time.perf_counter_ns`. The time since then is recorded as opening.
+    waited_ns : int
+        Part of that time in which a growing trajectory was waited for, ns, which is recorded as waiting.
     on_progress : callable, optional
         Function that is called regularly with the number of analysed frames.
 
@@ -112,7 +115,7 @@ def run(
         job.source.check_end()
     if not len(outcome.rows):
         raise _nothing_left(job.source, outcome)
-    return with_opening(outcome, begun_ns - started_ns, watch.look().member)
+    return with_opening(outcome, begun_ns - started_ns, watch.look().member, waited_ns)
 
 
 def _execute(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
@@ -159,7 +162,7 @@ def _raise_with_frame_number(source: Source) -> None:
         raise error from None
 
 
-def with_opening(outcome: Outcome, opening_ns: int, caller: Member) -> Outcome:
+def with_opening(outcome: Outcome, opening_ns: int, caller: Member, waited_ns: int = 0) -> Outcome:
     """Add the time of opening to the spans of an outcome, and record the calling process.
 
     Parameters
@@ -170,8 +173,11 @@ def with_opening(outcome: Outcome, opening_ns: int, caller: Member) -> Outcome:
         Duration of opening, ns.
     caller : Member
         The calling process.
+    waited_ns : int
+        Part of the duration in which a growing trajectory was waited for, ns. No span has it, so that it counts as
+        waiting.
     """
-    opening = np.array([(KINDS.index("open"), NO_BLOCK, COORDINATOR, 0, opening_ns, 0, 0)], SPAN)
+    opening = np.array([(KINDS.index("open"), NO_BLOCK, COORDINATOR, 0, opening_ns - waited_ns, 0, 0)], SPAN)
     for table in (outcome.spans, outcome.tasks):
         for edge in ("start_ns", "stop_ns"):
             table[edge] += np.uint64(opening_ns)

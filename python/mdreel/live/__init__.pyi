@@ -24,6 +24,7 @@ from .managed.writer import ManagedProducer as ManagedProducer
 from .nodes.relay import Relay as Relay
 from .nodes.security import Security as Security
 from .nodes.server import Server as Server
+from .producers.groups import Group as Group
 from .producers.producer import Producer as Producer
 from .producers.published import Published as Published
 from .stream_results import stream_results as stream_results

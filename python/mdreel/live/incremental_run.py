@@ -23,6 +23,7 @@ from mdreel.execution.source_name import source_name
 from mdreel.execution.tally import Tally
 from mdreel.live.notices.notice_board import NoticeBoard
 from mdreel.live.notices.timing import time_by_kind, time_shares
+from mdreel.live.unrepeated_warnings import UnrepeatedWarnings
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.workers import Watch
 
@@ -86,14 +87,16 @@ class IncrementalRun:
         self._job: Job = job_of(analyses, opened, self._next)
         self._check = BoundaryCheck(analyses, opened)
         self._merged = Part.empty(0, self._job.kernel)
-        self._opening_ns = perf_counter_ns() - self._begun_ns
+        # The trajectory grows, so that opening it and reading a reference from it are mostly waiting.
+        self._opening_ns = self._waited_ns = perf_counter_ns() - self._begun_ns
         self._watch = Watch()
         self._n_rounds = 0
-        self._waited_ns = self._looked_ns = 0
+        self._looked_ns = 0
         self._free_since_ns = self._ended_ns = self._begun_ns + self._opening_ns
         self._waits: list[tuple[int, int, int]] = []  # start, end and following block of each wait
         self._has_results = False
         self._outcome: Outcome | None = None
+        self._warnings = UnrepeatedWarnings()
         self.n_frames = 0
         self.is_over = False
         self.has_news = False
@@ -174,9 +177,10 @@ class IncrementalRun:
         assert outcome is not None  # its frames have numbers
         outcome = replace(outcome, spans=self._with_waits(outcome.spans), on_error=self._job.source.on_error)
         outcome = replace(outcome, n_missed=missed_frames(self._job.source))
-        outcome = with_opening(outcome, self._opening_ns, self._watch.look().member)
-        for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
-            analysis.accept(outcome, tally)
+        outcome = with_opening(outcome, self._opening_ns, self._watch.look().member, self._opening_ns)
+        with self._warnings.of_block():
+            for analysis, tally in zip(self._analyses, Tally.of_each(outcome, self._job.kernel), strict=True):
+                analysis.accept(outcome, tally)
         self._outcome = outcome
         self._has_results = True
         self.has_news = False

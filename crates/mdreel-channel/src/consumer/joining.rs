@@ -9,6 +9,7 @@ use crate::directory::Directory;
 use crate::lock::{Locks, PRODUCER};
 use crate::manifest::Manifest;
 use crate::missed::Missed;
+use crate::participants;
 use crate::protocol::Taken;
 use crate::ring_file::{N_CURSORS, RingFile};
 use mdreel_core::error::{Error, Result};
@@ -41,6 +42,7 @@ impl Consumer {
             let message = format!("the channel already has {N_CURSORS} consumers, and no more fit");
             return Err(Error::stream(message).in_file(path));
         };
+        participants::record(&directory, PRODUCER + 1 + cursor as u64);
         // What a dead consumer may have left.
         ring.protocol().cursors[cursor].clear();
         let mut consumer = Consumer {

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::{Policy, Producer};
 use crate::atomic::Ordering;
+use crate::clock::{self, is_waiting};
 use crate::lock::PRODUCER;
+use crate::participants;
 use crate::protocol::Full;
 use mdreel_core::error::{Error, Result};
 
@@ -19,24 +21,29 @@ impl Producer {
             Policy::DropOldest => (true, Duration::ZERO),
             Policy::Spill(_) => (false, Duration::ZERO),
         };
-        let ring = self.ring.protocol();
-        let n_dropped = || ring.control.dropped.load(Ordering::Relaxed);
-        let n_before = n_dropped();
-        let claimed = ring.claim(may_drop);
-        if let Ok(position) = claimed {
+        let n_before = self.dropped();
+        if let Ok(position) = self.ring.protocol().claim(may_drop) {
+            self.stop_waiting();
             // The dead are found where somebody waits for them. Here nobody does, but frames are not dropped for them for long.
-            if n_dropped() > n_before && self.freed.is_none_or(|freed| freed.elapsed() >= LOOK) {
+            if self.dropped() > n_before && self.freed.is_none_or(|freed| freed.elapsed() >= LOOK) {
                 self.free_the_dead()?;
                 self.freed = Some(Instant::now());
             }
             return Ok(Some(position));
         }
         self.free_the_dead()?;
+        if matches!(self.policy, Policy::Block(_)) {
+            self.begin_waiting();
+        }
+        let ring = self.ring.protocol();
         let until = Instant::now() + wait;
         let mut why;
         loop {
             match ring.claim(may_drop) {
-                Ok(position) => return Ok(Some(position)),
+                Ok(position) => {
+                    self.stop_waiting();
+                    return Ok(Some(position));
+                }
                 Err(full) => why = full,
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -44,19 +51,41 @@ impl Producer {
                 break;
             }
             ring.await_room(|| ring.claim(may_drop).is_err(), left.min(LOOK));
+            self.ring.head().waited_at.store(clock::now(), Ordering::Relaxed);
             self.free_the_dead()?;
         }
         if !matches!(self.policy, Policy::Block(_)) {
             return Ok(None);
         }
+        Err(Error::stream_timeout(format!("no room for frame {sequence}: {}", self.said(why))).in_file(&self.path))
+    }
+
+    /// For whom a frame waits, and how long it has.
+    fn said(&self, why: Full) -> String {
         let n_slots = self.ring.geometry().n_slots;
-        let message = match why {
-            Full::Wanted => {
-                format!("a consumer has not taken the frame {n_slots} before it within {} s", wait.as_secs_f64())
-            }
-            Full::Held => format!("consumers held the frames of all {n_slots} slots for {} s", wait.as_secs_f64()),
-        };
-        Err(Error::stream_timeout(format!("no room for frame {sequence}: {message}")).in_file(&self.path))
+        let names = participants::consumers(&self.directory, &self.ring.protocol().blockers());
+        let seconds = self.waits.map_or(0.0, |since| since.elapsed().as_secs_f64());
+        match why {
+            Full::Wanted => format!("in {seconds:.1} s, {names} has not taken the frame {n_slots} before it"),
+            Full::Held => format!("for {seconds:.1} s, all {n_slots} slots have frames that are held by {names}"),
+        }
+    }
+
+    /// Says to who looks at the channel that a frame waits for room. One that is tried again soon has not stopped to wait.
+    fn begin_waiting(&mut self) {
+        let now = clock::now();
+        let is_new = !is_waiting(self.ring.head().waited_at.load(Ordering::Relaxed), now);
+        self.ring.head().waited_at.store(now, Ordering::Relaxed);
+        if self.waits.is_none() || is_new {
+            self.waits = Some(Instant::now());
+            self.ring.head().waits_since.store(now, Ordering::Relaxed);
+        }
+    }
+
+    fn stop_waiting(&mut self) {
+        if self.waits.take().is_some() {
+            self.ring.head().waits_since.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Frees the cursors of consumers that have died. Their locks are taken meanwhile, so that no new consumer gets one of them.

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::arrival::Arrival;
 use super::{Policy, Producer, Published, Settings};
 use crate::atomic::Ordering;
+use crate::epochs::UNCERTAIN;
 use crate::layout::{Arriving, FrameView, Header};
 use crate::ring_file::MOST_EPOCHS;
 use crate::staging::Durability;
@@ -54,7 +55,7 @@ impl Producer {
         steps.push(resume_step);
         self.set_epochs(&steps)?;
         if let Some(first) = self.ring.head().first_sequences.get(epoch as usize) {
-            first.store(self.next_sequence(), Ordering::Release);
+            first.store(self.next_sequence() | UNCERTAIN, Ordering::Release);
         }
         Ok(())
     }

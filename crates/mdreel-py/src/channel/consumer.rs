@@ -7,6 +7,7 @@ use mdreel_channel::end::End;
 use mdreel_channel::group::Membership;
 use mdreel_channel::group::file::{Identity, Mode, State as Committed};
 use mdreel_channel::held::{HeldNext, Holder};
+use mdreel_channel::participants::producer_of;
 use mdreel_channel::restart::Restart;
 use mdreel_core::Error;
 use pyo3::prelude::*;
@@ -98,7 +99,7 @@ impl ChannelConsumer {
                 return Err(to_python(py, error));
             }
             if until.is_over() {
-                let message = format!("no frame came {}", until.said());
+                let message = format!("no frame came {}; {} is running", until.said(), producer_of(&self.path));
                 return Err(to_python(py, Error::stream_timeout(message).in_file(&self.path)));
             }
             py.check_signals()?;

@@ -122,12 +122,8 @@ impl ChannelProducer {
                     let level = LEVELS.iter().find(|(_, level)| *level == published.level);
                     return Ok((published.sequence, level.map_or("unknown", |(name, _)| *name)));
                 }
-                Err(Error::StreamTimeout(mut problem)) if until.is_over() => {
-                    problem.message = format!("{}, nor {}", problem.message, until.said());
-                    return Err(to_python(py, Error::StreamTimeout(problem)));
-                }
                 // There was no room for a moment, and the frame was not taken.
-                Err(Error::StreamTimeout(_)) => py.check_signals()?,
+                Err(Error::StreamTimeout(_)) if !until.is_over() => py.check_signals()?,
                 Err(error) => return Err(to_python(py, error)),
             }
         }

@@ -128,6 +128,7 @@ def run(
     def compute() -> tuple[Outcome, Pass]:
         for analysis in writing:
             analysis.check_output_file()
+        since_ns = perf_counter_ns()
         opened = transformed(leader.open().with_on_error(on_error), transformations)
         reading = executor_in_order(opened, executor, n_parts, checkpoint is not None, order_reasons(analyses))
         selected = select_frames(opened, start, stop, step, frames)
@@ -135,6 +136,7 @@ def run(
         check_result_sizes(analyses, job.kernel.computations, opened, selected)
         check = BoundaryCheck(analyses, opened)
         check.before(start)
+        waited_ns = perf_counter_ns() - since_ns if opened.is_growing else 0
         observer = leader.observer(opened, views_of(analyses))
         with nullcontext() if observer is None else observer:
             outcome = run_job(
@@ -148,6 +150,7 @@ def run(
                 title=title,
                 progress=is_shown,
                 started_ns=started_ns,
+                waited_ns=waited_ns,
                 on_progress=None if observer is None else observer.report_progress,
             )
         observers.extend([] if observer is None else [observer])

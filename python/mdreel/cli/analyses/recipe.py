@@ -15,7 +15,15 @@ from mdreel.cli.options.declare import long_name
 _INPUTS = ("topology", "trajectories", "index")
 _OF_EACH = ("selection", "output", "plot")
 _OF_COMMAND = ("force", "quiet", "verbose")
-_OF_CHANNEL = ("channel", "channel_begin", "channel_wait", "channel_timeout", "channel_restart")
+_OF_CHANNEL = (
+    "channel",
+    "channel_begin",
+    "channel_wait",
+    "channel_timeout",
+    "channel_new_run",
+    "channel_restart",
+    "channel_on_late",
+)
 _MAY_BE_MISSING = "selection"  # each analysis has its own default
 
 

@@ -125,8 +125,11 @@ def prepare(
         for selection in dict.fromkeys(one.selection for one in analyses):
             warn_of_positions(selection, request.topology)
         source = transformed_by_name(source, universe, request.transforms or (), request.center_on, request.topology)
+        topology_seconds = perf_counter() - since
         made = [one.spec.prepare(atoms, source) for one, atoms in zip(analyses, groups, strict=True)]
-    return PreparedAnalyses(analyses, source, groups, made, perf_counter() - since)
+    if not source.is_growing:  # otherwise, the analyses have waited for the first frame
+        topology_seconds = perf_counter() - since
+    return PreparedAnalyses(analyses, source, groups, made, topology_seconds)
 
 
 def environment_of_run(request: Request) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from mdreel.cli.errors import CommandError, ExitCode
 from mdreel.cli.options.declare import Option
 from mdreel.live.choices import WhenFull
 
 if TYPE_CHECKING:
     from mdreel.live.channels.staging import Staging
+    from mdreel.live.producers.groups import Group
 
 CHANNEL = "The channel"
 
@@ -44,6 +46,16 @@ Full = Annotated[
         "only to --staging.",
     ),
 ]
+Groups = Annotated[
+    list[str] | None,
+    Option(
+        "--group",
+        metavar="NAME[:share]",
+        group=CHANNEL,
+        help="Consumer group that exists before the first frame, so that its members receive all frames; with :share, "
+        "each frame goes to one member. Can be repeated.",
+    ),
+]
 Memory = Annotated[str, Option("--memory", metavar="BYTES", group=CHANNEL, help="Maximum size of the ring.")]
 StagingFolder = Annotated[
     Path | None,
@@ -51,6 +63,25 @@ StagingFolder = Annotated[
         "--staging", metavar="DIR", group=CHANNEL, help="Directory that also stores the frames, for late consumers."
     ),
 ]
+
+
+def parse_groups(given: list[str] | None) -> "list[Group]":
+    """Return the declared groups.
+
+    Raises
+    ------
+    CommandError
+        If the mode of a group is not ``share``.
+    """
+    from mdreel.live.producers.groups import Group
+
+    found = []
+    for text in given or ():
+        name, _, mode = text.partition(":")
+        if mode not in ("", "share"):
+            raise CommandError(f"--group must be NAME or NAME:share, not {text!r}", ExitCode.USAGE)
+        found.append(Group(name, share=mode == "share"))
+    return found
 
 
 def make_staging(folder: Path | None, level: str = "file") -> "Staging | None":

@@ -1,6 +1,7 @@
 """Command ``mdreel channels``, which lists channels and their state."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
@@ -46,7 +47,7 @@ def channels(
     ] = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """List channels with their state, frames, rates, consumers and lags."""
+    """List channels with their state, frames, rates, consumers and lags; named channels also with their processes."""
     from mdreel.live.channels.channel import Channel
     from mdreel.live.channels.status import Status, measure_rates
     from mdreel.live.channels.status import list_channels as all_channels
@@ -64,7 +65,7 @@ def channels(
         facts = [_facts(status, rate) for status, rate in zip(seen, found, strict=True)]
         echo_json(facts, indent=2, ensure_ascii=True)
     elif seen:
-        echo("\n".join(_table(seen, found)))
+        echo("\n".join(_table(seen, found, with_processes=bool(names))))
     else:
         echo("no channels", err=True)
 
@@ -84,16 +85,34 @@ def _facts(status: "Status", rate: float | None) -> dict[str, Any]:
         "frames_per_second": rate,
         "n_consumers": status.n_consumers,
         "lags": list(status.lags),
+        "producer": None if status.producer is None else asdict(status.producer),
+        "consumers": [asdict(consumer) for consumer in status.consumers],
+        "waits": status.waits,
+        "ended_at": status.ended_at,
         "n_dropped": status.n_dropped,
         "n_slots": status.n_slots,
         "ring_bytes": status.n_bytes,
     }
 
 
-def _table(seen: "Sequence[Status]", rates: Sequence[float | None]) -> Iterator[str]:
+def _table(seen: "Sequence[Status]", rates: Sequence[float | None], with_processes: bool) -> Iterator[str]:
     rows = [_HEADINGS, *(_row(status, rate) for status, rate in zip(seen, rates, strict=True))]
     yield from align_columns(rows, left=(0, 1))
     yield from (f"{status.name}: {status.reason}" for status in seen if status.reason)
+    yield from (f"{status.name}: {status.waiting}" for status in seen if status.waiting)
+    if with_processes:
+        for status in seen:
+            yield from _processes(status)
+
+
+def _processes(status: "Status") -> Iterator[str]:
+    """Yield a line for each process of a channel."""
+    if status.producer is not None:
+        yield f"{status.name}: producer, {status.producer}"
+    for consumer in status.consumers:
+        place = "reads staging" if consumer.lag is None else f"lag {consumer.lag:,}"
+        place = "takes the latest frame" if consumer.takes_latest else place
+        yield f"{status.name}: consumer, {consumer}, {place}"
 
 
 def _row(status: "Status", rate: float | None) -> tuple[str, ...]:

@@ -110,6 +110,7 @@ def hub(
     n_slots: channel_options.Slots = None,
     full: channel_options.Full = "block",
     memory: channel_options.Memory = "1G",
+    groups: channel_options.Groups = None,
     staging: channel_options.StagingFolder = None,
     resume: Annotated[
         bool,
@@ -202,6 +203,7 @@ def hub(
         "--engine-token-file": engine_token_file,
         "--consumers": n_consumers,
         "--slots": n_slots,
+        "--group": groups,
         "--staging": staging,
         "--resume": resume,
         "--pass-on": pass_on,
@@ -232,6 +234,7 @@ def hub(
             n_consumers=n_consumers,
             n_slots=n_slots,
             full=full,
+            groups=channel_options.parse_groups(groups),
             staging=channel_options.make_staging(staging),
             memory=memory,
             resumes=resume,

@@ -53,6 +53,7 @@ def produce(
             help="Maximum time to wait for room in the ring.  [default: unlimited]",
         ),
     ] = None,
+    groups: channel_options.Groups = None,
     staging: channel_options.StagingFolder = None,
     fsync: Annotated[
         bool,
@@ -70,6 +71,8 @@ def produce(
         raise CommandError("--fsync requires --staging", ExitCode.USAGE)
     if min(start or 0, stop or 0) < 0:
         raise CommandError("--start and --stop must not be negative", ExitCode.USAGE)
+
+    declared = channel_options.parse_groups(groups)
 
     from mdreel.execution.progress import Progress
     from mdreel.live.producers.replay import replay
@@ -91,6 +94,7 @@ def produce(
                 n_slots=n_slots,
                 full=full,
                 timeout=timeout,
+                groups=declared,
                 staging=channel_options.make_staging(staging, "fsync" if fsync else "file"),
                 progress=bar.update,
             )

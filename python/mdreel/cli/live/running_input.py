@@ -43,9 +43,15 @@ def open_input(request: Request) -> "Source":
         return open_files(request)
     from mdreel.live.channels.channel import Channel
 
-    wait, restart = request.channel_wait or 0.0, request.channel_restart or 0.0
-    first, timeout = request.first_frame(), request.channel_timeout
-    return Channel(request.channel, start=first, timeout=timeout, wait=wait, restart=restart).source()
+    return Channel(
+        request.channel,
+        start=request.first_frame(),
+        timeout=request.channel_timeout,
+        wait=request.channel_wait or 0.0,
+        new_run=request.channel_new_run,
+        restart=request.channel_restart or 0.0,
+        on_late=request.channel_on_late or "warn",
+    ).source()
 
 
 def live_results(request: Request, prepared: PreparedAnalyses, every: float) -> Iterator[object]:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from mdreel.cli.errors import ExitCode, failing_with
 from mdreel.cli.live import node_options
+from mdreel.cli.live.ending import ended_by_one_signal
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import reporter
@@ -76,7 +77,7 @@ def serve(
             report=report,
         )
         keep_freed_memory()
-        with server:
+        with ended_by_one_signal(), server:
             report(f"{', '.join(server.paths)}: served at {listen}")
             never = Event()
             while not never.wait(_POLL_SECONDS):  # wake up regularly, so that signals are handled

@@ -3,9 +3,11 @@
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
+from mdreel.cli.live.ending import ended_by_one_signal
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo, echo_json
@@ -88,17 +90,16 @@ def watch(
         with failing_with(ExitCode.INPUT):
             return watcher.take_snapshots()
 
-    try:
+    if once:
+        _print_once(look, as_json)
+        return
+    with suppress(KeyboardInterrupt), ended_by_one_signal():  # Ctrl-C is the regular way to end the command
         if web:
             _serve(watcher, interval, listen or "127.0.0.1", port or 0)
-        elif once:
-            _print_once(look, as_json)
         elif as_json or not sys.stdout.isatty():
             _print(look, interval, as_json)
         else:
             _draw(look, interval)
-    except KeyboardInterrupt:
-        return  # the regular way to end the command
 
 
 def _print_once(look: "Look", as_json: bool) -> None:

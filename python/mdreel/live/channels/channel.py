@@ -11,7 +11,8 @@ from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MismatchError, StreamError
 from mdreel.execution.memory import parse_memory
 from mdreel.live.channels.consumer import Consumer, Start, parse_start
-from mdreel.live.channels.directory import channel_path, wait_until_available
+from mdreel.live.channels.directory import channel_path
+from mdreel.live.channels.runs import join_run
 from mdreel.live.channels.status import Status
 from mdreel.live.notices.notice_board import NoticeBoard
 
@@ -26,6 +27,7 @@ def channel(
     start: Start = "earliest",
     timeout: float | None = None,
     wait: float = 0.0,
+    new_run: bool = False,
     restart: float = 0.0,
     on_missed: str = "raise",
     on_late: str = "warn",
@@ -45,7 +47,10 @@ def channel(
     timeout : float, optional
         Maximum time to wait for a frame, s; by default as long as the producer is alive.
     wait : float
-        Maximum time to wait for the channel to be created, s.
+        Maximum time to wait for the channel to be created, or with `new_run` for the next run, s.
+    new_run : bool
+        Whether to wait for the next run if the run of the channel has ended or its producer was lost; without limit if
+        `wait` is 0. By default, you get `EndedRunWarning` and the frames that are left of the old run.
     restart : float
         Maximum time to wait for a lost producer to restart, s. Reading then continues without a repeated step.
     on_missed : {"raise", "skip"}
@@ -77,6 +82,7 @@ def channel(
         start=start,
         timeout=timeout,
         wait=wait,
+        new_run=new_run,
         restart=restart,
         on_missed=on_missed,
         on_late=on_late,
@@ -89,7 +95,7 @@ class Channel:
 
     Parameters
     ----------
-    channel, start, timeout, wait, restart, on_missed, on_late, memory
+    channel, start, timeout, wait, new_run, restart, on_missed, on_late, memory
         See `mdreel.live.channel`, which creates these objects.
 
     Attributes
@@ -116,6 +122,7 @@ class Channel:
         start: Start = "earliest",
         timeout: float | None = None,
         wait: float = 0.0,
+        new_run: bool = False,
         restart: float = 0.0,
         on_missed: str = "raise",
         on_late: str = "warn",
@@ -131,6 +138,7 @@ class Channel:
         self._begin = parse_start(start)
         self._timeout = timeout
         self._wait = wait
+        self._new_run = new_run
         self._restart = restart
         self._bears_missed = on_missed == "skip"
         self._memory = parse_memory(memory)
@@ -155,6 +163,13 @@ class Channel:
             See `Status.read`.
         StreamError
             If the channel already has 1,024 consumers.
+        StreamTimeoutError
+            If no new run began in time.
+
+        Warns
+        -----
+        EndedRunWarning
+            If the run had ended before the call, unless the channel waits for a new run.
 
         Notes
         -----
@@ -168,7 +183,7 @@ class Channel:
                 self.path, self._begin, self._timeout, self._restart, self._memory, self._bears_missed, self._bears_late
             )
 
-        return wait_until_available(join, self.path, self._wait)
+        return join_run(join, self.path, self._wait, new_run=self._new_run)
 
     def observer(self, source: Source, views: Sequence[ResultsView]) -> NoticeBoard:
         """Return the notice board on which a run over the channel publishes its progress and results."""
@@ -178,7 +193,13 @@ class Channel:
         """Return a consumer that takes frames one by one."""
         late = "warn" if self._bears_late else "raise"
         return Consumer(
-            self.path, start=self._start, timeout=self._timeout, wait=self._wait, restart=self._restart, on_late=late
+            self.path,
+            start=self._start,
+            timeout=self._timeout,
+            wait=self._wait,
+            new_run=self._new_run,
+            restart=self._restart,
+            on_late=late,
         )
 
     def status(self) -> Status:
@@ -195,8 +216,10 @@ class Channel:
         StreamError
             If it has a running producer.
         """
-        if self.status().state == "running":
-            raise StreamError("the channel has a running producer; end the simulation first", path=self.path)
+        status = self.status()
+        if status.state == "running":
+            name = f", {status.producer}" if status.producer is not None else ""
+            raise StreamError(f"the channel has a running producer{name}; end the simulation first", path=self.path)
         for n_left in reversed(range(_MOST_TRIES)):
             try:
                 shutil.rmtree(self.path)

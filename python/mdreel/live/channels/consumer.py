@@ -8,9 +8,10 @@ from typing import Self, TypeAlias
 from mdreel._core import ChannelConsumer, channel_most_consumers
 from mdreel.errors import MismatchError
 from mdreel.execution.missed_frames import report_late_start
-from mdreel.live.channels.directory import channel_path, wait_until_available
+from mdreel.live.channels.directory import channel_path
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.manifest import Manifest
+from mdreel.live.channels.runs import join_run
 
 MOST_CONSUMERS: int = channel_most_consumers()
 """Maximum number of consumers of a channel at a time."""
@@ -32,6 +33,8 @@ class Consumer:
         Name or directory of the channel; see `mdreel.live.channel`.
     start, timeout, wait, restart
         First frame, and maximum times to wait, s; see `mdreel.live.channel`.
+    new_run : bool
+        Whether to wait for the next run if the run of the channel has ended; see `mdreel.live.channel`.
     group : str, optional
         Consumer group to join. A member records processed frames with `commit`; a member that joins again under the
         same name continues after its last commit.
@@ -44,7 +47,8 @@ class Consumer:
         skips older ones: no producer waits for such a consumer, whatever its `full` is. Use it for viewers.
     on_late : {"warn", "raise", "ignore"}
         Whether the first frame gives a `MissedFramesWarning`, a `StreamError` or neither if earlier frames of the run
-        had left the channel before the consumer joined. `missed_at_start` counts these frames.
+        had left the channel before the consumer joined. `missed_at_start` counts these frames. With ``"ignore"``, the
+        consumer does not report an ended run either.
 
     Attributes
     ----------
@@ -89,6 +93,7 @@ class Consumer:
         start: Start = "earliest",
         timeout: float | None = None,
         wait: float = 0.0,
+        new_run: bool = False,
         restart: float = 0.0,
         group: str | None = None,
         member: str = "0",
@@ -110,6 +115,7 @@ class Consumer:
         self._begin = parse_start(start)
         self._timeout = timeout
         self._wait = wait
+        self._new_run = new_run
         self._restart = restart
         if share and group is None:
             raise MismatchError("share=True requires a group, whose members share the frames; set group=")
@@ -132,12 +138,20 @@ class Consumer:
             See `Status.read`.
         StreamError
             If the channel already has 1,024 consumers, or the group already has a member of this name.
+        StreamTimeoutError
+            If no new run began in time.
         MismatchError
             If this member and the group differ in `share`, or the consumer is closed.
+
+        Warns
+        -----
+        EndedRunWarning
+            If the run had ended before the call, unless the consumer waits for a new run.
         """
         self._refuse_closed()
         if self._core is None:
-            self._core = wait_until_available(self._join, self.path, self._wait)
+            reports_end = self._on_late != "ignore"
+            self._core = join_run(self._join, self.path, self._wait, new_run=self._new_run, reports_end=reports_end)
         return self
 
     def next(self, timeout: float | None = None) -> Frame | None:

@@ -11,6 +11,7 @@ from mdreel._core import channel_status
 from mdreel.foundation.printable import printable
 from mdreel.live.channels.directory import channel_path, channels_folder, check_folder
 from mdreel.live.channels.manifest import Manifest
+from mdreel.live.channels.participants import ConsumerStatus, Participant, name_consumers
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,14 @@ class Status:
         Number of slots of the ring.
     n_bytes : int
         Size of the ring, bytes.
+    producer : Participant or None
+        Process of the producer; None without a producer, or if it is not known.
+    consumers : tuple of ConsumerStatus
+        All consumers, including those that take only the newest frame or read staging.
+    waits : float or None
+        Time for which the producer has waited for a free slot, s; None if it is not waiting.
+    ended_at : float or None
+        Time at which the run ended, s since 1970; None while it goes on, or if it is not known.
 
     Examples
     --------
@@ -60,6 +69,10 @@ class Status:
     lags: tuple[int, ...]
     n_slots: int
     n_bytes: int
+    producer: Participant | None = None
+    consumers: tuple[ConsumerStatus, ...] = ()
+    waits: float | None = None
+    ended_at: float | None = None
 
     @classmethod
     def read(cls, channel: str | PathLike[str]) -> Self:
@@ -93,6 +106,10 @@ class Status:
             lags=tuple(seen["lags"]),
             n_slots=seen["n_slots"],
             n_bytes=seen["n_bytes"],
+            producer=Participant.from_core(seen["producer"]),
+            consumers=tuple(map(ConsumerStatus.from_core, seen["consumers"])),
+            waits=seen["waits"],
+            ended_at=None if seen["has_producer"] else seen["ended_at"],
         )
 
     @property
@@ -109,6 +126,14 @@ class Status:
     def lag(self) -> int | None:
         """Lag of the slowest consumer, in frames; None without consumers."""
         return max(self.lags, default=None)
+
+    @property
+    def waiting(self) -> str | None:
+        """Sentence that names the consumers for which the producer waits; None if it is not waiting."""
+        if self.waits is None:
+            return None
+        blockers = [consumer for consumer in self.consumers if consumer.is_waited_for]
+        return f"the simulation has waited {self.waits:.1f} s for {name_consumers(blockers)}"
 
 
 def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:

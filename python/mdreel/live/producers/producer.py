@@ -4,21 +4,23 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from time import monotonic, sleep
 from typing import Self
 
 from numpy.typing import ArrayLike
 
-from mdreel._core import ChannelProducer, channel_most_consumers, channel_status
-from mdreel.errors import MismatchError, StreamTimeoutError
+from mdreel._core import ChannelProducer, channel_status
+from mdreel.errors import MismatchError
 from mdreel.live.archives.archiver_process import ArchiverProcess
 from mdreel.live.archives.options import Archive
 from mdreel.live.channels.directory import channel_path, make_folder_for
-from mdreel.live.channels.epochs import NEW_RUN, record_epoch
+from mdreel.live.channels.epochs import NEW_RUN
 from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.requests import Request, Requests
 from mdreel.live.channels.sections import Encoder, declared_sections, max_frame_bytes
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.awaited_consumers import await_consumers
+from mdreel.live.producers.groups import Group, parse_groups
+from mdreel.live.producers.patience import Patience
 from mdreel.live.producers.published import Published
 from mdreel.live.producers.step import parse_step
 from mdreel.live.producers.termination import ExitOnSigterm
@@ -27,7 +29,6 @@ RING_BYTES = 16 << 20
 """Default size of a ring; small, because shared memory is scarce in containers."""
 
 _SLOTS = (4, 64)
-_POLL_SECONDS = 0.02
 
 
 class Producer:
@@ -62,6 +63,12 @@ class Producer:
         ``"spill"`` writes the frame only to `staging`, where consumers find it.
     timeout : float, optional
         Maximum time to wait for a free slot, s; by default unlimited.
+    warn_after : float
+        Time of waiting for a consumer, s, after which a `SlowConsumerWarning` names its process. A producer warns once
+        of each process.
+    groups : sequence of str or Group
+        Consumer groups that exist before the first frame, so that their members receive all frames, whenever they
+        join. `Group` declares a group whose members share the frames.
     staging : Staging, optional
         Files to which frames are written before they are published. Without staging, frames survive the end of any
         process, but not of the machine.
@@ -119,6 +126,8 @@ class Producer:
         n_slots: int | None = None,
         full: str = "block",
         timeout: float | None = None,
+        warn_after: float = 5.0,
+        groups: Sequence[str | Group] = (),
         staging: Staging | None = None,
         archive: "str | PathLike[str] | Archive | None" = None,
         resume_step: int | None = None,
@@ -155,6 +164,8 @@ class Producer:
             )
         self._full = full
         self._timeout = timeout
+        self._patience = Patience(self.path, warn_after)
+        self._groups = parse_groups(groups)
         self._staging = staging
         if archive is not None and not isinstance(archive, Archive):
             archive = Archive(archive)
@@ -178,8 +189,8 @@ class Producer:
         StreamError
             If the channel has a running producer.
         MismatchError
-            If the existing channel has other sections or another size; or if its producer has died and `resume_step` is
-            not set.
+            If the existing channel has other sections or another size, or if its producer has died and `resume_step` is
+            not set. Also if a declared group exists with another value of `share`.
         PermissionError
             If another user owns the directory or may enter it.
         OSError
@@ -196,14 +207,15 @@ class Producer:
             self._core = ChannelProducer(
                 self.path, self.manifest, self._n_slots, self._slot_bytes, self._full, self._first_step(), self._staging
             )
-            record_epoch(self.path, self._core.epoch)
-            if self._archiver is not None and is_to_start:
-                try:
+            try:
+                for group in self._groups:
+                    group.declare(self.path)
+                if self._archiver is not None and is_to_start:
                     self._archiver.start()
-                except BaseException as error:  # Ctrl-C, or a warning that is an error
-                    self._core.end("failed", f"{type(error).__name__}: {error}")
-                    self._core = None
-                    raise
+            except BaseException as error:  # also Ctrl-C, or a warning that is an error
+                self._core.end("failed", f"{type(error).__name__}: {error}")
+                self._core = None
+                raise
         return self
 
     def await_consumers(self, n_consumers: int = 1, timeout: float | None = None) -> None:
@@ -225,16 +237,8 @@ class Producer:
         MismatchError
             If a channel cannot have so many consumers.
         """
-        most = channel_most_consumers()
-        if n_consumers > most:
-            message = f"a channel has at most {most:,} consumers, so that it cannot wait for {n_consumers:,}"
-            raise MismatchError(message, path=self.path)
-        until = None if timeout is None else monotonic() + timeout
-        while (n_there := self.open().n_consumers) < n_consumers:
-            if until is not None and monotonic() >= until:
-                message = f"{n_there} of {n_consumers} consumers joined within {timeout:g} s"
-                raise StreamTimeoutError(message, path=self.path)
-            sleep(_POLL_SECONDS)
+        self.open()
+        await_consumers(self.path, lambda: self._require_open().n_consumers, n_consumers, timeout)
 
     def publish(
         self,
@@ -301,7 +305,8 @@ class Producer:
         if self._archiver is not None:
             self._archiver.check()
         wait = self._timeout if timeout is None else timeout
-        return Published(*self._require_open().publish(step, float(time), cell, sections, wait))
+        frame = step, float(time), cell, sections
+        return Published(*self._patience.publish(self._require_open(), frame, wait))
 
     def requests(self) -> list[Request]:
         """Return the new requests to the simulation; call the method between two frames.

@@ -1,7 +1,7 @@
 """Replay of a trajectory file on a channel, as if a simulation published it."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from time import monotonic, sleep
@@ -15,6 +15,7 @@ from mdreel.errors import MdreelWarning, MismatchError
 from mdreel.execution.source_name import source_name
 from mdreel.foundation.stack_level import caller_level
 from mdreel.live.channels.staging import Staging
+from mdreel.live.producers.groups import Group
 from mdreel.live.producers.producer import Producer
 
 _Array: TypeAlias = NDArray[np.float32]
@@ -63,6 +64,7 @@ def replay(
     n_slots: int | None = None,
     full: str = "block",
     timeout: float | None = None,
+    groups: Sequence[str | Group] = (),
     staging: Staging | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> int:
@@ -80,7 +82,7 @@ def replay(
         Rate of publishing; by default as fast as consumers take the frames.
     n_consumers : int
         Number of consumers to wait for before the first frame.
-    n_slots, full, timeout, staging
+    n_slots, full, timeout, groups, staging
         See `Producer`.
     progress : callable, optional
         Callable that receives the number of published frames after each frame.
@@ -128,6 +130,7 @@ def replay(
         n_slots=n_slots,
         full=full,
         timeout=timeout,
+        groups=groups,
         staging=staging,
         resume_step=int(steps[0]),
         stride=step,

@@ -72,7 +72,7 @@ class ChannelSnapshot:
     state : str
         One of `STATES`.
     reason : str or None
-        Reason of a failure or of a read error.
+        Reason of a failure or of a read error, or the processes for which the simulation waits.
     status : Status or None
         Status of the channel; None if it cannot be read.
     frame_bytes : int

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.live.channels.participants import ConsumerStatus
 from mdreel.live.watch.snapshot import HISTORY, AnalysisSnapshot, ChannelSnapshot
 from mdreel.live.watch.steering import Event
 
@@ -29,6 +30,8 @@ def to_json(seen: ChannelSnapshot, with_curves: bool = False) -> dict[str, Any]:
         "frame_bytes": None if status is None else seen.frame_bytes,
         "n_consumers": None if status is None else status.n_consumers,
         "lags": list(seen.lags),
+        "waits": None if status is None else number(status.waits),
+        "consumers": [] if status is None else [consumer_to_json(consumer) for consumer in status.consumers],
         "n_dropped": None if status is None else status.n_dropped,
         "n_slots": None if status is None else status.n_slots,
         "ring_bytes": None if status is None else status.n_bytes,
@@ -39,6 +42,20 @@ def to_json(seen: ChannelSnapshot, with_curves: bool = False) -> dict[str, Any]:
     if with_curves:
         facts["history"] = dict(zip(HISTORY, downsample_columns(seen.history), strict=True))
     return facts
+
+
+def consumer_to_json(consumer: ConsumerStatus) -> dict[str, Any]:
+    """Return the JSON representation of a consumer of a channel."""
+    process = consumer.process
+    return {
+        "process": None if process is None else process.process,
+        "command": None if process is None else process.command,
+        "host": None if process is None else process.host,
+        "joined": None if process is None else process.joined,
+        "lag": consumer.lag,
+        "takes_latest": consumer.takes_latest,
+        "is_waited_for": consumer.is_waited_for,
+    }
 
 
 def number(value: float | None) -> float | None:

@@ -76,7 +76,7 @@ class _WatchedChannel:
         return ChannelSnapshot(
             path=self._path,
             state=status.state,
-            reason=None if status.reason is None else printable(status.reason),
+            reason=status.waiting if status.reason is None else printable(status.reason),
             status=status,
             frame_bytes=max_frame_bytes(status.manifest),
             frames_per_second=rate,

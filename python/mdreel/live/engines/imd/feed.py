@@ -1,7 +1,7 @@
 """Feeds, which publish the frames of an IMD engine on a channel."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -15,6 +15,7 @@ from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.dialects import DIALECTS
 from mdreel.live.engines.imd.engine import EngineFrame, EngineLink
 from mdreel.live.engines.imd.messages import ENERGIES
+from mdreel.live.producers.groups import Group
 from mdreel.live.producers.producer import Producer
 
 _LEAST_SLOTS = 4
@@ -54,7 +55,7 @@ class Engine:
         File with the token to send to the engine, if it is another hub.
     n_consumers : int
         Number of consumers to wait for before the first frame is published. The engine waits until then.
-    n_slots, full, staging
+    n_slots, full, groups, staging
         See `Producer`.
     memory : str or int
         Maximum size of the ring, in bytes or as ``"1G"``. It limits the sizes that the engine can announce.
@@ -81,6 +82,7 @@ class Engine:
     n_consumers: int = 0
     n_slots: int | None = None
     full: str = "block"
+    groups: Sequence[str | Group] = ()
     staging: Staging | None = None
     memory: str | int = "1G"
     resumes: bool = False
@@ -250,6 +252,7 @@ class Feed(threading.Thread):
             n_slots=engine.n_slots,
             full=engine.full,
             timeout=_POLL_SECONDS,
+            groups=engine.groups,
             staging=engine.staging,
             resume_step=step if is_lost else None,
             time_step=frame.time_step or engine.time_step or 0.0,

@@ -1,0 +1,8 @@
+//! The wall clock, for what people read. Nothing waits by it, as it may be set at any time.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Now, in ms since 1970.
+pub(crate) fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

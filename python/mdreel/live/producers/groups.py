@@ -1,0 +1,57 @@
+"""Consumer groups that a producer declares before its first frame."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mdreel._core import channel_declare_group
+from mdreel.errors import MismatchError
+
+
+@dataclass(frozen=True)
+class Group:
+    """Consumer group that exists before the first frame.
+
+    Parameters
+    ----------
+    name : str
+        Name of the group; at most 64 letters, digits, ``-`` and ``_``.
+    share : bool
+        Whether each frame goes to one member of the group instead of to all members.
+
+    Examples
+    --------
+    >>> import mdreel
+    >>> work = mdreel.live.Group("work", share=True)
+    >>> producer = mdreel.live.Producer("run1", n_atoms=3, groups=["archive", work])
+    """
+
+    name: str
+    share: bool = False
+
+    def declare(self, channel: Path) -> None:
+        """Create the group in an open channel, unless it exists.
+
+        Raises
+        ------
+        MismatchError
+            If the name is invalid, or the group exists with another value of `share`.
+        """
+        channel_declare_group(channel, self.name, self.share)
+
+
+def parse_groups(groups: Sequence[str | Group]) -> tuple[Group, ...]:
+    """Return groups from names and groups.
+
+    Raises
+    ------
+    MismatchError
+        If a name occurs twice, or `groups` is a single string.
+    """
+    if isinstance(groups, str):
+        raise MismatchError(f"groups must be a sequence of names, such as [{groups!r}], not {groups!r}")
+    parsed = tuple(Group(group) if isinstance(group, str) else group for group in groups)
+    names = [group.name for group in parsed]
+    if len(set(names)) < len(names):
+        raise MismatchError(f"each group may be declared once, got {', '.join(names)}")
+    return parsed
