@@ -29,6 +29,8 @@ const EPOCHS: &str = "epochs";
 const EPOCHS_MAGIC: &[u8; 8] = b"MDREELEP";
 /// So long an answer of the groups holds: they are asked for as long as one of them keeps what would otherwise go.
 const LOOK: Duration = Duration::from_millis(100);
+/// Where so many full segments may stay, one of them goes before it has to.
+const MANY: u64 = 4;
 
 /// How long frames are kept, in whole segments. The newest segment stays in any case, and so does what a group whose state is
 /// beside the segments has not committed.
@@ -212,8 +214,10 @@ impl Staging {
                 file.cut(at).map_err(|error| Error::io(&self.directory.join(&name(first)), error))?;
             }
         }
-        // What would have to go behind this frame anyway can be the file of the new segment.
-        self.retain(Instant::now(), self.spare.unwrap_or(0).max(PREFIX + record_len))?;
+        // What would have to go before the new segment is full can be its file: a part of what may stay, where that is many segments.
+        let Retention { bytes, segment, .. } = self.retention;
+        let n_more = if bytes.is_some_and(|bytes| bytes / MANY >= segment) { segment } else { 0 };
+        self.retain(Instant::now(), self.spare.unwrap_or(0).max(PREFIX + record_len).max(n_more))?;
         let file = SegmentFile::begin(&self.directory, sequence)?;
         self.spare = None;
         if self.level == Durability::Fsync {

@@ -61,21 +61,24 @@ fn frames_of_another_length_follow_in_a_file_that_had_longer_or_shorter_ones() {
 }
 
 #[test]
-fn spare_file_counts_among_the_bytes_that_may_stay() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("staging");
-    let bytes = 3 * TWO;
-    let retention = Retention { count: None, bytes: Some(bytes), age: None, segment: TWO };
-    let mut staging = Staging::open(&path, Durability::File, retention).unwrap();
-    let mut inodes = BTreeSet::new();
-    for i in 0..40 {
-        staging.append(i.into(), &frame(i)).unwrap();
-        let lengths = files(&path).iter().map(|name| path.join(name).metadata().unwrap().len()).sum::<u64>();
-        assert!(lengths <= bytes, "{lengths} bytes after frame {i}");
-        assert!(i < 5 || kept(&path).len() >= 5);
-        inodes.insert(inode(&path, (i - i % 2).into()));
+fn files_become_others_within_the_bytes_that_may_stay() {
+    // Of few segments as many frames stay as can; of many, one segment less.
+    for (bytes, n_least, n_files) in [(3 * TWO, 5, None), (5 * TWO, 7, Some(5)), (8 * TWO + RECORD, 13, Some(8))] {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("staging");
+        let retention = Retention { count: None, bytes: Some(bytes), age: None, segment: TWO };
+        let mut staging = Staging::open(&path, Durability::File, retention).unwrap();
+        let mut inodes = BTreeSet::new();
+        for i in 0..60 {
+            staging.append(i.into(), &frame(i)).unwrap();
+            let lengths = files(&path).iter().map(|name| path.join(name).metadata().unwrap().len()).sum::<u64>();
+            assert!(lengths <= bytes, "{lengths} bytes after frame {i}");
+            let n_kept = kept(&path).len();
+            assert!(usize::from(i) < n_least || n_kept >= n_least, "{n_kept} of {bytes} bytes after frame {i}");
+            inodes.insert(inode(&path, (i - i % 2).into()));
+        }
+        assert!(n_files.is_none_or(|n_files| inodes.len() == n_files), "{} files for {bytes} bytes", inodes.len());
     }
-    assert_eq!(inodes.len(), 3);
 }
 
 #[test]
