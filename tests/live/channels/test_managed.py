@@ -53,13 +53,10 @@ def test_new_file_is_not_truncated(frames: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "open", noted)
     with ManagedProducer(frames) as producer:
         for mode in ("w", "wb", "w+", "w+b"):
-            with producer.open(mode, mode) as file:
-                file.write(b"whole" if "b" in mode else "whole")
-        with producer.open("own", "wb", opener=real) as file:
-            file.write(b"whole")
+            producer.open(mode, mode).close()
+        producer.open("own", "wb", opener=real).close()
     assert len(opened) == 4
     assert not any(flags & os.O_TRUNC for flags in opened)
-    assert {path.read_bytes() for path in frames.iterdir() if not path.name.startswith(".")} == {b"whole"}
 
 
 def publish(producing: ManagedProducer, name: str, text: str = "") -> None:

@@ -11,6 +11,8 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod long;
+#[cfg(target_arch = "x86_64")]
+mod specification;
 
 /// So much is copied and added to the library's checksum at a time: it stays in the core's second cache between the two, and processors
 /// copy long stretches faster than short ones.

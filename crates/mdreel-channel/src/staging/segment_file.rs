@@ -8,11 +8,10 @@ use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use rustix::fs::RenameFlags;
-
 use super::super::directory::Directory;
 use super::segment::{Block, PREFIX, Prefix, header, name};
 use mdreel_core::error::{Error, Result};
+use mdreel_core::writer::final_name::give_name_until_power_fails;
 
 /// The file of no segment.
 const SPARE: &str = "spare";
@@ -37,14 +36,13 @@ impl SegmentFile {
             outcome => outcome?,
         };
         let (spare, path) = (directory.join(SPARE), directory.join(&name(first)));
-        let refused = |error| Error::io(&path, error);
+        let refused = |error: std::io::Error| Error::io(&path, error);
         // The zeros are where the first prefix comes.
         file.write_all_at([header(first), [0; PREFIX as usize]].as_flattened(), 0).map_err(refused)?;
-        match rustix::fs::renameat_with(rustix::fs::CWD, &spare, rustix::fs::CWD, &path, RenameFlags::NOREPLACE) {
-            // Not every file system has this flag; who writes here has the lock, so that nobody else makes such a file.
-            Err(rustix::io::Errno::INVAL) => std::fs::rename(&spare, &path).map_err(refused)?,
-            outcome => outcome.map_err(|error| refused(error.into()))?,
+        if path.symlink_metadata().is_ok() {
+            return Err(refused(ErrorKind::AlreadyExists.into()));
         }
+        give_name_until_power_fails(&spare, &path).map_err(refused)?;
         let length = file.metadata().map_err(refused)?.len();
         Ok(SegmentFile { first, file, length })
     }
@@ -102,7 +100,7 @@ pub(super) fn delete(directory: &Directory, first: u64, is_spared: bool) -> Resu
     let path = directory.join(&name(first));
     let is_alone = || path.symlink_metadata().is_ok_and(|facts| facts.is_file() && facts.nlink() == 1);
     let outcome = if is_spared && is_alone() {
-        std::fs::rename(&path, directory.join(SPARE))
+        give_name_until_power_fails(&path, &directory.join(SPARE))
     } else {
         std::fs::remove_file(&path)
     };

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::long::{PRIME32, SCRAMBLE, SECRET, STRIPE, STRIPES, take_stripes};
+use super::specification::{PRIME32, SCRAMBLE, SECRET, STRIPE, STRIPES, take_stripes};
 
 type Two = [__m256i; 2];
 
