@@ -281,6 +281,13 @@ impl<'a> FrameView<'a> {
         Ok(FrameView { header, entries, bytes: &bytes[..length] })
     }
 
+    /// The checksum in the header of the frame that is all of `bytes`; `None` for what cannot be one. Nothing is checked.
+    pub(crate) fn stored_checksum(bytes: &[u8]) -> Option<u64> {
+        let is_frame =
+            bytes.starts_with(MAGIC) && number(bytes, 16).map(u64::from_le_bytes) == Some(bytes.len() as u64);
+        number(bytes, CHECKSUM.start).filter(|_| is_frame).map(u64::from_le_bytes)
+    }
+
     /// The sections, in order.
     pub fn sections(&self) -> impl ExactSizeIterator<Item = Section<'a>> + '_ {
         let bytes = self.bytes;

@@ -1,15 +1,16 @@
 //! Staging: frames in files on a disk of the node, which survive all processes.
 //!
-//! A frame is there when its record is whole (`segment`); what follows the last whole record is a write that was cut short, and is
-//! cut off.
+//! A frame is there when its record is whole (`segment`); what follows the last whole record is a write that was cut short, or what
+//! the file had before it became that of this segment, and is cut off.
 
 pub(crate) mod place;
 pub(crate) mod reader;
 mod segment;
+mod segment_file;
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -21,12 +22,15 @@ use mdreel_core::error::{Error, Result};
 
 pub use place::Durability;
 
-use segment::{Prefix, Segment, all, name};
+use segment::{PREFIX, Prefix, Segment, all, name};
+use segment_file::SegmentFile;
 
 const EPOCHS: &str = "epochs";
 const EPOCHS_MAGIC: &[u8; 8] = b"MDREELEP";
 /// So long an answer of the groups holds: they are asked for as long as one of them keeps what would otherwise go.
 const LOOK: Duration = Duration::from_millis(100);
+/// Where so many full segments may stay, one of them goes before it has to.
+const MANY: u64 = 4;
 
 /// How long frames are kept, in whole segments. The newest segment stays in any case, and so does what a group whose state is
 /// beside the segments has not committed.
@@ -84,7 +88,10 @@ pub struct Staging {
     segments: VecDeque<Kept>,
     n_frames: u64,
     n_bytes: u64,
-    file: Option<File>,
+    /// The file of the newest segment.
+    file: Option<SegmentFile>,
+    /// The bytes of the file that the next segment gets, if there is one.
+    spare: Option<u64>,
     /// The least sequence number that may come next.
     next: u64,
     /// The last frame that was there when this was opened.
@@ -106,12 +113,17 @@ impl Staging {
         if !locks.take(0)? {
             return Err(Error::stream("another producer writes to this staging").in_file(&path));
         }
+        segment_file::delete_spare(&directory)?;
         let (mut segments, mut last) = (VecDeque::new(), None);
         let mut next = 0;
         for first in all(&directory)?.into_iter().rev() {
             // All of the frames are looked at up to the last one: a write that was cut short can be at the end only.
             let (kept, behind) = scan(&directory, first, &mut last)?;
-            segments.push_front(kept);
+            if kept.n_frames > 0 {
+                segments.push_front(kept);
+            } else {
+                segment_file::delete(&directory, first, false)?;
+            }
             next = next.max(behind);
         }
         let sum = |of: fn(&Kept) -> u64| segments.iter().map(of).sum();
@@ -124,6 +136,7 @@ impl Staging {
             n_frames,
             n_bytes,
             file: None,
+            spare: None,
             next,
             last,
             trouble: None,
@@ -149,9 +162,13 @@ impl Staging {
         if let Some(error) = self.trouble.take() {
             return Err(error);
         }
-        let (first, file) = self.segment_for(sequence)?;
-        let outcome = write(&file, &[&Prefix::of(sequence, frame).to_bytes(), frame]).and_then(|()| match self.level {
-            Durability::Fsync => file.sync_data(),
+        let Some(prefix) = Prefix::of(sequence, frame) else {
+            return Err(Error::mismatch(format!("expected a frame, got {} other bytes", frame.len()))
+                .in_file(self.directory.path()));
+        };
+        let (first, at, mut file) = self.segment_for(sequence, prefix.record_len())?;
+        let outcome = file.write(at, prefix, frame).and_then(|()| match self.level {
+            Durability::Fsync => file.sync(),
             _ => Ok(()),
         });
         let now = Instant::now();
@@ -160,60 +177,66 @@ impl Staging {
                 // As of a full disk. What was written of the frame is cut off; should that fail, too, it stays behind the last
                 // frame of a segment to which nothing is added any more, where it is known for what it is.
                 last.is_closed = true;
-                let _ = file.set_len(last.n_bytes);
+                let _ = file.cut(last.n_bytes);
+                self.drop_spare();
                 return Err(Error::io(&self.directory.join(&name(first)), error));
             }
-            let n_bytes = Prefix::of(sequence, frame).record_len();
             last.n_frames += 1;
-            last.n_bytes += n_bytes;
+            last.n_bytes += prefix.record_len();
             last.written = Written::at(now);
             last.is_on_disk = self.level == Durability::Fsync;
             self.n_frames += 1;
-            self.n_bytes += n_bytes;
+            self.n_bytes += prefix.record_len();
         }
         self.next = sequence + 1;
         self.file = Some(file);
-        self.trouble = self.retain(now).err();
+        if self.is_over(self.spare.unwrap_or(0)) {
+            self.drop_spare();
+        }
+        self.trouble = self.retain(now, 0).err();
         Ok(self.level)
     }
 
-    /// The segment to which the frame with this sequence number is to be appended.
-    fn segment_for(&mut self, sequence: u64) -> Result<(u64, File)> {
-        if let Some(last) = self.segments.back().filter(|last| !last.is_closed && last.n_bytes < self.retention.segment)
-        {
-            let first = last.first;
-            let file = self.file.take().map_or_else(|| self.open_segment(first, false), Ok)?;
-            return Ok((first, file));
+    /// The segment to which the frame with this sequence number is to be appended, where its last record ends, and its file.
+    fn segment_for(&mut self, sequence: u64, record_len: u64) -> Result<(u64, u64, SegmentFile)> {
+        if let Some(last) = self.segments.back() {
+            let (first, at) = (last.first, last.n_bytes);
+            if !last.is_closed && at < self.retention.segment {
+                let file = self.file.take().map_or_else(|| SegmentFile::open(&self.directory, first), Ok)?;
+                return Ok((first, at, file));
+            }
+            // A segment that has nothing but what a failed write has left may have the name of the new one.
+            if last.n_frames == 0 {
+                self.segments.pop_back();
+                self.n_bytes -= at;
+                segment_file::delete(&self.directory, first, false)?;
+            } else if let Some(mut file) = self.file.take() {
+                file.cut(at).map_err(|error| Error::io(&self.directory.join(&name(first)), error))?;
+            }
         }
-        // A segment that has nothing but what a failed write has left may have the name of the new one.
-        if self.segments.back().is_some_and(|last| last.n_frames == 0)
-            && let Some(last) = self.segments.pop_back()
-        {
-            let path = self.directory.join(&name(last.first));
-            std::fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
-        }
-        let file = self.open_segment(sequence, true)?;
-        let (first, n_frames, n_bytes, written) = (sequence, 0, 0, Written::at(Instant::now()));
-        self.segments.push_back(Kept { first, n_frames, n_bytes, written, is_closed: false, is_on_disk: true });
-        Ok((first, file))
-    }
-
-    fn open_segment(&self, first: u64, is_new: bool) -> Result<File> {
-        let file = self.directory.open_file(&name(first), OpenOptions::new().append(true).create_new(is_new))?;
-        if is_new && self.level == Durability::Fsync {
+        // What would have to go before the new segment is full can be its file: a part of what may stay, where that is many segments.
+        let Retention { bytes, segment, .. } = self.retention;
+        let n_more = if bytes.is_some_and(|bytes| bytes / MANY >= segment) { segment } else { 0 };
+        self.retain(Instant::now(), self.spare.unwrap_or(0).max(PREFIX + record_len).max(n_more))?;
+        let file = SegmentFile::begin(&self.directory, sequence)?;
+        self.spare = None;
+        if self.level == Durability::Fsync {
             // The name of the file is in the directory, which is written on its own.
             self.directory.sync()?;
         }
-        Ok(file)
+        let (first, n_frames, n_bytes, written) = (sequence, 0, PREFIX, Written::at(Instant::now()));
+        self.segments.push_back(Kept { first, n_frames, n_bytes, written, is_closed: false, is_on_disk: true });
+        self.n_bytes += n_bytes;
+        Ok((first, n_bytes, file))
     }
 
-    /// Deletes the oldest segments, as far as retention says.
-    fn retain(&mut self, now: Instant) -> Result<()> {
-        let Retention { count, bytes, age, .. } = self.retention;
+    /// Deletes the oldest segments, as far as retention says. So many bytes are about to be written beside those that are there.
+    fn retain(&mut self, now: Instant, n_coming: u64) -> Result<()> {
+        let Retention { count, age, .. } = self.retention;
         while let (Some(oldest), Some(second)) = (self.segments.front(), self.segments.get(1)) {
             let is_old = age.is_some_and(|age| oldest.written.age(now) > age);
             let is_spare = count.is_some_and(|count| self.n_frames - oldest.n_frames >= count);
-            if !is_old && !is_spare && bytes.is_none_or(|bytes| self.n_bytes <= bytes) {
+            if !is_old && !is_spare && !self.is_over(n_coming) {
                 break;
             }
             let behind = second.first;
@@ -223,11 +246,29 @@ impl Staging {
             if let Some(oldest) = self.segments.pop_front() {
                 self.n_frames -= oldest.n_frames;
                 self.n_bytes -= oldest.n_bytes;
-                let path = self.directory.join(&name(oldest.first));
-                std::fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
+                let is_spared = self.spare.is_none() && !self.is_over(oldest.n_bytes);
+                segment_file::delete(&self.directory, oldest.first, is_spared)?;
+                if is_spared {
+                    self.spare = Some(oldest.n_bytes);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether the files of all segments, with so many bytes more, have more of them than may stay.
+    fn is_over(&self, n_more: u64) -> bool {
+        let newest = self.segments.back().map_or(0, |last| last.n_bytes);
+        let behind = self.file.as_ref().map_or(0, |file| file.length().saturating_sub(newest));
+        self.retention.bytes.is_some_and(|bytes| self.n_bytes + behind + n_more > bytes)
+    }
+
+    /// Gives back what the next segment would have got.
+    fn drop_spare(&mut self) {
+        if self.spare.take().is_some() {
+            // On a full disk the frame that comes next may need the room; and one that cannot be deleted is in nobody's way.
+            let _ = segment_file::delete_spare(&self.directory);
+        }
     }
 
     /// The first frame that a group wants.
@@ -244,6 +285,7 @@ impl Staging {
 
     /// Has the disk keep what was written. That is not done when a segment is full: a simulation would wait for the disk there.
     pub(crate) fn sync(&mut self) -> Result<()> {
+        self.drop_spare();
         for kept in self.segments.iter_mut().filter(|kept| !kept.is_on_disk) {
             let name = name(kept.first);
             match self.directory.open_file(&name, OpenOptions::new().read(true)) {
@@ -280,10 +322,6 @@ impl Staging {
     pub(super) fn keep_resume_steps(&self, steps: &[i64]) -> Result<()> {
         record::write(&self.directory, EPOCHS, EPOCHS_MAGIC, &steps, self.level == Durability::Fsync)
     }
-}
-
-fn write(mut file: &File, pieces: &[&[u8]]) -> std::io::Result<()> {
-    pieces.iter().try_for_each(|piece| file.write_all(piece))
 }
 
 /// Looks at a segment, and cuts a torn end off. Returns what the next frame behind it may be called. The frames themselves are read

@@ -41,6 +41,24 @@ def frames(tmp_path: Path) -> Path:
     return tmp_path / "frames"
 
 
+def test_new_file_is_not_truncated(frames: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # ext4 writes a file to the disk when a program closes it, if the program has truncated it before.
+    opened: list[int] = []
+    real = os.open
+
+    def noted(path: str, flags: int, mode: int = 0o777) -> int:
+        opened.append(flags)
+        return real(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", noted)
+    with ManagedProducer(frames) as producer:
+        for mode in ("w", "wb", "w+", "w+b"):
+            producer.open(mode, mode).close()
+        producer.open("own", "wb", opener=real).close()
+    assert len(opened) == 4
+    assert not any(flags & os.O_TRUNC for flags in opened)
+
+
 def publish(producing: ManagedProducer, name: str, text: str = "") -> None:
     with producing.open(name) as file:
         file.write(text)

@@ -1,12 +1,18 @@
 //! Checksums of bytes that come in pieces: XXH3 (64 bits).
 //!
-//! A library's; its vectors end at AVX2. With AVX-512 a checksum takes half the time, which is a fifth of what publishing a frame
-//! takes (`docs/design/012-channel.md`): long stretches have an implementation of ours there.
+//! A library's, for short inputs and processors without AVX2. Elsewhere, long stretches have an implementation of ours (`long`), which
+//! copies them in the same pass through the registers (`docs/design/012-channel.md`).
 
 use twox_hash::XxHash3_64;
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod long;
+#[cfg(target_arch = "x86_64")]
+mod specification;
 
 /// So much is copied and added to the library's checksum at a time: it stays in the core's second cache between the two, and processors
 /// copy long stretches faster than short ones.
@@ -22,15 +28,15 @@ pub(super) struct Hasher(Kind);
 enum Kind {
     Library(XxHash3_64),
     #[cfg(target_arch = "x86_64")]
-    Wide(avx512::Long),
+    Wide(long::Long),
 }
 
 impl Hasher {
     /// Of `length` bytes in all.
     pub(super) fn of(length: usize) -> Self {
         #[cfg(target_arch = "x86_64")]
-        if length > SHORT && mdreel_core::simd::Level::detect().is_avx512() {
-            return Hasher(Kind::Wide(avx512::Long::new()));
+        if let Some(long) = (length > SHORT).then(long::Long::of_this_processor).flatten() {
+            return Hasher(Kind::Wide(long));
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = length;
@@ -42,8 +48,7 @@ impl Hasher {
         match &mut self.0 {
             Kind::Library(library) => std::hash::Hasher::write(library, bytes),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: there is one only where the processor has what it needs.
-            Kind::Wide(long) => unsafe { long.add(bytes) },
+            Kind::Wide(long) => long.add(bytes),
         }
     }
 
@@ -57,8 +62,7 @@ impl Hasher {
                 }
             }
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Kind::Wide(long) => unsafe { long.copy(bytes, to) },
+            Kind::Wide(long) => long.copy(bytes, to),
         }
     }
 
@@ -67,8 +71,7 @@ impl Hasher {
         match &self.0 {
             Kind::Library(library) => std::hash::Hasher::finish(library),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Kind::Wide(long) => unsafe { long.value() },
+            Kind::Wide(long) => long.value(),
         }
     }
 }

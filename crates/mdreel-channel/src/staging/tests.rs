@@ -1,6 +1,45 @@
+mod recycling;
+
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+
+use super::super::layout::{Header, Section, encode};
+use super::super::section::{DataType, SectionKind};
 use super::*;
 
-const ALL: Retention = Retention { count: None, bytes: None, age: None, segment: 1000 };
+/// The bytes of a record with a frame of `frame`, and those of a segment before its records.
+const RECORD: u64 = 320;
+const HEADER: u64 = PREFIX;
+/// Two frames to a segment.
+const TWO: u64 = HEADER + 2 * RECORD;
+
+const ALL: Retention = Retention { count: None, bytes: None, age: None, segment: 10_000 };
+
+/// A frame of 256 bytes, 64 of which are `byte`.
+fn frame(byte: u8) -> Vec<u8> {
+    frame_of(byte, 64)
+}
+
+fn frame_of(byte: u8, n_bytes: usize) -> Vec<u8> {
+    numbered(byte.into(), n_bytes)
+}
+
+/// A frame with `n_bytes` that follow from its number.
+fn numbered(sequence: u64, n_bytes: usize) -> Vec<u8> {
+    let bytes = vec![(sequence % 251) as u8; n_bytes];
+    let header = Header { stream: 1, epoch: 0, sequence, step: 0, time: 0.0, n_atoms: 0, cell: None };
+    let section = Section { kind: SectionKind::Custom(0), data_type: DataType::Float32, bytes: &bytes };
+    let mut frame = vec![0; n_bytes + 256];
+    let length = encode(&header, &[section], &mut frame).unwrap();
+    frame.truncate(length);
+    frame
+}
+
+/// Makes these the bytes of a file of the user.
+fn put(path: &Path, bytes: &[u8]) {
+    std::fs::write(path, bytes).unwrap();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).unwrap();
+}
 
 fn kept(path: &Path) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
@@ -17,7 +56,7 @@ fn staging_keeps_whole_frames_wherever_the_last_write_was_cut() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("staging");
     let mut staging = Staging::open(&path, Durability::File, ALL).unwrap();
-    let frames: Vec<Vec<u8>> = (0..3).map(|i| vec![i + 1; 40]).collect();
+    let frames: Vec<Vec<u8>> = (0..3).map(frame).collect();
     for (sequence, frame) in (0..).zip(&frames) {
         assert_eq!(staging.append(sequence, frame).unwrap(), Durability::File);
     }
@@ -25,18 +64,19 @@ fn staging_keeps_whole_frames_wherever_the_last_write_was_cut() {
     let segment = path.join(name(0));
     let bytes = std::fs::read(&segment).unwrap();
     for length in 0..bytes.len() {
-        std::fs::write(&segment, &bytes[..length]).unwrap();
-        let whole = length / 64;
-        assert_eq!(kept(&path), frames[..whole]);
+        put(&segment, &bytes[..length]);
+        let whole = (length as u64).saturating_sub(HEADER) / RECORD;
+        assert_eq!(kept(&path), frames[..whole as usize]);
         let mut staging = Staging::open(&path, Durability::Fsync, ALL).unwrap();
-        assert_eq!(staging.n_frames(), whole as u64);
-        assert_eq!(staging.append(7, &[9; 7]).unwrap(), Durability::Fsync);
-        assert_eq!(kept(&path).len(), whole + 1);
+        assert_eq!(staging.n_frames(), whole);
+        assert_eq!(staging.append(7, &frame(9)).unwrap(), Durability::Fsync);
+        assert_eq!(kept(&path).len() as u64, whole + 1);
+        drop(staging);
+        std::fs::read_dir(&path).unwrap().flatten().for_each(|entry| std::fs::remove_file(entry.path()).unwrap());
     }
-    std::fs::write(&segment, &bytes).unwrap();
     let mut damaged = bytes;
-    damaged[80] ^= 1;
-    std::fs::write(&segment, &damaged).unwrap();
+    damaged[300] ^= 1;
+    put(&segment, &damaged);
     assert!(replay(&path, |_| Ok(())).is_err(), "damage before the last frame");
     assert!(Staging::open(&path, Durability::File, ALL).is_err());
 }
@@ -47,24 +87,24 @@ fn staging_deletes_whole_segments() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("staging");
         let mut staging = Staging::open(&path, Durability::File, retention).unwrap();
-        (0..n).for_each(|i| assert!(staging.append(i.into(), &[i; 76]).is_ok()));
+        (0..n).for_each(|i| assert!(staging.append(i.into(), &frame(i)).is_ok()));
         let frames = kept(&path);
         assert_eq!(staging.n_frames(), frames.len() as u64);
-        assert!((0..n).rev().zip(frames.iter().rev()).all(|(i, frame)| *frame == [i; 76]));
+        assert!((0..n).rev().zip(frames.iter().rev()).all(|(i, kept)| *kept == frame(i)));
         frames.len()
     };
-    let two = Retention { segment: 200, ..ALL };
+    let two = Retention { segment: TWO, ..ALL };
     assert_eq!(write(two, 9), 9);
     assert_eq!(write(Retention { count: Some(3), ..two }, 9), 3);
     assert_eq!(write(Retention { count: Some(4), ..two }, 9), 5);
-    assert_eq!(write(Retention { bytes: Some(500), ..two }, 9), 5);
+    assert_eq!(write(Retention { bytes: Some(3 * TWO - RECORD), ..two }, 9), 5);
     assert_eq!(write(Retention { bytes: Some(1), ..two }, 9), 1);
     let place = tempfile::tempdir().unwrap();
     let old = Retention { age: Some(Duration::from_secs(60)), ..two };
     let mut staging = Staging::open(&place.path().join("staging"), Durability::File, old).unwrap();
-    (0..5u8).for_each(|i| assert!(staging.append(i.into(), &[i; 76]).is_ok()));
+    (0..5u8).for_each(|i| assert!(staging.append(i.into(), &frame(i)).is_ok()));
     assert_eq!(staging.n_frames(), 5);
-    staging.retain(Instant::now() + Duration::from_secs(100)).unwrap();
+    staging.retain(Instant::now() + Duration::from_secs(100), 0).unwrap();
     assert_eq!(staging.n_frames(), 1);
 }
 
@@ -72,25 +112,25 @@ fn staging_deletes_whole_segments() {
 fn age_is_what_it_was_when_staging_was_opened_whatever_the_wall_clock_says_later() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("staging");
-    let minute = Retention { age: Some(Duration::from_secs(60)), segment: 200, ..ALL };
+    let minute = Retention { age: Some(Duration::from_secs(60)), segment: TWO, ..ALL };
     let mut staging = Staging::open(&path, Durability::File, minute).unwrap();
-    (0..6u8).for_each(|i| assert!(staging.append(i.into(), &[i; 176]).is_ok()));
+    (0..6u8).for_each(|i| assert!(staging.append(i.into(), &frame_of(i, 384)).is_ok()));
     let set = |first, modified| {
         let file = OpenOptions::new().write(true).open(path.join(name(first))).unwrap();
         file.set_modified(modified).unwrap();
     };
     // To the writer the files are as old as they are, whatever their times say after a step of the clock.
     (0..6).for_each(|first| set(first, SystemTime::UNIX_EPOCH));
-    staging.append(6, &[6; 176]).unwrap();
+    staging.append(6, &frame_of(6, 384)).unwrap();
     assert_eq!(staging.n_frames(), 7);
     drop(staging);
     let hour = Duration::from_secs(3600);
     (0..6).for_each(|first| set(first, SystemTime::now() + hour));
     set(0, SystemTime::now() - hour);
     let mut staging = Staging::open(&path, Durability::File, minute).unwrap();
-    staging.append(7, &[7; 176]).unwrap();
+    staging.append(7, &frame_of(7, 384)).unwrap();
     assert_eq!(staging.n_frames(), 7, "the oldest alone is an hour old");
-    staging.retain(Instant::now() + Duration::from_secs(70)).unwrap();
+    staging.retain(Instant::now() + Duration::from_secs(70), 0).unwrap();
     assert_eq!(staging.n_frames(), 1, "those of the future are a minute old");
 }
 
@@ -98,20 +138,20 @@ fn age_is_what_it_was_when_staging_was_opened_whatever_the_wall_clock_says_later
 fn all_segments_are_on_disk_once_that_was_asked_for() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("staging");
-    let two = Retention { segment: 200, ..ALL };
+    let two = Retention { segment: TWO, ..ALL };
     let on_disk = |staging: &Staging| staging.segments.iter().map(|kept| kept.is_on_disk).collect::<Vec<_>>();
     let mut staging = Staging::open(&path, Durability::File, two).unwrap();
-    (0..5).for_each(|i| assert!(staging.append(i, &[0; 76]).is_ok()));
+    (0..5).for_each(|i| assert!(staging.append(i, &frame(0)).is_ok()));
     assert_eq!(on_disk(&staging), [false; 3], "nobody waits for the disk where a segment is full");
     staging.sync().unwrap();
     assert_eq!(on_disk(&staging), [true; 3]);
-    staging.append(5, &[0; 76]).unwrap();
+    staging.append(5, &frame(0)).unwrap();
     std::fs::remove_file(path.join(name(4))).unwrap();
     staging.sync().unwrap();
     assert_eq!(on_disk(&staging), [true; 3]);
     drop(staging);
     let mut staging = Staging::open(&path, Durability::Fsync, two).unwrap();
-    staging.append(6, &[0; 76]).unwrap();
+    staging.append(6, &frame(0)).unwrap();
     assert_eq!(on_disk(&staging), [false, false, true], "who opened it cannot know of what was there");
 }
 
@@ -120,7 +160,7 @@ fn staging_without_a_level_of_its_own_writes_nothing() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("staging");
     let mut staging = Staging::open(&path, Durability::Ring, ALL).unwrap();
-    assert_eq!(staging.append(0, &[1; 10]).unwrap(), Durability::Ring);
+    assert_eq!(staging.append(0, &frame(1)).unwrap(), Durability::Ring);
     assert!(kept(&path).is_empty());
 }
 
@@ -139,11 +179,11 @@ fn staging_goes_on_in_another_segment_when_a_write_has_failed() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("staging");
     let mut staging = Staging::open(&path, Durability::File, ALL).unwrap();
-    staging.append(0, &[1; 40]).unwrap();
+    staging.append(0, &frame(1)).unwrap();
     // A file that cannot be written to stands for a disk that is full.
-    staging.file = Some(File::open(path.join(name(0))).unwrap());
-    assert!(staging.append(1, &[2; 40]).is_err());
-    staging.append(1, &[3; 40]).unwrap();
-    assert_eq!(kept(&path), [[1; 40], [3; 40]]);
+    staging.file.as_mut().unwrap().replace_file(File::open(path.join(name(0))).unwrap());
+    assert!(staging.append(1, &frame(2)).is_err());
+    staging.append(1, &frame(3)).unwrap();
+    assert_eq!(kept(&path), [frame(1), frame(3)]);
     assert_eq!(staging.n_frames(), 2);
 }

@@ -28,6 +28,9 @@ class Staging:
     -----
     Without `n_frames`, `n_bytes` and `seconds`, all frames are retained.
 
+    mdreel writes new frames into the files of deleted frames, which is faster than creating files. Copy a file to
+    keep its frames. A file with a second hard link is deleted and not reused.
+
     Examples
     --------
     >>> import numpy as np

@@ -1,6 +1,7 @@
 """Writing side of managed directories, which publishes files when they are closed."""
 
 import errno
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,14 @@ from typing import IO, Any, Self
 from mdreel._core import DirectoryProducer, DirectoryWriter
 from mdreel.errors import MismatchError
 from mdreel.foundation.atomic_files import sync_directory, sync_file
+
+
+def _open_empty(path: str, flags: int) -> int:
+    """Open a file that is empty already.
+
+    Where a program truncates a file, ext4 begins to write it to the disk when the program closes it.
+    """
+    return os.open(path, flags & ~os.O_TRUNC, 0o600)
 
 
 class ManagedProducer:
@@ -107,7 +116,8 @@ class ManagedProducer:
             raise MismatchError(f"expected the mode 'w', 'wb', 'w+' or 'w+b', got {mode!r}", path=self.path / name)
         writer = self._require_open().begin(name)
         try:
-            return ManagedFile(writer, writer.part.open(mode, **how))
+            # `Path.open` has no opener.
+            return ManagedFile(writer, open(writer.part, mode, **{"opener": _open_empty, **how}))  # noqa: PTH123
         except BaseException:
             writer.discard()
             raise

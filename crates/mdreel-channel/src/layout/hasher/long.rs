@@ -1,0 +1,136 @@
+//! XXH3 (64 bits, seed 0) of more than 240 bytes, with vectors.
+
+use mdreel_core::simd::Level;
+
+use super::specification::{AVALANCHE, LAST, MIX, PRIME32, PRIME64, SECRET, STRIPE};
+use super::{avx2, avx512};
+
+/// With which instructions stripes are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kernel {
+    Avx2,
+    Avx512,
+}
+
+/// The checksum of bytes that come in pieces, of which there are more than 240 in the end.
+pub(super) struct Long {
+    kernel: Kernel,
+    lanes: [u64; 8],
+    /// Stripes since the last scrambling.
+    n_stripes: usize,
+    n_bytes: u64,
+    /// The last stripe that was taken, and behind it the bytes that wait: the very last stripe is taken differently.
+    recent: [u8; 2 * STRIPE],
+    n_waiting: usize,
+}
+
+impl Long {
+    /// One for this processor; `None` if it has no vectors that are wide enough.
+    pub(super) fn of_this_processor() -> Option<Self> {
+        let kernel = if Level::detect().is_avx512() {
+            Kernel::Avx512
+        } else if std::is_x86_feature_detected!("avx2") {
+            Kernel::Avx2
+        } else {
+            return None;
+        };
+        Some(Self::new(kernel))
+    }
+
+    fn new(kernel: Kernel) -> Self {
+        let [one, two, three, four, five] = PRIME64;
+        let lanes = [PRIME32[2], one, two, three, four, PRIME32[1], five, PRIME32[0]];
+        Long { kernel, lanes, n_stripes: 0, n_bytes: 0, recent: [0; 2 * STRIPE], n_waiting: 0 }
+    }
+
+    /// Adds the bytes that come next.
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.pass::<false>(bytes, &mut []);
+    }
+
+    /// Adds the bytes that come next, and copies them to `to`, which is as long, as they pass through the registers.
+    pub(super) fn copy(&mut self, bytes: &[u8], to: &mut [u8]) {
+        assert_eq!(bytes.len(), to.len(), "as long");
+        self.pass::<true>(bytes, to);
+    }
+
+    fn pass<'a, const COPY: bool>(&mut self, mut bytes: &'a [u8], mut to: &'a mut [u8]) {
+        self.n_bytes += bytes.len() as u64;
+        if self.n_waiting > 0 {
+            let n = bytes.len().min(STRIPE - self.n_waiting);
+            (bytes, to) = self.wait_for_more::<COPY>(n, bytes, to);
+            if bytes.is_empty() {
+                return;
+            }
+            let waiting = *self.recent.last_chunk::<STRIPE>().expect("two stripes");
+            self.take::<false>(&[waiting], &mut []);
+            self.n_waiting = 0;
+        }
+        // At least one byte waits.
+        let n = bytes.len().saturating_sub(1) / STRIPE;
+        self.take::<COPY>(&bytes.as_chunks::<STRIPE>().0[..n], to);
+        let (bytes, to) = (&bytes[n * STRIPE..], if COPY { &mut to[n * STRIPE..] } else { to });
+        self.wait_for_more::<COPY>(bytes.len(), bytes, to);
+    }
+
+    /// Has the first `n` bytes wait; returns those behind them.
+    fn wait_for_more<'a, const COPY: bool>(
+        &mut self,
+        n: usize,
+        bytes: &'a [u8],
+        to: &'a mut [u8],
+    ) -> (&'a [u8], &'a mut [u8]) {
+        let (now, later) = bytes.split_at(n);
+        let start = STRIPE + self.n_waiting;
+        self.recent[start..start + n].copy_from_slice(now);
+        self.n_waiting += n;
+        let (there, to) = to.split_at_mut(if COPY { n } else { 0 });
+        if COPY {
+            there.copy_from_slice(now);
+        }
+        (later, to)
+    }
+
+    /// Takes stripes behind which there is more.
+    fn take<const COPY: bool>(&mut self, stripes: &[[u8; STRIPE]], to: &mut [u8]) {
+        let Some(last) = stripes.last() else { return };
+        self.recent[..STRIPE].copy_from_slice(last);
+        let (to, _) = to.as_chunks_mut::<STRIPE>();
+        let to = if COPY { &mut to[..stripes.len()] } else { &mut [] };
+        let Long { kernel, lanes, n_stripes, .. } = self;
+        // SAFETY: the processor was asked for what the kernel needs.
+        unsafe {
+            match kernel {
+                Kernel::Avx2 => avx2::take::<COPY>(lanes, n_stripes, stripes, to),
+                Kernel::Avx512 => avx512::take::<COPY>(lanes, n_stripes, stripes, to),
+            }
+        }
+    }
+
+    /// The checksum of all that was added.
+    pub(super) fn value(&self) -> u64 {
+        let last = self.recent[self.n_waiting..].first_chunk::<STRIPE>().expect("a stripe or less waits");
+        let mut lanes = self.lanes;
+        for (lane, word) in last.as_chunks::<8>().0.iter().enumerate() {
+            let word = u64::from_le_bytes(*word);
+            let keyed = word ^ secret(LAST + 8 * lane);
+            lanes[lane ^ 1] = lanes[lane ^ 1].wrapping_add(word);
+            lanes[lane] = lanes[lane].wrapping_add((keyed & u64::from(u32::MAX)).wrapping_mul(keyed >> 32));
+        }
+        let mut sum = self.n_bytes.wrapping_mul(PRIME64[0]);
+        for (n, two) in lanes.as_chunks::<2>().0.iter().enumerate() {
+            let at = MIX + 16 * n;
+            let product = u128::from(two[0] ^ secret(at)) * u128::from(two[1] ^ secret(at + 8));
+            sum = sum.wrapping_add(product as u64 ^ (product >> 64) as u64);
+        }
+        sum ^= sum >> 37;
+        sum = sum.wrapping_mul(AVALANCHE);
+        sum ^ (sum >> 32)
+    }
+}
+
+/// A word of the secret, from a byte on.
+fn secret(from: usize) -> u64 {
+    let (word, bits) = (from / 8, 8 * (from % 8) as u32);
+    if bits == 0 { SECRET[word] } else { SECRET[word] >> bits | SECRET[word + 1] << (64 - bits) }
+}
