@@ -9,12 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from mdreel.errors import FormatError, MismatchError
 from mdreel.timing.files import write_record
 from mdreel.timing.record import Record
-from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.timing import Timing
+from mdreel_lab.bench.component_figures import components, efficiency_over_ratio, split_times
+from mdreel_lab.bench.component_figures import tasks as tasks_figure
 from mdreel_lab.bench.figures import over_workers
 from mdreel_lab.bench.grid import Point
 from mdreel_lab.bench.measures import series_of
@@ -30,8 +33,10 @@ paper = "Nobody et al."
 about = "Nothing was run."
 figures = [
   "seconds", "speed-up", "efficiency", "io", "compute", "overhead", "ratio", "stream", "ranks", "violin", "bars",
+  "opening", "communication", "ratio-comm", "components", "split-times", "tasks", "scheduler-times",
+  "speed-up-over-ratio", "efficiency-over-ratio",
 ]
-tables = ["scaling", "observables", "ratios", "tasks-per-worker", "peers"]
+tables = ["scaling", "observables", "ratios", "tasks-per-worker", "scheduler-times", "peers"]
 
 [[grid]]
 executor = "threads"
@@ -73,6 +78,15 @@ def spans(n_workers: int, repeat: int) -> np.ndarray:
     return np.array(rows, SPAN)
 
 
+def tasks(n_workers: int) -> np.ndarray:
+    """Two tasks of each worker, of 30 and 20 ms, as a scheduler records them; the last worker takes 10 ms more."""
+    rows = []
+    for worker in range(n_workers):
+        late = 10_000_000 * (worker == n_workers - 1)
+        rows += [(worker, worker, worker, 0, 30_000_000), (worker, worker + 1, worker, 40_000_000, 60_000_000 + late)]
+    return np.array(rows, TASK)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder of records that were made up: 1, 2 and 5 ranks, three repeats, and one that failed."""
@@ -82,7 +96,8 @@ def folder(tmp_path: Path) -> Path:
     for point in points:
         place = place_of(tmp_path, point)
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_record(Record(Timing(spans(point.n_workers, point.repeat)), {}, None, str(point)), spans_of(place))
+        timing = Timing(spans(point.n_workers, point.repeat), tasks=tasks(point.n_workers))
+        write_record(Record(timing, {}, None, str(point)), spans_of(place))
         facts = {"oversubscribed": point.n_workers > 2, "cache": "warm", "check": 1.25}
         keep(tmp_path, Kept(point, DONE, "", 0.1 * point.repeat, facts, {"versions": {}}, spans_of(place)))
     keep(tmp_path, Kept(point_of(10, 1), FAILED, "it fell over"))
@@ -128,6 +143,54 @@ def test_ratios_and_observables_are_what_the_spans_say(folder: Path) -> None:
         values = {name: float(value) for name, value in row.items() if name.startswith(("t_", "overhead"))}
         assert values["t_n"] == pytest.approx(values["t_block"] + values["t_comm"])
         assert values["t_block"] == pytest.approx(values["t_open"] + values["t_all_frames"] + values["overhead2"])
+
+
+def test_times_of_the_scheduler_stand_beside_those_of_the_code(folder: Path) -> None:
+    rows = table(folder, "scheduler-times")
+    assert [row["N"] for row in rows] == ["1", "2", "5*"]
+    for row, n in zip(rows, (1, 2, 5), strict=True):
+        late = 4 if n > 1 else 0
+        assert float(row["t_comp + t_io, mean (s)"]) == pytest.approx(1e-3 * ((READ + COMPUTE) / n + late / n))
+        assert float(row["most (s)"]) == pytest.approx(1e-3 * ((READ + COMPUTE) / n + late))
+        assert float(row["most, by the scheduler (s)"]) == pytest.approx(0.06)
+
+
+def curves(figure: Figure) -> dict[str, list[list[float]]]:
+    """Return the points of the curves of a figure by label, without error bars."""
+    named = {bar.get_label(): bar.lines[0] for axes in figure.axes for bar in axes.containers}
+    return {str(label): line.get_xydata().tolist() for label, line in named.items()}
+
+
+def test_components_are_means_over_ranks(folder: Path) -> None:
+    drawn = curves(components("Made up", series_of(kept_in(folder))))
+    assert np.array(drawn["t_comp"]) == pytest.approx(
+        np.array([[n, 1e-3 * (COMPUTE / n + (4 / n if n > 1 else 0))] for n in (1, 2, 5)])
+    )
+    assert np.array(drawn["t_open"])[:, 1] == pytest.approx(1e-3 * (OPEN + 2))
+    # One worker sends nothing, and with several the others wait for the late rank in t_comm.
+    assert [x for x, _ in drawn["t_comm"]] == [2, 5]
+
+
+def test_parts_of_a_bar_are_t_total(folder: Path) -> None:
+    (axes,) = split_times("Made up", series_of(kept_in(folder))).axes
+    tops: dict[float, float] = {}
+    for bar in axes.patches:
+        tops[bar.get_x()] = max(tops.get(bar.get_x(), 0.0), bar.get_y() + bar.get_height())
+    totals = [float(row["t_total (s)"]) for row in table(folder, "scaling")]
+    assert list(tops.values()) == pytest.approx(totals)
+
+
+def test_efficiency_is_drawn_over_the_ratio_of_one_worker(folder: Path) -> None:
+    drawn = curves(efficiency_over_ratio("Made up", series_of(kept_in(folder))))
+    rows = {row["N"].rstrip("*"): float(row["E(N)"]) for row in table(folder, "scaling")}
+    assert set(drawn) == {"N = 2", "N = 5"}
+    for n in ("2", "5"):
+        assert np.array(drawn[f"N = {n}"]) == pytest.approx(np.array([[COMPUTE / READ, rows[n]]]))
+
+
+def test_bars_of_tasks_are_the_blocks_of_each_worker(folder: Path) -> None:
+    (axes,) = tasks_figure("Made up", series_of(kept_in(folder))).axes
+    assert [bar.get_height() for bar in axes.patches] == [1.0] * 5
 
 
 def test_blocks_of_workers_are_counted(folder: Path) -> None:
