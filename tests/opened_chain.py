@@ -31,7 +31,7 @@ def main() -> None:
     """Read the files of a folder; rank 0 writes the rows. If there is an error, each rank writes it."""
     folder, name, is_located, out = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]), Path(sys.argv[4])
     index = sys.argv[5] if len(sys.argv) > 5 else "none"
-    paths = sorted(str(path.resolve()) for path in folder.iterdir())
+    paths = sorted(str(path) for path in folder.resolve().iterdir())
     if name == "mpi":
         ranks = Mpi(schedule="static")
         rank = ranks._communicator.rank

@@ -7,8 +7,9 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextvars import Context
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -137,12 +138,11 @@ def test_every_rank_raises_the_error_of_one_process(
     spoilt.unlink()
     spoil(spoilt)
     with pytest.raises((MdreelError, OSError)) as raised:
-        compute(sorted(str(path) for path in folder.iterdir()), Serial(), is_located)
+        compute(sorted(str(path) for path in folder.resolve().iterdir()), Serial(), is_located)
     arguments = [str(PROGRAM), str(folder), "mpi", "true" if is_located else "false", str(tmp_path / "rows.npy")]
-    launcher = MPICH.unforked()
     done = subprocess.run(
-        launcher.command(N_WORKERS, *arguments),
-        env=launcher.environment,
+        MPICH.command(N_WORKERS, *arguments),
+        env=MPICH.environment,
         capture_output=True,
         text=True,
         timeout=60,
@@ -159,9 +159,8 @@ def test_ranks_keep_the_frame_index_of_their_files(frame: Path, tmp_path: Path) 
     folder.mkdir()
     paths = sorted(str(path) for path in segments(frame, folder, ".xtc", 8).iterdir())
     arguments = [str(PROGRAM), str(folder), "mpi", "false", str(tmp_path / "rows.npy"), "beside"]
-    launcher = MPICH.unforked()
-    command = launcher.command(N_WORKERS, *arguments)
-    subprocess.run(command, env=launcher.environment, capture_output=True, timeout=60, check=True)
+    command = MPICH.command(N_WORKERS, *arguments)
+    subprocess.run(command, env=MPICH.environment, capture_output=True, timeout=60, check=True)
     assert open_trajectory(paths, index="beside").is_located
     np.testing.assert_array_equal(np.load(tmp_path / "rows.npy"), compute(paths, Serial(), True).rows)
 
@@ -190,28 +189,32 @@ def rows_of(job: Job, on_error: str = "raise") -> np.ndarray:
     return bits_of(outcome)
 
 
-class Processes:
-    """Stand-in for two processes: their functions are called one after the other."""
+class Pair:
+    """Two processes; a thread, which keeps objects of its own, stands for the other one."""
 
     n_processes = 2
 
-    def __init__(self, between: Callable[[], object] = lambda: None) -> None:
-        self.between = between
-        self.other = Context()
+    def __init__(self, other: ThreadPoolExecutor, between: Callable[[], object]) -> None:
+        self.other, self.between = other, between
 
     def call(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
+        there = self.other.submit(function, *arguments[1])
         try:
-            there = self.other.run(self._elsewhere, function, *arguments[1])
-            here = function(*arguments[0])
+            answers = [function(*arguments[0]), pickle.loads(pickle.dumps(there.result()))]
         except (MdreelError, OSError):
             return None
         self.between()
-        return [here, pickle.loads(pickle.dumps(there))]
+        return answers
 
-    def _elsewhere(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        if current_kept() is None:
-            among_processes().__enter__()
-        return function(*arguments)
+
+@contextmanager
+def two_processes(between: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Open files in two processes, and call a function after each step."""
+    with ExitStack() as stack:
+        other = ThreadPoolExecutor(1, initializer=lambda: stack.enter_context(among_processes()))
+        with other, among_processes(Pair(other, between)):
+            yield
+            other.submit(stack.close).result()
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -222,7 +225,7 @@ def test_chain_that_processes_open_together_is_the_chain(
     paths = chain_of(format_, adk_xtc, tmp_path)
     expected = open_trajectory(paths, index="none", overlaps=overlaps)
     atoms = np.arange(0, expected.n_atoms, 5, dtype=np.uint32)
-    with among_processes(Processes()):
+    with two_processes():
         source = open_trajectory(paths, index="none", overlaps=overlaps)
         kept = current_kept()
         assert kept is not None
@@ -241,9 +244,9 @@ def test_chain_that_processes_open_together_is_the_chain(
 
 def test_file_that_another_process_sees_otherwise_is_opened_here(adk_xtc: Path, tmp_path: Path) -> None:
     paths = chain_of("xtc", adk_xtc, tmp_path)
-    replaced_by = paths[2].with_suffix(".new")
+    replaced_by = tmp_path / "new.xtc"
     convert(adk_xtc, replaced_by, stop=5)
-    with among_processes(Processes(lambda: replaced_by.exists() and replaced_by.replace(paths[2]))):
+    with two_processes(lambda: replaced_by.exists() and replaced_by.replace(paths[2])):
         source = open_trajectory(paths, index="none")
         kept = current_kept()
         assert kept is not None
