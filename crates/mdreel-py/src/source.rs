@@ -213,13 +213,13 @@ impl Source {
         self.opened.parts().len()
     }
 
-    /// Whether it is read from exactly these sources, one after another.
-    fn consists_of(&self, parts: Vec<PyRef<'_, Source>>) -> bool {
-        let own = self.opened.parts();
-        let is_same = |(own, other): (&Opened, &PyRef<'_, Source>)| {
-            std::ptr::addr_eq(Arc::as_ptr(&own.source()), Arc::as_ptr(&other.opened.source()))
-        };
-        own.len() == parts.len() && own.iter().zip(&parts).all(is_same)
+    /// Whether it is read from exactly the files of these sources, one after another.
+    fn consists_of(&self, sources: Vec<PyRef<'_, Source>>) -> bool {
+        let mut segments = sources.iter().flat_map(|source| source.opened.parts());
+        let is_same =
+            |own: &Opened, other: &Opened| std::ptr::addr_eq(Arc::as_ptr(&own.source()), Arc::as_ptr(&other.source()));
+        self.opened.parts().iter().all(|own| segments.next().is_some_and(|other| is_same(own, other)))
+            && segments.next().is_none()
     }
 
     /// Atoms in each frame.
@@ -279,10 +279,10 @@ impl Source {
         taken.map_err(|error| to_python(py, error))
     }
 
-    /// Keep the frame index for later runs, if the frames have been located and the format needs an index.
+    /// Keep the frame index of each file for later runs, if the frames have been located and the format needs an index.
     fn keep_index(&self, py: Python<'_>) {
-        let source = self.shared();
-        py.detach(|| source.keep_index());
+        let opened = &self.opened;
+        py.detach(|| opened.parts().iter().for_each(|part| part.source().keep_index()));
     }
 
     /// Time of each frame, shape (n_frames,), ps; locates the frames if nobody has.

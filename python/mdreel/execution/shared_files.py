@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain, pairwise
-from typing import Any
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from mdreel._core import Source
 from mdreel.execution.helpers import current_helpers, current_kept
 
 
-@dataclass(frozen=True)
+@dataclass
 class SharedFiles:
     """What a process keeps of a chain.
 
@@ -21,21 +21,26 @@ class SharedFiles:
     ----------
     token : str
         Name of the chain, which is the same in all processes.
-    first : int
-        Number of the first file that this process has opened.
+    process : int
+        Number of this process.
     own : list of Source
-        The files that this process has opened.
-    parts : list of Source
-        All files of the chain. Empty in a process that serves another.
-    edges : list of int
-        Numbers of the first files of the processes, and the number of all files.
+        The files that this process has opened: a chain of them, or each file.
+    pieces : list of list of Source
+        The files of each process. Empty in a process that serves another.
+    is_located : bool
+        Whether the processes have located the frames.
     """
 
     token: str
-    first: int
+    process: int
     own: list[Source]
-    parts: list[Source]
-    edges: list[int]
+    pieces: list[list[Source]]
+    is_located: bool = False
+
+    @property
+    def all_pieces(self) -> list[Source]:
+        """The files of all processes."""
+        return list(chain.from_iterable(self.pieces))
 
 
 def locate(source: Source) -> None:
@@ -48,14 +53,21 @@ def locate(source: Source) -> None:
     source : Source
         The trajectory.
     """
-    if (shared := _shared(source)) is None or source.is_located:
+    shared = _shared(source)
+    if shared is None or shared.is_located:
         return
     helpers = current_helpers()
     assert helpers is not None
     found = helpers.call(_locate_own, [(shared.token,)] * helpers.n_processes)
     if found is not None:
-        for part, places in zip(shared.parts, chain.from_iterable(found), strict=True):
-            part.take_places(places)
+        shared.is_located = True
+        take_places(shared.all_pieces, chain.from_iterable(found))
+
+
+def take_places(files: Iterable[Source], places: Iterable[NDArray[np.uint8]]) -> None:
+    """Pass what other processes know of the frames to their files, in order."""
+    for file, known in zip(files, places, strict=True):
+        file.take_places(known)
 
 
 def check_end(source: Source) -> None:
@@ -86,8 +98,7 @@ def keep_index(source: Source) -> None:
         return
     helpers = current_helpers()
     assert helpers is not None
-    shares = [shared.parts[a:b] for a, b in pairwise(shared.edges)]
-    helpers.call(_keep_own, [(shared.token, [part.places() for part in share]) for share in shares])
+    helpers.call(_keep_own, [(shared.token, [file.places() for file in files]) for files in shared.pieces])
 
 
 def own_files(token: str) -> SharedFiles | None:
@@ -103,7 +114,7 @@ def _shared(source: Source) -> SharedFiles | None:
     shared = None if kept is None or current_helpers() is None else kept.item
     if not isinstance(shared, SharedFiles) or source.on_error != "raise":
         return None
-    return shared if source.n_segments == len(shared.parts) and source.consists_of(shared.parts) else None
+    return shared if source.consists_of(shared.all_pieces) else None
 
 
 def _files_of(token: str) -> list[Source]:
@@ -129,24 +140,22 @@ def _check_own(token: str) -> None:
 
 def _keep_own(token: str, places: list[NDArray[np.uint8]]) -> None:
     """Keep the frame index of the files of this process."""
-    for file, known in zip(_files_of(token), places, strict=True):
-        if not file.is_located:
-            file.take_places(known)
-            file.keep_index()
+    files = _files_of(token)
+    take_places(files, places)
+    for file in files:
+        file.keep_index()
 
 
-def with_own_files(parts: list[Any], token: str) -> list[Any]:
+def with_own_files(pieces: list[list[Source]], token: str) -> list[Source]:
     """Return the files of a chain, with the files that this process has opened in place of those described to it.
 
     Parameters
     ----------
-    parts : list of Source
-        All files, as another process describes them.
+    pieces : list of list of Source
+        The files of each process, as another process describes them.
     token : str
         Name of the chain.
     """
     shared = own_files(token)
-    if shared is None:
-        return parts
-    end = shared.first + len(shared.own)
-    return [*parts[: shared.first], *shared.own, *parts[end:]]
+    found = [shared.own if shared is not None and i == shared.process else files for i, files in enumerate(pieces)]
+    return list(chain.from_iterable(found))

@@ -97,7 +97,7 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     recipe = (_open_again, (several, {**options, "overlaps": overlaps}))
     shared = open_together(several, options, _open_again)
     if shared is not None:
-        return _chain(names, shared.parts, overlaps, recipe, shared)
+        return _chain(names, shared.pieces, overlaps, recipe, shared)
     if known is None or known in CORE_FORMATS:
         try:
             return Source.open(several, format, access, index, overlaps)
@@ -106,20 +106,25 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
                 raise
     open_files = OpenFiles()
     parts = [open_one(path, options, open_files, _open_again) for path in several]
-    return parts[0] if len(parts) == 1 else _chain(names, parts, overlaps, recipe)
+    return parts[0] if len(parts) == 1 else _chain(names, [parts], overlaps, recipe)
 
 
 def _chain(
-    names: list[str], parts: list[Source], overlaps: str, recipe: tuple[Any, Any], shared: Opened | None = None
+    names: list[str],
+    pieces: list[list[Source]],
+    overlaps: str,
+    recipe: tuple[Any, Any],
+    shared: Opened | None = None,
 ) -> Source:
-    """Chain open files."""
+    """Chain open files, which are given for each process that has opened some of them."""
 
     def workers(chain: Source) -> tuple[Any, Any]:
-        described = [part.for_workers() for part in parts]
+        described = [[file.for_workers() for file in files] for files in pieces]
         token = "" if shared is None else shared.token
         return _chain_elsewhere, (names, described, overlaps, recipe, chain.describe(), token)
 
-    return chain_sources(names, parts, overlaps, recipe, workers, None if shared is None else shared.facts)
+    files = [file for piece in pieces for file in piece]
+    return chain_sources(names, files, overlaps, recipe, workers, None if shared is None else shared.facts)
 
 
 def _located(path: Location) -> str | RemoteFile:
@@ -139,11 +144,11 @@ def _open_again(paths: list[str | RemoteFile], options: dict[str, Any]) -> Sourc
 
 def _chain_elsewhere(
     names: list[str],
-    parts: list[Source],
+    pieces: list[list[Source]],
     overlaps: str,
     recipe: tuple[Any, Any],
     facts: list[dict[str, Any]],
-    token: str = "",
+    token: str,
 ) -> Source:
     """Chain files that another process has opened; each is opened here when its first frame is read."""
-    return chain_sources(names, with_own_files(parts, token), overlaps, recipe, facts=facts)
+    return chain_sources(names, with_own_files(pieces, token), overlaps, recipe, facts=facts)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import OpenFiles, Source
+from mdreel.errors import FormatError
 from mdreel.execution.helpers import current_helpers, current_kept
-from mdreel.execution.shared_files import SharedFiles
+from mdreel.execution.shared_files import SharedFiles, take_places
 from mdreel.trajectory.open_one import CORE_FORMATS, HDF5_FORMATS, open_one
 from mdreel.trajectory.remote import RemoteFile
 
@@ -31,14 +33,14 @@ class Opened:
     ----------
     token : str
         Name of the chain in all processes.
-    parts : list of Source
-        The files. Those of other processes are opened here when their first frame is read.
+    pieces : list of list of Source
+        The files of each process. Those of other processes are opened here when their first frame is read.
     facts : list of dict
         Facts about each file, as `Source.describe` returns them.
     """
 
     token: str
-    parts: list[Source]
+    pieces: list[list[Source]]
     facts: list[dict[str, Any]]
 
 
@@ -46,7 +48,7 @@ class Opened:
 class _Described:
     """Files that a process has opened, for the process that it serves."""
 
-    parts: list[Source]
+    files: list[Source]
     places: list[NDArray[np.uint8]]
     facts: list[dict[str, Any]]
     host: str
@@ -85,25 +87,22 @@ def open_together(
     n = helpers.n_processes
     edges = [i * len(paths) // n for i in range(n + 1)]
     token = uuid4().hex
-    shares = [
-        (token, local[a:b], edges[i : i + 2], Path.cwd(), options, reopen) for i, (a, b) in enumerate(pairwise(edges))
-    ]
+    at_work = Path.cwd()
+    shares = [(token, i, local[a:b], at_work, options, reopen) for i, (a, b) in enumerate(pairwise(edges))]
     described: list[_Described] | None = helpers.call(_describe, shares)
     if described is None or not _are_seen_here(local, described[1:], edges[1]):
         kept.item = None
         return None
-    own: list[Source] = kept.item.own
-    parts = [*own, *(part for one in described[1:] for part in one.parts)]
-    for part, places in zip(parts, (places for one in described for places in one.places), strict=True):
-        part.take_places(places)
-    kept.item = SharedFiles(token, 0, own, parts, edges)
-    return Opened(token, parts, [facts for one in described for facts in one.facts])
+    pieces: list[list[Source]] = [kept.item.own, *(one.files for one in described[1:])]
+    take_places(chain.from_iterable(pieces), (places for one in described for places in one.places))
+    kept.item = SharedFiles(token, 0, kept.item.own, pieces)
+    return Opened(token, pieces, [facts for one in described for facts in one.facts])
 
 
 def _describe(
     token: str,
+    process: int,
     paths: list[str],
-    edges: list[int],
     folder: Path,
     options: dict[str, Any],
     reopen: Callable[..., Source],
@@ -114,16 +113,28 @@ def _describe(
     kept.item = None  # closes the files of an earlier chain
     if Path.cwd() != folder and not all(Path(path).is_absolute() for path in paths):
         raise NotADirectoryError(f"{Path.cwd()} is not {folder}, and a path is relative")
-    open_files = OpenFiles(len(paths))
-    own = [open_one(path, options, open_files, reopen) for path in paths]
-    kept.item = SharedFiles(token, edges[0], own, [], edges)
+    own = _open(paths, options, reopen)
+    kept.item = SharedFiles(token, process, own, [])
     return _Described(
-        [part.for_workers() for part in own],
-        [part.places() for part in own],
-        [part.describe()[0] for part in own],
+        [file.for_workers() for file in own],
+        [file.places() for file in own],
+        [facts for file in own for facts in file.describe()],
         socket.gethostname(),
         [_seen(path) for path in paths],
     )
+
+
+def _open(paths: list[str], options: dict[str, Any], reopen: Callable[..., Source]) -> list[Source]:
+    """Open files as one chain if the core recognises all of them, or else each file; keep as many open as allowed."""
+    open_files = OpenFiles(len(paths))
+    format_ = options["format"]
+    if format_ is None or format_.upper() in CORE_FORMATS:
+        try:
+            return [Source.open(paths, format_, options["access"], options["index"], among=open_files)]
+        except FormatError:
+            if format_ is not None:
+                raise
+    return [open_one(path, options, open_files, reopen) for path in paths]
 
 
 def _are_seen_here(paths: list[str], described: Sequence[_Described], first: int) -> bool:
@@ -146,5 +157,5 @@ def _are_seen_here(paths: list[str], described: Sequence[_Described], first: int
 
 
 def _seen(path: str) -> _Seen:
-    facts = Path(path).stat()
+    facts = os.stat(path)  # noqa: PTH116 (ten times as fast, for thousands of files)
     return facts.st_size, facts.st_dev, facts.st_ino, facts.st_mtime_ns
