@@ -28,7 +28,9 @@ class SharedFiles:
     pieces : list of list of Source
         The files of each process. Empty in a process that serves another.
     is_located : bool
-        Whether the processes have located the frames.
+        Whether the frames of all files have been located.
+    is_whole : bool
+        Whether it is known that all files end with a whole frame.
     """
 
     token: str
@@ -36,6 +38,7 @@ class SharedFiles:
     own: list[Source]
     pieces: list[list[Source]]
     is_located: bool = False
+    is_whole: bool = False
 
     @property
     def all_pieces(self) -> list[Source]:
@@ -78,12 +81,13 @@ def check_end(source: Source) -> None:
     source : Source
         The trajectory.
     """
-    if (shared := _shared(source)) is not None:
+    shared = _shared(source)
+    if shared is not None and not shared.is_whole:
         helpers = current_helpers()
         assert helpers is not None
-        if helpers.call(_check_own, [(shared.token,)] * helpers.n_processes) is not None:
-            return
-    source.check_end()
+        shared.is_whole = helpers.call(_check_own, [(shared.token,)] * helpers.n_processes) is not None
+    if shared is None or not shared.is_whole:
+        source.check_end()
 
 
 def keep_index(source: Source) -> None:

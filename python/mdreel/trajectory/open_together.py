@@ -51,6 +51,8 @@ class _Described:
     files: list[Source]
     places: list[NDArray[np.uint8]]
     facts: list[dict[str, Any]]
+    is_located: bool
+    is_whole: bool
     host: str
     seen: list[_Seen]
 
@@ -95,7 +97,8 @@ def open_together(
         return None
     pieces: list[list[Source]] = [kept.item.own, *(one.files for one in described[1:])]
     take_places(chain.from_iterable(pieces), (places for one in described for places in one.places))
-    kept.item = SharedFiles(token, 0, kept.item.own, pieces)
+    is_located, is_whole = all(one.is_located for one in described), all(one.is_whole for one in described)
+    kept.item = SharedFiles(token, 0, kept.item.own, pieces, is_located, is_whole)
     return Opened(token, pieces, [facts for one in described for facts in one.facts])
 
 
@@ -115,10 +118,15 @@ def _describe(
         raise NotADirectoryError(f"{Path.cwd()} is not {folder}, and a path is relative")
     own = _open(paths, options, reopen)
     kept.item = SharedFiles(token, process, own, [])
+    # Formats with a table of frames, and files with a frame index.
+    is_located = all(file.is_located for file in own)
+    is_whole = is_located and _are_whole(own)
     return _Described(
         [file.for_workers() for file in own],
         [file.places() for file in own],
         [facts for file in own for facts in file.describe()],
+        is_located,
+        is_whole,
         socket.gethostname(),
         [_seen(path) for path in paths],
     )
@@ -135,6 +143,16 @@ def _open(paths: list[str], options: dict[str, Any], reopen: Callable[..., Sourc
             if format_ is not None:
                 raise
     return [open_one(path, options, open_files, reopen) for path in paths]
+
+
+def _are_whole(files: Sequence[Source]) -> bool:
+    """Return whether located files end with a whole frame."""
+    try:
+        for file in files:
+            file.check_end()
+    except FormatError:
+        return False
+    return True
 
 
 def _are_seen_here(paths: list[str], described: Sequence[_Described], first: int) -> bool:
