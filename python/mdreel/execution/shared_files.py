@@ -15,7 +15,7 @@ from mdreel.execution.helpers import current_helpers, current_kept
 
 @dataclass
 class SharedFiles:
-    """What a process keeps of a chain.
+    """Files of a chain that a process keeps.
 
     Attributes
     ----------

@@ -76,7 +76,7 @@ def open_together(
     Opened or None
         None if this process must open all files by itself. That is so if no process serves it or there are fewer files
         than processes, for files behind a network, and for formats that MDAnalysis reads. It is also so if a process
-        cannot open a file, or sees another file than this process: the error is then that of a single process.
+        cannot open a file, or sees a different file than this process. The error is then that of a single process.
     """
     helpers, kept = current_helpers(), current_kept()
     if helpers is None or kept is None or not 1 < helpers.n_processes <= len(paths):
