@@ -92,7 +92,8 @@ class Mpi:
     -----
     All ranks call ``run`` of an analysis, and all get its results. Ranks open the files of a chain together, each its
     share. Only rank 0 plans the run; it sends the job and the frame index to the other ranks. Pass other work that one
-    rank should do for all, such as reading the topology, to `share`. Ranks take blocks from a counter in the memory of rank 0. Each rank uses one thread.
+    rank should do for all, such as reading the topology, to `share`. Ranks take blocks from a counter in the memory of
+    rank 0. Each rank uses one thread.
 
     Examples
     --------
