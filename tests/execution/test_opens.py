@@ -20,8 +20,8 @@ from h5md_writer import write_h5md
 from mdreel._core import FrameSet, plan
 from mdreel.errors import FormatError, MdreelError
 from mdreel.execution.executors.local.serial import Serial
-from mdreel.execution.helpers import among_processes, current_kept
 from mdreel.execution.job import Job
+from mdreel.execution.serving_processes import among_processes, current_kept
 from mdreel.execution.shared_files import SharedFiles, check_end, locate
 from mdreel.trajectory.convert import convert
 from mdreel.trajectory.open import open as open_trajectory

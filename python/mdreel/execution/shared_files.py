@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Source
-from mdreel.execution.helpers import current_helpers, current_kept
+from mdreel.execution.serving_processes import current_helpers, current_kept
 
 
 @dataclass

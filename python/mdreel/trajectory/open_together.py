@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import OpenFiles, Source
 from mdreel.errors import FormatError
-from mdreel.execution.helpers import current_helpers, current_kept
+from mdreel.execution.serving_processes import current_helpers, current_kept
 from mdreel.execution.shared_files import SharedFiles, take_places
 from mdreel.trajectory.open_one import CORE_FORMATS, HDF5_FORMATS, open_one
 from mdreel.trajectory.remote import RemoteFile

@@ -13,7 +13,7 @@ _PAUSE_SECONDS = 0.002
 
 
 class RankCalls:
-    """All ranks, as rank 0 calls them while the others serve it; see `mdreel.execution.helpers.Helpers`.
+    """All ranks, as rank 0 calls them while the others serve it; see `mdreel.execution.serving_processes.Helpers`.
 
     Parameters
     ----------

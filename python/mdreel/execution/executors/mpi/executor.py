@@ -35,9 +35,9 @@ from mdreel.execution.executors.mpi.result_transfer import (
 from mdreel.execution.executors.mpi.results import Results
 from mdreel.execution.executors.mpi.round import HandedIn, Round
 from mdreel.execution.executors.remote_errors import Failure
-from mdreel.execution.helpers import among_processes
 from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
+from mdreel.execution.serving_processes import among_processes
 from mdreel.execution.span_log import SpanLog
 from mdreel.execution.work import Work
 from mdreel.foundation.arguments import checked_arguments, shown
