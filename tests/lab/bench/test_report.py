@@ -16,7 +16,7 @@ from mdreel.timing.files import write_record
 from mdreel.timing.record import Record
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.timing import Timing
-from mdreel_lab.bench.component_figures import components, efficiency_over_ratio, split_times
+from mdreel_lab.bench.component_figures import OF_COMPONENTS, components, efficiency_over_ratio, split_times
 from mdreel_lab.bench.component_figures import tasks as tasks_figure
 from mdreel_lab.bench.figures import over_workers
 from mdreel_lab.bench.grid import Point
@@ -33,8 +33,6 @@ paper = "Nobody et al."
 about = "Nothing was run."
 figures = [
   "seconds", "speed-up", "efficiency", "io", "compute", "overhead", "ratio", "stream", "ranks", "violin", "bars",
-  "opening", "communication", "ratio-comm", "components", "split-times", "tasks", "scheduler-times",
-  "speed-up-over-ratio", "efficiency-over-ratio",
 ]
 tables = ["scaling", "observables", "ratios", "tasks-per-worker", "scheduler-times", "peers"]
 
@@ -146,7 +144,8 @@ def test_ratios_and_observables_are_what_the_spans_say(folder: Path) -> None:
 
 
 def test_times_of_the_scheduler_stand_beside_those_of_the_code(folder: Path) -> None:
-    rows = table(folder, "scheduler-times")
+    made = TABLES["scheduler-times"](series_of(kept_in(folder)), ())
+    rows = [dict(zip(made.headings, row, strict=True)) for row in made.rows]
     assert [row["N"] for row in rows] == ["1", "2", "5*"]
     for row, n in zip(rows, (1, 2, 5), strict=True):
         late = 4 if n > 1 else 0
@@ -176,16 +175,35 @@ def test_parts_of_a_bar_are_t_total(folder: Path) -> None:
     tops: dict[float, float] = {}
     for bar in axes.patches:
         tops[bar.get_x()] = max(tops.get(bar.get_x(), 0.0), bar.get_y() + bar.get_height())
-    totals = [float(row["t_total (s)"]) for row in table(folder, "scaling")]
+    totals = [cell.spread("seconds").mean for one in series_of(kept_in(folder)) for cell in one.cells]
     assert list(tops.values()) == pytest.approx(totals)
 
 
 def test_efficiency_is_drawn_over_the_ratio_of_one_worker(folder: Path) -> None:
-    drawn = curves(efficiency_over_ratio("Made up", series_of(kept_in(folder))))
-    rows = {row["N"].rstrip("*"): float(row["E(N)"]) for row in table(folder, "scaling")}
+    (series,) = series_of(kept_in(folder))
+    drawn = curves(efficiency_over_ratio("Made up", [series]))
+    efficiencies = {cell.n_workers: series.spread("efficiency", cell).mean for cell in series.cells}
     assert set(drawn) == {"N = 2", "N = 5"}
-    for n in ("2", "5"):
-        assert np.array(drawn[f"N = {n}"]) == pytest.approx(np.array([[COMPUTE / READ, rows[n]]]))
+    for n in (2, 5):
+        assert np.array(drawn[f"N = {n}"]) == pytest.approx(np.array([[COMPUTE / READ, efficiencies[n]]]))
+
+
+@pytest.mark.parametrize("name", OF_COMPONENTS)
+def test_figures_of_components_have_labels(name: str, folder: Path) -> None:
+    figure = OF_COMPONENTS[name]("Made up", series_of(kept_in(folder)))
+    assert all(axes.get_ylabel() for axes in figure.axes)
+    assert figure.axes[-1].get_xlabel()
+
+
+@pytest.mark.parametrize(
+    ("quantity", "expected"), [("opening", OPEN + 2), ("communication", MESSAGE), ("ratio-comm", None)]
+)
+def test_communication_is_drawn_for_several_workers(quantity: str, expected: float | None, folder: Path) -> None:
+    drawn = curves(over_workers("Made up", quantity, series_of(kept_in(folder)), []))["made up"]
+    numbers = [1, 2, 5] if quantity == "opening" else [2, 5]
+    assert [n for n, _ in drawn] == numbers
+    values = [1e-3 * expected for _ in numbers] if expected else [(COMPUTE / n + 4 / n) / MESSAGE for n in (2, 5)]
+    assert [value for _, value in drawn] == pytest.approx(values)
 
 
 def test_bars_of_tasks_are_the_blocks_of_each_worker(folder: Path) -> None:
