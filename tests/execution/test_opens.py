@@ -1,23 +1,33 @@
-"""Opens of the files of a chain: the process that plans opens all of them once, each worker those that it reads."""
+"""Opens of the files of a chain: the process that plans opens all of them once, each worker those that it reads.
+
+MPI ranks plan together: each opens its share once.
+"""
 
 import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from h5md_writer import write_h5md
 from mdreel._core import FrameSet, plan
-from mdreel.errors import FormatError
+from mdreel.errors import FormatError, MdreelError
+from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.job import Job
+from mdreel.execution.serving_processes import among_processes, current_kept
+from mdreel.execution.shared_files import SharedFiles, check_end, locate
 from mdreel.trajectory.convert import convert
 from mdreel.trajectory.open import open as open_trajectory
 from mixed_job import bits_of, mixed_job
 from mpi_launcher import MPICH, needs
+from opened_chain import compute
 from watched_calls import OPENS, counting_opens, opens_of, watcher
 
 N_WORKERS = 4
@@ -57,7 +67,9 @@ def opens(library: Path, folder: Path, name: str, is_located: bool, place: Path)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     rows = np.load(place / "rows.npy")
-    assert rows[:, 0].tolist() == list(range(len(list(folder.iterdir()))))
+    paths = sorted(str(path) for path in folder.iterdir())
+    assert rows[:, 0].tolist() == list(range(len(paths)))
+    np.testing.assert_array_equal(rows, compute(paths, Serial(), True).rows)
     return list(opens_of(place / "log").values())
 
 
@@ -67,8 +79,6 @@ def opens(library: Path, folder: Path, name: str, is_located: bool, place: Path)
         ("processes", 200, True),
         ("processes", 200, False),
         ("dask", 200, True),
-        pytest.param("mpi", 1000, True, marks=needs(MPICH)),
-        pytest.param("mpi", 1000, False, marks=needs(MPICH)),
     ],
 )
 def test_each_worker_opens_the_files_that_it_reads(
@@ -77,29 +87,82 @@ def test_each_worker_opens_the_files_that_it_reads(
     folder = tmp_path / "segments"
     folder.mkdir()
     planning, *workers = opens(library, segments(frame, folder, ".xtc", n_files), name, is_located, tmp_path)
-    most = n_files // N_WORKERS + 3
-    assert len(workers) == N_WORKERS - (name == "mpi")
-    assert max(workers) <= most, workers
-    # The process that plans opens all files once, and once more to locate the frames. Rank 0 also reads its share.
-    assert planning <= (1 + is_located) * n_files + (most if name == "mpi" else 3)
+    assert len(workers) == N_WORKERS
+    assert max(workers) <= n_files // N_WORKERS + 3, workers
+    # The process that plans opens all files once, and once more to locate the frames.
+    assert planning <= (1 + is_located) * n_files + 3
 
 
-def test_threads_share_the_files_that_are_open(library: Path, frame: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "segments"
-    folder.mkdir()
-    (alone,) = opens(library, segments(frame, folder, ".xtc", 200), "threads", False, tmp_path)
-    assert alone <= 2 * 200 + 3 * N_WORKERS
-
-
-@pytest.mark.parametrize("n_files", [1, 40])
-def test_workers_do_not_read_the_structure_of_hdf5_again(
-    n_files: int, library: Path, frame: Path, tmp_path: Path
+@needs(MPICH)
+@pytest.mark.parametrize(
+    ("suffix", "n_files", "is_located"), [(".xtc", 1000, True), (".xtc", 1000, False), (".dcd", 200, True)]
+)
+def test_each_rank_opens_its_share_of_the_files(
+    suffix: str, n_files: int, is_located: bool, library: Path, frame: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "segments"
     folder.mkdir()
-    _, *workers = opens(library, segments(frame, folder, ".h5md", n_files), "processes", True, tmp_path)
-    assert len(workers) <= N_WORKERS
-    assert max(workers) <= n_files // N_WORKERS + 1 + (n_files > 1), workers
+    ranks = opens(library, segments(frame, folder, suffix, n_files), "mpi", is_located, tmp_path)
+    assert len(ranks) == N_WORKERS
+    assert max(ranks) <= n_files // N_WORKERS + 3, ranks
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"no trajectory" * 100)
+
+
+def missing(path: Path) -> None:
+    path.symlink_to("nowhere.xtc")
+
+
+def larger(path: Path) -> None:
+    positions = np.random.default_rng(4).normal(0, 5, (1, 13, 3)).astype(np.float32)
+    convert(write_h5md(path.with_suffix(".h5md"), {"position": positions}), path)
+    path.with_suffix(".h5md").unlink()
+
+
+def torn(path: Path) -> None:
+    content = (path.parent / "0000.xtc").read_bytes()
+    path.write_bytes(content + content[:-8])
+
+
+@needs(MPICH)
+@pytest.mark.parametrize("spoil", [garbage, missing, larger, torn])
+@pytest.mark.parametrize("is_located", [True, False])
+def test_every_rank_raises_the_error_of_one_process(
+    is_located: bool, spoil: Callable[[Path], None], frame: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "segments"
+    folder.mkdir()
+    spoilt = segments(frame, folder, ".xtc", 12) / "0007.xtc"
+    spoilt.unlink()
+    spoil(spoilt)
+    with pytest.raises((MdreelError, OSError)) as raised:
+        compute(sorted(str(path) for path in folder.resolve().iterdir()), Serial(), is_located)
+    arguments = [str(PROGRAM), str(folder), "mpi", "true" if is_located else "false", str(tmp_path / "rows.npy")]
+    done = subprocess.run(
+        MPICH.command(N_WORKERS, *arguments),
+        env=MPICH.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = {(tmp_path / f"rows.{rank}").read_text() for rank in range(N_WORKERS)}
+    assert found == {f"{type(raised.value).__name__}: {raised.value}"}
+
+
+@needs(MPICH)
+def test_ranks_keep_the_frame_index_of_their_files(frame: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "segments"
+    folder.mkdir()
+    paths = sorted(str(path) for path in segments(frame, folder, ".xtc", 8).iterdir())
+    arguments = [str(PROGRAM), str(folder), "mpi", "false", str(tmp_path / "rows.npy"), "beside"]
+    command = MPICH.command(N_WORKERS, *arguments)
+    subprocess.run(command, env=MPICH.environment, capture_output=True, timeout=60, check=True)
+    assert open_trajectory(paths, index="beside").is_located
+    np.testing.assert_array_equal(np.load(tmp_path / "rows.npy"), compute(paths, Serial(), True).rows)
 
 
 FORMATS = ("xtc", "trr", "dcd", "nc", "h5md", "mixed")
@@ -124,6 +187,89 @@ def rows_of(job: Job, on_error: str = "raise") -> np.ndarray:
     outcome = job.finish(job.map(blocks, 0, len(blocks)))
     assert outcome is not None
     return bits_of(outcome)
+
+
+class Pair:
+    """Two processes; a thread, which keeps objects of its own, stands for the other one."""
+
+    n_processes = 2
+
+    def __init__(self, other: ThreadPoolExecutor, between: Callable[[], object]) -> None:
+        self.other, self.between = other, between
+
+    def call(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
+        there = self.other.submit(function, *arguments[1])
+        try:
+            answers = [function(*arguments[0]), pickle.loads(pickle.dumps(there.result()))]
+        except (MdreelError, OSError):
+            return None
+        self.between()
+        return answers
+
+
+@contextmanager
+def two_processes(between: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Open files in two processes, and call a function after each step."""
+    with ExitStack() as stack:
+        other = ThreadPoolExecutor(1, initializer=lambda: stack.enter_context(among_processes()))
+        with other, among_processes(Pair(other, between)):
+            yield
+            other.submit(stack.close).result()
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("overlaps", ["keep", "drop"])
+def test_chain_that_processes_open_together_is_the_chain(
+    format_: str, overlaps: str, adk_xtc: Path, tmp_path: Path
+) -> None:
+    paths = chain_of(format_, adk_xtc, tmp_path)
+    expected = open_trajectory(paths, index="none", overlaps=overlaps)
+    atoms = np.arange(0, expected.n_atoms, 5, dtype=np.uint32)
+    with two_processes():
+        source = open_trajectory(paths, index="none", overlaps=overlaps)
+        kept = current_kept()
+        assert kept is not None
+        assert isinstance(kept.item, SharedFiles)
+        locate(source)
+        for name in ("n_atoms", "n_frames", "n_bytes", "n_segments", "format", "quantities"):
+            assert getattr(source, name) == getattr(expected, name), name
+        assert source.describe() == expected.describe()
+        np.testing.assert_array_equal(source.times(), expected.times())
+        check_end(source)
+        found = rows_of(mixed_job(source, atoms))
+        there = rows_of(elsewhere(mixed_job(source.with_on_error("skip"), atoms)))
+    np.testing.assert_array_equal(found, rows_of(mixed_job(expected, atoms)))
+    np.testing.assert_array_equal(there, found)
+
+
+def test_file_that_another_process_sees_otherwise_is_opened_here(adk_xtc: Path, tmp_path: Path) -> None:
+    paths = chain_of("xtc", adk_xtc, tmp_path)
+    replaced_by = tmp_path / "new.xtc"
+    convert(adk_xtc, replaced_by, stop=5)
+    with two_processes(lambda: replaced_by.exists() and replaced_by.replace(paths[2])):
+        source = open_trajectory(paths, index="none")
+        kept = current_kept()
+        assert kept is not None
+        assert kept.item is None
+        assert source.n_frames == 9 + 9 + 5
+
+
+def test_threads_share_the_files_that_are_open(library: Path, frame: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "segments"
+    folder.mkdir()
+    (alone,) = opens(library, segments(frame, folder, ".xtc", 200), "threads", False, tmp_path)
+    assert alone <= 2 * 200 + 3 * N_WORKERS
+
+
+@pytest.mark.parametrize("n_files", [1, 40])
+def test_workers_do_not_read_the_structure_of_hdf5_again(
+    n_files: int, library: Path, frame: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "segments"
+    folder.mkdir()
+    _, *workers = opens(library, segments(frame, folder, ".h5md", n_files), "processes", True, tmp_path)
+    assert len(workers) <= N_WORKERS
+    assert max(workers) <= n_files // N_WORKERS + 1 + (n_files > 1), workers
 
 
 @pytest.mark.parametrize("format_", FORMATS)

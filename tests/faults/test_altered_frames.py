@@ -15,8 +15,8 @@ from damaged_files import KINDS, N_ATOMS, N_FRAMES, Sound, frame_by_frame, write
 from mdreel._core import FrameSet
 from mdreel.errors import DamagedFrameWarning, FormatError, MdreelError
 from mdreel.trajectory.check import check
-from mdreel.trajectory.open import CORE_FORMATS, HDF5_FORMATS
 from mdreel.trajectory.open import open as open_trajectory
+from mdreel.trajectory.open_one import CORE_FORMATS, HDF5_FORMATS
 
 ROOT = Path(__file__).parents[2]
 DCD_RECORDS = (48, 4 * N_ATOMS, 4 * N_ATOMS, 4 * N_ATOMS)

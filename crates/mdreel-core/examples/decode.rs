@@ -65,7 +65,8 @@ impl Kernel for Look {
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |i: usize, default: &'static str| arguments.get(i).map_or(default, String::as_str);
-    let source = open(vec![Location::Path(argument(0, "").into())], Options::default())?.source();
+    let source =
+        open(vec![Location::Path(argument(0, "").into())], Options::default(), &std::sync::Arc::default())?.source();
     let atoms = match argument(1, "all") {
         "all" => AtomSelection::all(source.n_atoms()),
         file => {

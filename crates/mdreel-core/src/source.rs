@@ -186,6 +186,11 @@ pub trait SourceExt: Source {
         }
     }
 
+    /// See [`capabilities::SharedPlaces::keep_index`].
+    fn keep_index(&self) {
+        self.capabilities().shared_places.into_iter().for_each(|shared| shared.keep_index());
+    }
+
     /// See [`Capabilities::growth`].
     fn growth(&self) -> Option<&dyn Growth> {
         self.capabilities().growth

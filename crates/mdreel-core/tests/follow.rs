@@ -39,7 +39,7 @@ fn write(path: &Path, n_frames: usize) -> (Vec<Seen>, Vec<u8>, Vec<u64>) {
     let all = AtomSelection::all(N_ATOMS);
     convert(&memory, &all, &FrameSet::all(n_frames as u64), &output, 1, &mut Unattended).unwrap();
     let options = Options { keep: Keep::Nowhere, ..Options::default() };
-    let source = open(vec![Location::Path(path.into())], options).unwrap().source();
+    let source = open(vec![Location::Path(path.into())], options, &std::sync::Arc::default()).unwrap().source();
     let seen = read_frames(&*source, &all, FrameSet::all(n_frames as u64)).unwrap();
     let bytes = FileBytes::open(path, Access::Read).unwrap();
     let ends = match source.stored_frames(0..n_frames as u64).unwrap() {

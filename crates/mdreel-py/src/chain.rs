@@ -10,7 +10,7 @@ use crate::error::to_python;
 use crate::origin::Origin;
 use crate::source::Source;
 
-/// Join sources of the same atoms to one; the paths name them in errors. `workers` returns a function and its arguments, which
+/// Join sources of the same atoms to one; the paths name their files in errors. A source may be a chain of several files. `workers` returns a function and its arguments, which
 /// make the same chain in another process; `facts` are those of `describe`, if they are known.
 #[pyfunction]
 #[pyo3(signature = (paths, sources, overlaps, recipe, workers=None, facts=None))]
@@ -34,7 +34,8 @@ pub(crate) fn chain_sources<'py>(
             facts
         }
     };
-    let parts = paths.into_iter().zip(sources.iter().map(|source| source.opened().clone())).collect();
+    let segments = sources.iter().flat_map(|source| source.opened().parts().iter().cloned());
+    let parts = paths.into_iter().zip(segments).collect();
     let opened = chain(parts, options.overlaps).map_err(|error| to_python(py, error))?;
     Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()).for_workers_by(workers))
 }

@@ -24,11 +24,20 @@ use crate::source::Source;
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct OpenFiles(Arc<CoreOpenFiles>);
 
+impl OpenFiles {
+    /// The limit of these files; one of their own for none.
+    pub(crate) fn of(files: Option<&Py<OpenFiles>>) -> Arc<CoreOpenFiles> {
+        files.map_or_else(Arc::default, |files| Arc::clone(&files.get().0))
+    }
+}
+
 #[pymethods]
 impl OpenFiles {
+    /// Keep up to this many files open, as far as the limit of the process allows; by default up to 64.
     #[new]
-    fn new() -> Self {
-        OpenFiles(Arc::default())
+    #[pyo3(signature = (most=None))]
+    fn new(most: Option<usize>) -> Self {
+        OpenFiles(most.map_or_else(Arc::default, |most| Arc::new(CoreOpenFiles::for_files(most))))
     }
 
     /// Sources that share the limit, and are pickled together, share one where they are unpickled.

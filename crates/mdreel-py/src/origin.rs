@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use mdreel_core::Error;
+use mdreel_core::source::bytes::OpenFiles as CoreOpenFiles;
 use mdreel_core::source::open::{Announcement, Location, Opened, Options, open, open_announced};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::chunked::OpenFiles;
 use crate::error::to_python;
 use crate::patience::patiently;
 use crate::remote::remote_file;
@@ -25,6 +27,8 @@ pub enum Origin {
         names: [String; 3],
         /// What is told of them to processes that open them when they read them.
         told: Option<Vec<u8>>,
+        /// The files that share a limit with these; those of several sources that are pickled together share one again.
+        open_files: Option<Py<OpenFiles>>,
     },
     /// A Python function and its arguments.
     Recipe((Py<PyAny>, Py<PyAny>)),
@@ -34,25 +38,38 @@ pub enum Origin {
 
 impl Origin {
     /// Files, opened with these arguments.
-    pub fn new(paths: Bound<'_, PyList>, format: Option<String>, names: [&str; 3]) -> Self {
-        Origin::Files { paths: paths.unbind(), format, names: names.map(str::to_owned), told: None }
+    pub fn new(
+        paths: Bound<'_, PyList>,
+        format: Option<String>,
+        names: [&str; 3],
+        open_files: Option<Py<OpenFiles>>,
+    ) -> Self {
+        Origin::Files { paths: paths.unbind(), format, names: names.map(str::to_owned), told: None, open_files }
     }
 
     /// The same files, of which this is told to other processes.
     pub fn telling(&self, py: Python<'_>, told: Option<Vec<u8>>) -> Option<Self> {
-        let Origin::Files { paths, format, names, .. } = self else { return None };
-        Some(Origin::Files { paths: paths.clone_ref(py), format: format.clone(), names: names.clone(), told })
+        let Origin::Files { paths, format, names, open_files, .. } = self else { return None };
+        let open_files = open_files.as_ref().map(|files| files.clone_ref(py));
+        Some(Origin::Files {
+            paths: paths.clone_ref(py),
+            format: format.clone(),
+            names: names.clone(),
+            told,
+            open_files,
+        })
     }
 
     /// A function of Python and its arguments, which open the source.
     pub fn again<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         match self {
-            Origin::Files { paths, format, names: [access, index, overlaps], told: Some(told) } => {
+            Origin::Files { paths, format, names: [access, index, overlaps], told: Some(told), open_files } => {
                 let told = told.clone().into_pyarray(py);
-                let arguments = (paths.bind(py), format, access, index, overlaps, told).into_pyobject(py)?;
+                let arguments =
+                    (paths.bind(py), format, access, index, overlaps, told, open_files).into_pyobject(py)?;
                 Ok((py.get_type::<Source>().getattr("open_announced")?, arguments.into_any()))
             }
-            Origin::Files { paths, format, names: [access, index, overlaps], told: None } => {
+            Origin::Files { paths, format, names: [access, index, overlaps], told: None, .. } => {
                 let arguments = (paths.bind(py), format, access, index, overlaps).into_pyobject(py)?;
                 Ok((py.get_type::<Source>().getattr("open")?, arguments.into_any()))
             }
@@ -67,11 +84,12 @@ pub(crate) fn open_files(
     paths: &Bound<'_, PyList>,
     format: Option<&str>,
     [access, index, overlaps]: [&str; 3],
+    open_files: Arc<CoreOpenFiles>,
 ) -> PyResult<Opened> {
     let py = paths.py();
     let options = Options::from_names(format, access, index, overlaps).map_err(|error| to_python(py, error))?;
     let locations = paths.iter().map(|path| location(&path)).collect::<PyResult<Vec<_>>>()?;
-    patiently(py, move || open(locations, options))
+    patiently(py, move || open(locations, options, &open_files))
 }
 
 /// The same files, of which another process has told: they are opened when they are first read.
@@ -80,13 +98,14 @@ pub(crate) fn announced_files(
     format: Option<&str>,
     [access, index, overlaps]: [&str; 3],
     told: &[u8],
+    open_files: &Arc<CoreOpenFiles>,
 ) -> PyResult<Opened> {
     let py = paths.py();
     let failed = |error| to_python(py, error);
     let options = Options::from_names(format, access, index, overlaps).map_err(failed)?;
     let told = Announcement::from_bytes(told).map_err(failed)?;
     let locations = paths.iter().map(|path| location(&path)).collect::<PyResult<Vec<_>>>()?;
-    open_announced(locations, options, told).map_err(failed)
+    open_announced(locations, options, told, open_files).map_err(failed)
 }
 
 fn location(path: &Bound<'_, PyAny>) -> PyResult<Location> {

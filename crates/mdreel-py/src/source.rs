@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::block::FrameSet;
+use crate::chunked::OpenFiles;
 use crate::error::to_python;
 use crate::facts::facts;
 use crate::frame::{Frames, arrays_of, from_arrays};
@@ -96,21 +97,23 @@ impl Source {
 impl Source {
     /// Open files as one trajectory; see `mdreel.trajectory.open.open`.
     #[staticmethod]
-    #[pyo3(signature = (paths, format=None, access="auto", index="cache", overlaps="keep"))]
+    #[pyo3(signature = (paths, format=None, access="auto", index="cache", overlaps="keep", among=None))]
     fn open(
         paths: Bound<'_, PyList>,
         format: Option<String>,
         access: &str,
         index: &str,
         overlaps: &str,
+        among: Option<Py<OpenFiles>>,
     ) -> PyResult<Self> {
         let names = [access, index, overlaps];
-        let opened = open_files(&paths, format.as_deref(), names)?;
-        Ok(Source::new(opened, Some(Origin::new(paths, format, names))))
+        let opened = open_files(&paths, format.as_deref(), names, OpenFiles::of(among.as_ref()))?;
+        Ok(Source::new(opened, Some(Origin::new(paths, format, names, among))))
     }
 
     /// Open files as one trajectory when they are first read; `told` is what another process tells of them, shape (n_bytes,).
     #[staticmethod]
+    #[pyo3(signature = (paths, format, access, index, overlaps, told, among=None))]
     fn open_announced(
         paths: Bound<'_, PyList>,
         format: Option<String>,
@@ -118,11 +121,12 @@ impl Source {
         index: &str,
         overlaps: &str,
         told: PyReadonlyArray1<'_, u8>,
+        among: Option<Py<OpenFiles>>,
     ) -> PyResult<Self> {
         let names = [access, index, overlaps];
         let told = told.as_slice()?;
-        let opened = announced_files(&paths, format.as_deref(), names, told)?;
-        let origin = Origin::new(paths.clone(), format, names).telling(paths.py(), Some(told.to_vec()));
+        let opened = announced_files(&paths, format.as_deref(), names, told, &OpenFiles::of(among.as_ref()))?;
+        let origin = Origin::new(paths.clone(), format, names, among).telling(paths.py(), Some(told.to_vec()));
         Ok(Source::new(opened, origin))
     }
 
@@ -209,6 +213,15 @@ impl Source {
         self.opened.parts().len()
     }
 
+    /// Whether it is read from exactly the files of these sources, one after another.
+    fn consists_of(&self, sources: Vec<PyRef<'_, Source>>) -> bool {
+        let mut segments = sources.iter().flat_map(|source| source.opened.parts());
+        let is_same =
+            |own: &Opened, other: &Opened| std::ptr::addr_eq(Arc::as_ptr(&own.source()), Arc::as_ptr(&other.source()));
+        self.opened.parts().iter().all(|own| segments.next().is_some_and(|other| is_same(own, other)))
+            && segments.next().is_none()
+    }
+
     /// Atoms in each frame.
     #[getter]
     fn n_atoms(&self) -> usize {
@@ -264,6 +277,12 @@ impl Source {
         let (source, places) = (self.shared(), places.as_slice()?);
         let taken = py.detach(|| source.take_places(&mut Places::from_bytes(places)?.into_iter()));
         taken.map_err(|error| to_python(py, error))
+    }
+
+    /// Keep the frame index of each file for later runs, if the frames have been located and the format needs an index.
+    fn keep_index(&self, py: Python<'_>) {
+        let opened = &self.opened;
+        py.detach(|| opened.parts().iter().for_each(|part| part.source().keep_index()));
     }
 
     /// Time of each frame, shape (n_frames,), ps; locates the frames if nobody has.

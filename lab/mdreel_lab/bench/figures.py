@@ -4,26 +4,24 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from mdreel.results.canvas import canvas, figure_of
-from mdreel.results.style import COLOURS, INK, STYLE
+from mdreel.results.style import COLOURS, INK
 from mdreel.timing.spans import COORDINATOR, KINDS
-from mdreel_lab.bench.measures import Measured, Series
+from mdreel_lab.bench.component_figures import OF_COMPONENTS
+from mdreel_lab.bench.figure_layout import SIZE, draw_legend, look, rows_of_axes, share_legend, shown_run
+from mdreel_lab.bench.measures import Series
 from mdreel_lab.bench.scenario import QUANTITIES, Published
 
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-
-_LOGARITHMIC = ("seconds", "speed-up", "io", "compute", "ratio", "throughput")
+_LOGARITHMIC = ("seconds", "speed-up", "io", "compute", "ratio", "throughput", "opening", "communication", "ratio-comm")
 """Quantities with a logarithmic axis, where they reach over more than `_WIDE`."""
 
 _WIDE = 8.0
 _FAR = 500.0  # beyond, such an axis has room for powers of ten only
-_SIZE = (12.0, 6.4)  # inches
 _LETTER = 0.012
 """Half the width of a letter, as a share of the width of such a figure."""
 
@@ -34,16 +32,16 @@ def over_workers(title: str, quantity: str, series: Sequence[Series], published:
     Markers are filled, with the standard deviation of repeats, and hollow for published values.
     """
     beside = [paper for paper in published if paper.quantity == quantity]
-    with canvas(None, title, _SIZE, "both") as axes:
+    with canvas(None, title, SIZE, "both") as axes:
         reached = [1.0]
         for i, one in enumerate(series):
             at, means, deviations = _curve(one, quantity)
             if at:
-                axes.errorbar(at, means, deviations, label=one.name, capsize=4, **_look(i))
+                axes.errorbar(at, means, deviations, label=one.name, capsize=4, **look(i))
                 reached += at
         for i, paper in enumerate(beside):
             theirs, values = zip(*paper.points, strict=True)
-            hollow = {**_look(len(series) + i), "markerfacecolor": "none", "linestyle": ":", "linewidth": 1.2}
+            hollow = {**look(len(series) + i), "markerfacecolor": "none", "linestyle": ":", "linewidth": 1.2}
             axes.plot(theirs, values, label=f"published: {paper.label}", **hollow)
             reached += theirs
         _finish_axes(axes, quantity, reached)
@@ -52,10 +50,10 @@ def over_workers(title: str, quantity: str, series: Sequence[Series], published:
 
 def stream(title: str, series: Sequence[Series]) -> Figure:
     """Draw the blocks of each worker as bars over time, for the first repeat of each series with most workers."""
-    figure, shown = _rows(title, [one for one in series if _shown(one).kept.timing is not None], 2.4)
+    figure, shown = rows_of_axes(title, [one for one in series if shown_run(one).kept.timing is not None], 2.4)
     drawn = ("open", "read", "decompress", "compute", "write")
     for axes, one in shown:
-        timing = _shown(one).kept.timing
+        timing = shown_run(one).kept.timing
         assert timing is not None
         spans = timing.spans[timing.spans["worker"] != COORDINATOR]
         workers = np.unique(spans["worker"])
@@ -70,16 +68,16 @@ def stream(title: str, series: Sequence[Series]) -> Figure:
                     axes.broken_barh(bars_of, (row - 0.4, 0.8), color=colour, label="" if row else kind)
         axes.set_yticks(range(len(workers)), [str(worker) for worker in workers])
         axes.set_ylabel("Worker")
-    _share_legend(figure, "Time (s)")
+    share_legend(figure, "Time (s)")
     return figure
 
 
 def ranks(title: str, series: Sequence[Series]) -> Figure:
     """Draw the components of the time of each rank, for the first repeat of each series with most workers."""
-    figure, shown = _rows(title, [one for one in series if _shown(one).observables is not None], 2.6)
+    figure, shown = rows_of_axes(title, [one for one in series if shown_run(one).observables is not None], 2.6)
     parts = ("t_comp", "t_io", "t_comm", "t_open", "t_end_loop", "overhead1", "overhead2")
     for axes, one in shown:
-        found = _shown(one).observables
+        found = shown_run(one).observables
         assert found is not None
         at = np.arange(len(found.ranks))
         below = np.zeros(len(at))
@@ -89,14 +87,14 @@ def ranks(title: str, series: Sequence[Series]) -> Figure:
             below += times
         axes.set_xticks(at if len(at) <= 32 else at[:: len(at) // 16])
         axes.set_ylabel("Time (s)")
-    _share_legend(figure, "Rank")
+    share_legend(figure, "Rank")
     return figure
 
 
 def violin(title: str, series: Sequence[Series]) -> Figure:
     """Draw the distribution of the communication times of all ranks and repeats over the number of workers."""
     wanted = [one for one in series if any(cell.n_workers > 1 for cell in one.cells)]
-    figure, shown = _rows(title, wanted, 2.8, with_workers=False)
+    figure, shown = rows_of_axes(title, wanted, 2.8, with_workers=False)
     for i, (axes, one) in enumerate(shown):
         cells = [cell for cell in one.cells if cell.n_workers > 1 and cell.observables]
         joined = [1e3 * np.concatenate([found.t_comm for found in cell.observables]) for cell in cells]
@@ -117,16 +115,16 @@ def violin(title: str, series: Sequence[Series]) -> Figure:
 
 def progress(title: str, series: Sequence[Series]) -> Figure:
     """Draw tasks done over time: the first repeat of each series with most workers."""
-    with canvas(None, title, _SIZE, "both") as axes:
+    with canvas(None, title, SIZE, "both") as axes:
         for i, one in enumerate(series):
-            curve = _shown(one).kept.facts.get("progress", {})
+            curve = shown_run(one).kept.facts.get("progress", {})
             if curve.get("seconds"):
                 label = f"{one.name}, N = {one.cells[-1].n_workers}"
-                axes.plot(curve["seconds"], curve["tasks"], label=label, **{**_look(i), "marker": ""})
+                axes.plot(curve["seconds"], curve["tasks"], label=label, **{**look(i), "marker": ""})
         axes.set_xlabel("Time (s)")
         axes.set_ylabel("Tasks done")
         axes.set_xscale("log")
-        _legend(axes)
+        draw_legend(axes)
     return figure_of(axes)
 
 
@@ -153,6 +151,7 @@ OF_SERIES: dict[str, Callable[[str, Sequence[Series]], Figure]] = {
     "violin": violin,
     "progress": progress,
     "bars": bars,
+    **OF_COMPONENTS,
 }
 """Figures of mdreel alone, by name."""
 
@@ -164,16 +163,6 @@ def _curve(series: Series, quantity: str) -> tuple[list[float], list[float], lis
     kept = [(n, one) for n, one in spreads if not math.isnan(one.mean) and not (is_ratio and n > 1)]
     at = [float(series.load if is_ratio else n_workers) for n_workers, _ in kept]
     return at, [one.mean for _, one in kept], [one.deviation for _, one in kept]
-
-
-def _look(i: int) -> dict[str, Any]:
-    return {
-        "color": COLOURS[i % len(COLOURS)],
-        "marker": MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
-        "markersize": 9,
-        "linewidth": 2.0,
-        "linestyle": "-" if i < len(COLOURS) else "--",
-    }
 
 
 def _finish_axes(axes: Axes, quantity: str, reached: Sequence[float]) -> None:
@@ -202,7 +191,7 @@ def _finish_axes(axes: Axes, quantity: str, reached: Sequence[float]) -> None:
     else:
         axes.set_xlabel("RMSDs a frame, W" if quantity == "ratio" else "Number of workers, N")
     axes.set_ylabel(QUANTITIES[quantity])
-    _legend(axes)
+    draw_legend(axes)
 
 
 def _apart(ticks: Sequence[int]) -> list[str]:
@@ -224,39 +213,3 @@ def _reach(axes: Axes) -> tuple[float, float]:
     drawn = [float(y) for line in axes.get_lines() for y in np.atleast_1d(line.get_ydata())]
     heights = [y for y in drawn if math.isfinite(y) and y > 0] or [1.0]
     return min(heights), max(heights)
-
-
-def _legend(axes: Axes) -> None:
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-
-
-def _shown(series: Series) -> Measured:
-    """Return the run of a series that figures of single runs show: the first repeat with most workers."""
-    return series.cells[-1].repeats[0]
-
-
-def _rows(
-    title: str, series: Sequence[Series], height: float, *, with_workers: bool = True
-) -> tuple[Figure, list[tuple[Axes, Series]]]:
-    """Make a figure of axes below each other, one for each series; one, if there is nothing to be shown."""
-    shown = series[: len(COLOURS)]
-    n_rows = max(len(shown), 1)
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(12.0, 1.4 + height * n_rows), layout="constrained")
-        all_axes: list[Axes] = list(figure.subplots(n_rows, 1, squeeze=False)[:, 0])
-    figure.suptitle(title, x=0.01, ha="left", fontsize=17)
-    for axes in all_axes:
-        axes.spines[["top", "right"]].set_visible(False)
-    rows = list(zip(all_axes, shown, strict=False))
-    for axes, one in rows:
-        workers = f", N = {one.cells[-1].n_workers}" if with_workers else ""
-        axes.set_title(f"{one.name}{workers}", loc="left", fontsize=14)
-    return figure, rows
-
-
-def _share_legend(figure: Figure, label: str) -> None:
-    handles, names = figure.axes[0].get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, names, loc="outside right upper", frameon=False, fontsize=13)
-    figure.axes[-1].set_xlabel(label)

@@ -76,6 +76,23 @@ class Measured:
         return math.nan if self.observables is None else self.observables.ratio_comp_io
 
     @property
+    def opening(self) -> float:
+        """t_open, mean over ranks, s; NaN without a recording."""
+        return math.nan if self.observables is None else float(self.observables.t_open.mean())
+
+    @property
+    def communication(self) -> float:
+        """t_comm as published, mean over ranks, s; NaN of one worker, which sends nothing."""
+        found = self.observables
+        return math.nan if found is None or self.kept.point.n_workers == 1 else float(found.t_comm.mean())
+
+    @property
+    def ratio_comm(self) -> float:
+        """R_comp/comm as published; NaN of one worker."""
+        found = self.observables
+        return math.nan if found is None or self.kept.point.n_workers == 1 else found.ratio_comp_comm
+
+    @property
     def throughput(self) -> float:
         """Empty tasks a second; NaN for other workloads."""
         return self.kept.point.n_tasks / self.kept.seconds if self.kept.point.n_tasks else math.nan
@@ -108,7 +125,7 @@ class Cell:
 
     def spread(self, quantity: str) -> Spread:
         """Mean and deviation of one of the properties of `Measured`."""
-        return Spread.of(getattr(one, quantity) for one in self.repeats)
+        return Spread.of(getattr(one, quantity.replace("-", "_")) for one in self.repeats)
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,37 @@ QUANTITIES: Mapping[str, str] = {
     "compute": "t_comp a frame (ms)",
     "overhead": "overhead (s)",
     "ratio": "R_comp/io",
+    "opening": "t_open (s)",
+    "communication": "t_comm (s)",
+    "ratio-comm": "R_comp/comm",
     "throughput": "tasks a second",
 }
 """Quantities of figures, tables and published values, with their headings."""
 
-FIGURES = (*QUANTITIES, "stream", "ranks", "violin", "progress", "bars")
-TABLES = ("scaling", "observables", "ratios", "tasks-per-worker", "splitting", "throughput", "peers")
+FIGURES = (
+    *QUANTITIES,
+    "stream",
+    "ranks",
+    "violin",
+    "progress",
+    "bars",
+    "components",
+    "split-times",
+    "tasks",
+    "scheduler-times",
+    "speed-up-over-ratio",
+    "efficiency-over-ratio",
+)
+TABLES = (
+    "scaling",
+    "observables",
+    "ratios",
+    "tasks-per-worker",
+    "scheduler-times",
+    "splitting",
+    "throughput",
+    "peers",
+)
 
 _ACCESSES = (DEFAULT, "shared", "chain", "segments", "hdf5-independent", "hdf5-collective")
 

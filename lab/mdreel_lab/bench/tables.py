@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from mdreel.timing.observables import NAMES
-from mdreel.timing.spans import KINDS, NO_BLOCK
-from mdreel_lab.bench.measures import Cell, Measured, Series
+from mdreel_lab.bench.measures import Cell, Series
 from mdreel_lab.bench.scenario import QUANTITIES, Published
 from mdreel_lab.bench.table import Table, Value, short
+from mdreel_lab.bench.task_times import blocks_of_workers, task_times
 
 
 def scaling(series: Sequence[Series], _: Sequence[Published]) -> Table:
@@ -61,7 +61,7 @@ def ratios(series: Sequence[Series], published: Sequence[Published]) -> Table:
 def tasks_per_worker(series: Sequence[Series], _: Sequence[Published]) -> Table:
     """Number of workers that did 1, 2, 3 ... blocks in each repeat."""
     counted = [
-        (one.name, _workers(cell), repeat.kept.point.repeat, Counter(_blocks_of_workers(repeat)))
+        (one.name, _workers(cell), repeat.kept.point.repeat, Counter(blocks_of_workers(repeat)))
         for one in series
         for cell in one.cells
         for repeat in cell.repeats
@@ -74,6 +74,18 @@ def tasks_per_worker(series: Sequence[Series], _: Sequence[Published]) -> Table:
     ]
     head = ("Series", "N", "Run", *(f"{n} blocks" for n in columns), "more")
     return Table("tasks-per-worker", "Workers that did so many blocks", head, rows)
+
+
+def scheduler_times(series: Sequence[Series], _: Sequence[Published]) -> Table:
+    """Times that the code measures, beside those that Dask's scheduler records."""
+
+    def values_of(_: Series, cell: Cell) -> Iterable[Value]:
+        if (found := task_times(cell)) is not None:
+            yield from (one.mean for one in (found.code_mean, found.code_most, found.scheduler_most, found.total))
+
+    head = ("Series", "N", "t_comp + t_io, mean (s)", "most (s)", "most, by the scheduler (s)", "t_total (s)")
+    title = "Computing and reading of a worker, measured by the code and by Dask's scheduler"
+    return Table("scheduler-times", title, head, _rows(series, values_of))
 
 
 def splitting(series: Sequence[Series], published: Sequence[Published]) -> Table:
@@ -129,6 +141,7 @@ TABLES: Mapping[str, Callable[[Sequence[Series], Sequence[Published]], Table]] =
     "observables": observables,
     "ratios": ratios,
     "tasks-per-worker": tasks_per_worker,
+    "scheduler-times": scheduler_times,
     "splitting": splitting,
     "throughput": throughput,
     "peers": peers,
@@ -162,16 +175,6 @@ def _ours(series: Series, paper: Published, x: float) -> float:
         return math.nan if cell is None or series.load != x else cell.spread("ratio").mean
     cell = series.cell(int(x))
     return math.nan if cell is None else series.spread(paper.quantity, cell).mean
-
-
-def _blocks_of_workers(repeat: Measured) -> list[int]:
-    """Return how many blocks each worker did."""
-    timing = repeat.kept.timing
-    if timing is None:
-        return []
-    done = timing.spans[(timing.spans["kind"] == KINDS.index("compute")) & (timing.spans["block"] != NO_BLOCK)]
-    counts = [len(np.unique(done["block"][done["worker"] == worker])) for worker in np.unique(done["worker"])]
-    return counts + [0] * (repeat.kept.point.n_workers - len(counts))
 
 
 def _name_of(paper: Published) -> str:

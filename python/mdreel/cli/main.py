@@ -5,7 +5,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
@@ -30,7 +30,8 @@ def main() -> NoReturn:
         sys.exit(_report(error))
     code: int = ExitCode.INPUT
     try:
-        code = _run()
+        with _served_by_other_ranks():
+            code = _run()
     finally:
         _dismiss_other_ranks(code)
     sys.exit(code)
@@ -92,6 +93,17 @@ def _serve_other_ranks() -> None:
         from mdreel.execution.executors.mpi.executor import Mpi
 
         Mpi().serve()
+
+
+def _served_by_other_ranks() -> AbstractContextManager[None]:
+    """On the first of several MPI ranks, return a context in which the others serve it."""
+    ranks = launched()
+    if ranks is not None and ranks.size > 1:
+        from mdreel.execution.executors.mpi.executor import Mpi
+
+        with suppress(MdreelError):  # a command that needs MPI reports that it is missing
+            return Mpi().served()
+    return nullcontext()
 
 
 def _dismiss_other_ranks(code: int) -> None:

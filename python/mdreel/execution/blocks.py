@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import FrameSet, Source
 from mdreel.errors import ArgumentError, FrameIndexError, MismatchError, UnsupportedError
+from mdreel.execution.shared_files import check_end, locate
 from mdreel.execution.source_name import source_name
 
 Frames: TypeAlias = Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_]
@@ -62,9 +63,10 @@ def select_frames(
         return _arriving(source, start or 0, stop, 1 if step is None else step)
     if start in (None, 0) and stop is None and step in (None, 1) and not source.is_located:
         return None
+    locate(source)
     n_frames = source.n_frames
     if stop is None or stop > n_frames or min(start or 0, stop) < 0:
-        source.check_end()
+        check_end(source)
     selected = range(*slice(start, stop, step).indices(n_frames))
     if n_frames == 0:
         raise FrameIndexError("the trajectory has 0 frames", path=source_name(source))
@@ -125,11 +127,12 @@ def _arriving(source: Source, start: int, stop: int | None, step: int) -> FrameS
 
 
 def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
+    locate(source)
     n_frames = source.n_frames
     if frames.ndim != 1 or frames.size == 0:
         raise FrameIndexError(f"frames must be a list of frame numbers or a mask, got an array of shape {frames.shape}")
     if frames.dtype == np.bool_:
-        source.check_end()
+        check_end(source)
         if len(frames) != n_frames:
             raise MismatchError(f"a mask of {len(frames)} frames was given, but the trajectory has {n_frames} frames")
         if not frames.any():
@@ -140,7 +143,7 @@ def _listed(source: Source, frames: NDArray[np.generic]) -> FrameSet:
     numbers = frames.astype(np.int64)
     outside = (numbers < -n_frames) | (numbers >= n_frames)
     if (numbers < 0).any() or outside.any():
-        source.check_end()
+        check_end(source)
     if outside.any():
         wrong = numbers[outside][0]
         message = f"frame {wrong} does not exist: the trajectory has {n_frames} frames, 0 to {n_frames - 1}"

@@ -17,6 +17,7 @@ from mdreel.execution.choices import Access
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.progress import Progress
+from mdreel.execution.shared_files import check_end, keep_index, locate
 from mdreel.execution.source_name import source_name
 from mdreel.execution.work import Work
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
@@ -109,12 +110,10 @@ def run(
             break
         if kept is not None:
             remove_checkpoint(kept.path)
-        job.source.check_end()  # a torn file would fail again
+        check_end(job.source)  # a torn file would fail again
+        locate(job.source)
         frames = FrameSet.range(0, 1, job.source.n_frames)
-    if frames is None:
-        job.source.check_end()
-    if not len(outcome.rows):
-        raise _nothing_left(job.source, outcome)
+    _conclude(job.source, blocks, outcome, is_whole=frames is None)
     return with_opening(outcome, begun_ns - started_ns, watch.look().member, waited_ns)
 
 
@@ -134,6 +133,16 @@ def _execute(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
         named = type(error)(str(error), path=source_name(work.job.source))
         named.frame = error.frame
         raise named from None
+
+
+def _conclude(source: Source, blocks: Blocks, outcome: Outcome, is_whole: bool) -> None:
+    """Keep a frame index that the run has made, and check that the run has read the trajectory to its end."""
+    if blocks.are_of_bytes:
+        keep_index(source)
+    if is_whole:
+        check_end(source)
+    if not len(outcome.rows):
+        raise _nothing_left(source, outcome)
 
 
 def _plan(job: Job, frames: FrameSet | None, n_parts: int | None, executor: Executor, keep_to_segments: bool) -> Blocks:

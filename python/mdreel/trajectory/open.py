@@ -8,22 +8,17 @@ from typing import Any, TypeAlias
 
 from mdreel._core import OpenFiles, Source, chain_sources, is_hdf5
 from mdreel.errors import FormatError
+from mdreel.execution.shared_files import with_own_files
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.urls import is_remote
-from mdreel.trajectory.h5md import open_h5md
-from mdreel.trajectory.hdf5 import open_hdf5
-from mdreel.trajectory.mdanalysis_source import open_foreign
-from mdreel.trajectory.netcdf4 import is_amber, open_netcdf4
+from mdreel.trajectory.open_one import CORE_FORMATS, open_one
+from mdreel.trajectory.open_together import Opened, open_together
 from mdreel.trajectory.remote import RemoteFile
 
 Location: TypeAlias = str | PathLike[str] | RemoteFile
 
 Stored: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | Source
 """One file, several files, or an open source."""
-
-# Formats that the core recognises and reads by itself, and formats for which h5py reads the structure of the file.
-CORE_FORMATS = ("XTC", "TRR", "DCD", "NCDF")
-HDF5_FORMATS = ("H5MD", "NETCDF-4")
 
 
 @checked_arguments
@@ -78,7 +73,8 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
 
     Notes
     -----
-    Only the first header of each file is read, once: worker processes open a file when they read its first frame.
+    Only the first header of each file is read, once: worker processes open a file when they read its first frame. Under
+    MPI, each rank reads the headers of its share of the files.
     Frames are numbered across files; times are those in the files. At most 64 files are open at the same time.
 
     Examples
@@ -96,24 +92,39 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     """
     several = [_located(path) for path in ([paths] if isinstance(paths, (str, PathLike, RemoteFile)) else paths)]
     known = None if format is None else format.upper()
+    options = {"format": format, "access": access, "index": index, "group": group, "n_atoms": n_atoms}
+    names = [path.url if isinstance(path, RemoteFile) else path for path in several]
+    recipe = (_open_again, (several, {**options, "overlaps": overlaps}))
+    shared = open_together(several, options, _open_again)
+    if shared is not None:
+        return _chain(names, shared.pieces, overlaps, recipe, shared)
     if known is None or known in CORE_FORMATS:
         try:
             return Source.open(several, format, access, index, overlaps)
         except FormatError:
             if known is not None or not any(_is_hdf5(path) for path in several):
                 raise
-    options = {"format": format, "access": access, "index": index, "group": group, "n_atoms": n_atoms}
     open_files = OpenFiles()
-    parts = [_open_one(path, options, open_files) for path in several]
-    if len(parts) == 1:
-        return parts[0]
-    names = [path.url if isinstance(path, RemoteFile) else path for path in several]
-    recipe = (_open_again, (several, {**options, "overlaps": overlaps}))
+    parts = [open_one(path, options, open_files, _open_again) for path in several]
+    return parts[0] if len(parts) == 1 else _chain(names, [parts], overlaps, recipe)
+
+
+def _chain(
+    names: list[str],
+    pieces: list[list[Source]],
+    overlaps: str,
+    recipe: tuple[Any, Any],
+    shared: Opened | None = None,
+) -> Source:
+    """Chain open files, which are given for each process that has opened some of them."""
 
     def workers(chain: Source) -> tuple[Any, Any]:
-        return _chain_elsewhere, (names, [part.for_workers() for part in parts], overlaps, recipe, chain.describe())
+        described = [[file.for_workers() for file in files] for files in pieces]
+        token = "" if shared is None else shared.token
+        return _chain_elsewhere, (names, described, overlaps, recipe, chain.describe(), token)
 
-    return chain_sources(names, parts, overlaps, recipe, workers)
+    files = [file for piece in pieces for file in piece]
+    return chain_sources(names, files, overlaps, recipe, workers, None if shared is None else shared.facts)
 
 
 def _located(path: Location) -> str | RemoteFile:
@@ -132,26 +143,12 @@ def _open_again(paths: list[str | RemoteFile], options: dict[str, Any]) -> Sourc
 
 
 def _chain_elsewhere(
-    names: list[str], parts: list[Source], overlaps: str, recipe: tuple[Any, Any], facts: list[dict[str, Any]]
+    names: list[str],
+    pieces: list[list[Source]],
+    overlaps: str,
+    recipe: tuple[Any, Any],
+    facts: list[dict[str, Any]],
+    token: str,
 ) -> Source:
     """Chain files that another process has opened; each is opened here when its first frame is read."""
-    return chain_sources(names, parts, overlaps, recipe, facts=facts)
-
-
-def _open_one(path: str | RemoteFile, options: dict[str, Any], open_files: OpenFiles) -> Source:
-    format_ = options["format"]
-    if isinstance(path, RemoteFile):
-        return Source.open([path], format_, options["access"], options["index"])
-    if format_ is not None and format_.upper() not in HDF5_FORMATS:
-        return open_foreign(path, format_, options["n_atoms"])
-    if not is_hdf5(path):
-        if format_ is not None:
-            raise FormatError(f"byte 0: expected an HDF5 file, because {format_} files are HDF5", path=path)
-        return Source.open([path], None, options["access"], options["index"])
-    recipe = (_open_again, ([path], options))
-    with open_hdf5(path) as file:
-        if is_amber(file) if format_ is None else format_.upper() == "NETCDF-4":
-            return open_netcdf4(file, path, access=options["access"], recipe=recipe, open_files=open_files)
-        return open_h5md(
-            file, path, group=options["group"], access=options["access"], recipe=recipe, open_files=open_files
-        )
+    return chain_sources(names, with_own_files(pieces, token), overlaps, recipe, facts=facts)

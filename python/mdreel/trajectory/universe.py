@@ -14,8 +14,8 @@ from mdreel.errors import UnsupportedError
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.hdf5 import open_hdf5
 from mdreel.trajectory.mdanalysis_source import source_of_reader
-from mdreel.trajectory.open import CORE_FORMATS, HDF5_FORMATS
 from mdreel.trajectory.open import open as open_trajectory
+from mdreel.trajectory.open_one import CORE_FORMATS, HDF5_FORMATS
 from mdreel.trajectory.placeholder_cell import cell_of, is_placeholder, known_cell, warn_of_placeholder
 
 if TYPE_CHECKING:

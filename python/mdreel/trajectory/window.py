@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Source
 from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.execution.shared_files import check_end, locate
 
 # Times are stored as float32 in XTC files, and are products of a float32 in DCD files.
 _RELATIVE_ERROR = 4 * float(np.finfo(np.float32).eps)
@@ -118,9 +119,10 @@ def frames_in_window(source: Source, window: TimeWindow) -> NDArray[np.int64] | 
     """
     if window.is_open:
         return None
+    locate(source)
     times = source.times()
     if window.reaches_the_end(times):
-        source.check_end()
+        check_end(source)
     return window.frames(times)
 
 

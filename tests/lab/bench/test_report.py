@@ -9,12 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from mdreel.errors import FormatError, MismatchError
 from mdreel.timing.files import write_record
 from mdreel.timing.record import Record
-from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
+from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN, TASK
 from mdreel.timing.timing import Timing
+from mdreel_lab.bench.component_figures import OF_COMPONENTS, components, efficiency_over_ratio, split_times
+from mdreel_lab.bench.component_figures import tasks as tasks_figure
 from mdreel_lab.bench.figures import over_workers
 from mdreel_lab.bench.grid import Point
 from mdreel_lab.bench.measures import series_of
@@ -31,7 +34,7 @@ about = "Nothing was run."
 figures = [
   "seconds", "speed-up", "efficiency", "io", "compute", "overhead", "ratio", "stream", "ranks", "violin", "bars",
 ]
-tables = ["scaling", "observables", "ratios", "tasks-per-worker", "peers"]
+tables = ["scaling", "observables", "ratios", "tasks-per-worker", "scheduler-times", "peers"]
 
 [[grid]]
 executor = "threads"
@@ -73,6 +76,15 @@ def spans(n_workers: int, repeat: int) -> np.ndarray:
     return np.array(rows, SPAN)
 
 
+def tasks(n_workers: int) -> np.ndarray:
+    """Two tasks of each worker, of 30 and 20 ms, as a scheduler records them; the last worker takes 10 ms more."""
+    rows = []
+    for worker in range(n_workers):
+        late = 10_000_000 * (worker == n_workers - 1)
+        rows += [(worker, worker, worker, 0, 30_000_000), (worker, worker + 1, worker, 40_000_000, 60_000_000 + late)]
+    return np.array(rows, TASK)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder of records that were made up: 1, 2 and 5 ranks, three repeats, and one that failed."""
@@ -82,7 +94,8 @@ def folder(tmp_path: Path) -> Path:
     for point in points:
         place = place_of(tmp_path, point)
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_record(Record(Timing(spans(point.n_workers, point.repeat)), {}, None, str(point)), spans_of(place))
+        timing = Timing(spans(point.n_workers, point.repeat), tasks=tasks(point.n_workers))
+        write_record(Record(timing, {}, None, str(point)), spans_of(place))
         facts = {"oversubscribed": point.n_workers > 2, "cache": "warm", "check": 1.25}
         keep(tmp_path, Kept(point, DONE, "", 0.1 * point.repeat, facts, {"versions": {}}, spans_of(place)))
     keep(tmp_path, Kept(point_of(10, 1), FAILED, "it fell over"))
@@ -128,6 +141,74 @@ def test_ratios_and_observables_are_what_the_spans_say(folder: Path) -> None:
         values = {name: float(value) for name, value in row.items() if name.startswith(("t_", "overhead"))}
         assert values["t_n"] == pytest.approx(values["t_block"] + values["t_comm"])
         assert values["t_block"] == pytest.approx(values["t_open"] + values["t_all_frames"] + values["overhead2"])
+
+
+def test_times_of_the_scheduler_stand_beside_those_of_the_code(folder: Path) -> None:
+    made = TABLES["scheduler-times"](series_of(kept_in(folder)), ())
+    rows = [dict(zip(made.headings, row, strict=True)) for row in made.rows]
+    assert [row["N"] for row in rows] == ["1", "2", "5*"]
+    for row, n in zip(rows, (1, 2, 5), strict=True):
+        late = 4 if n > 1 else 0
+        assert float(row["t_comp + t_io, mean (s)"]) == pytest.approx(1e-3 * ((READ + COMPUTE) / n + late / n))
+        assert float(row["most (s)"]) == pytest.approx(1e-3 * ((READ + COMPUTE) / n + late))
+        assert float(row["most, by the scheduler (s)"]) == pytest.approx(0.06)
+
+
+def curves(figure: Figure) -> dict[str, list[list[float]]]:
+    """Return the points of the curves of a figure by label, without error bars."""
+    named = {bar.get_label(): bar.lines[0] for axes in figure.axes for bar in axes.containers}
+    return {str(label): line.get_xydata().tolist() for label, line in named.items()}
+
+
+def test_components_are_means_over_ranks(folder: Path) -> None:
+    drawn = curves(components("Made up", series_of(kept_in(folder))))
+    assert np.array(drawn["t_comp"]) == pytest.approx(
+        np.array([[n, 1e-3 * (COMPUTE / n + (4 / n if n > 1 else 0))] for n in (1, 2, 5)])
+    )
+    assert np.array(drawn["t_open"])[:, 1] == pytest.approx(1e-3 * (OPEN + 2))
+    # One worker sends nothing, and with several the others wait for the late rank in t_comm.
+    assert [x for x, _ in drawn["t_comm"]] == [2, 5]
+
+
+def test_parts_of_a_bar_are_t_total(folder: Path) -> None:
+    (axes,) = split_times("Made up", series_of(kept_in(folder))).axes
+    tops: dict[float, float] = {}
+    for bar in axes.patches:
+        tops[bar.get_x()] = max(tops.get(bar.get_x(), 0.0), bar.get_y() + bar.get_height())
+    totals = [cell.spread("seconds").mean for one in series_of(kept_in(folder)) for cell in one.cells]
+    assert list(tops.values()) == pytest.approx(totals)
+
+
+def test_efficiency_is_drawn_over_the_ratio_of_one_worker(folder: Path) -> None:
+    (series,) = series_of(kept_in(folder))
+    drawn = curves(efficiency_over_ratio("Made up", [series]))
+    efficiencies = {cell.n_workers: series.spread("efficiency", cell).mean for cell in series.cells}
+    assert set(drawn) == {"N = 2", "N = 5"}
+    for n in (2, 5):
+        assert np.array(drawn[f"N = {n}"]) == pytest.approx(np.array([[COMPUTE / READ, efficiencies[n]]]))
+
+
+@pytest.mark.parametrize("name", OF_COMPONENTS)
+def test_figures_of_components_have_labels(name: str, folder: Path) -> None:
+    figure = OF_COMPONENTS[name]("Made up", series_of(kept_in(folder)))
+    assert all(axes.get_ylabel() for axes in figure.axes)
+    assert figure.axes[-1].get_xlabel()
+
+
+@pytest.mark.parametrize(
+    ("quantity", "expected"), [("opening", OPEN + 2), ("communication", MESSAGE), ("ratio-comm", None)]
+)
+def test_communication_is_drawn_for_several_workers(quantity: str, expected: float | None, folder: Path) -> None:
+    drawn = curves(over_workers("Made up", quantity, series_of(kept_in(folder)), []))["made up"]
+    numbers = [1, 2, 5] if quantity == "opening" else [2, 5]
+    assert [n for n, _ in drawn] == numbers
+    values = [1e-3 * expected for _ in numbers] if expected else [(COMPUTE / n + 4 / n) / MESSAGE for n in (2, 5)]
+    assert [value for _, value in drawn] == pytest.approx(values)
+
+
+def test_bars_of_tasks_are_the_blocks_of_each_worker(folder: Path) -> None:
+    (axes,) = tasks_figure("Made up", series_of(kept_in(folder))).axes
+    assert [bar.get_height() for bar in axes.patches] == [1.0] * 5
 
 
 def test_blocks_of_workers_are_counted(folder: Path) -> None:

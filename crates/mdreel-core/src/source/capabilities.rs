@@ -102,6 +102,9 @@ pub trait SharedPlaces {
 
     /// Takes over the facts that another process has found, one entry per file, in order.
     fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()>;
+
+    /// Keeps the frame index for later runs, if the frames have been located and the format needs an index.
+    fn keep_index(&self) {}
 }
 
 /// Frames whose bytes can be copied to another file.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::Stamp;
 use super::capabilities::{ByteBlocks, Capabilities, EndCheck, FrameCopies, FrameOffsets, SharedPlaces};
+use super::frame_index::FrameIndex;
 use super::places::Places;
 use super::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrames};
 use crate::error::{Error, Result};
@@ -194,7 +195,15 @@ impl ByteBlocks for Deferred {
     }
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
-        self.opened()?.locate(parts)
+        let mut places = self.places_now();
+        if let Some(source) = self.source.get() {
+            return source.locate(parts);
+        }
+        let n_bytes = self.file.outline().stamp.len;
+        let Some(index) = FrameIndex::joined(parts, n_bytes) else { return Ok(false) };
+        self.n_located.get_or_init(|| index.len() as u64);
+        *places = Some(Places::located_whole(n_bytes, index));
+        Ok(true)
     }
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use self::stretch::{STRETCH, Stretch};
-use super::FrameLocation;
+use super::{FrameLocation, LocatedFrames};
 
 pub(crate) use claim::{Claim, PATIENCE, Turn};
 pub use kept::{Keep, place};
@@ -29,6 +29,20 @@ pub struct FrameIndex {
 }
 
 impl FrameIndex {
+    /// The index of a file of `n_bytes` that was located in parts; `None` if they do not join, or end before the file.
+    pub(crate) fn joined(parts: Vec<LocatedFrames>, n_bytes: u64) -> Option<Self> {
+        let mut index = FrameIndex::default();
+        for part in parts {
+            let Some(first) = part.first else { continue };
+            if first != index.end {
+                return None;
+            }
+            index.extend(part.frames);
+            index.end = part.end;
+        }
+        (index.end == n_bytes).then_some(index)
+    }
+
     /// Adds frames behind the last one.
     pub fn extend(&mut self, frames: impl IntoIterator<Item = FrameLocation>) {
         for frame in frames {

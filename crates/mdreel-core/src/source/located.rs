@@ -233,6 +233,12 @@ impl<H: ChainedHeader> SharedPlaces for LocatedFile<H> {
         }
         Ok(())
     }
+
+    fn keep_index(&self) {
+        let Some(located) = self.located.get().filter(|_| !self.past_damage) else { return };
+        // That the index cannot be kept costs time in the next run, and nothing in this one.
+        let _ = located.index.save(&self.file, self.keep);
+    }
 }
 
 impl<H: ChainedHeader> FrameCopies for LocatedFile<H> {
@@ -278,18 +284,7 @@ impl<H: ChainedHeader> ByteBlocks for LocatedFile<H> {
     }
 
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool> {
-        let mut index = FrameIndex::default();
-        for part in parts {
-            let Some(first) = part.first else { continue };
-            if first != index.end {
-                return Ok(false);
-            }
-            index.extend(part.frames);
-            index.end = part.end;
-        }
-        if index.end != self.file.len() {
-            return Ok(false);
-        }
+        let Some(index) = FrameIndex::joined(parts, self.file.len()) else { return Ok(false) };
         self.set_located(Located { index, ..Located::default() }, 0);
         Ok(true)
     }

@@ -194,11 +194,10 @@ impl Location {
     }
 }
 
-/// Opens files as one trajectory.
-pub fn open(locations: Vec<Location>, options: Options) -> Result<Opened> {
-    let open_files = Arc::default();
+/// Opens files as one trajectory, of which as many are open at a time as `open_files` allows.
+pub fn open(locations: Vec<Location>, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
     let open_one = |location: Location| {
-        let file = location.open(options.access, &open_files)?;
+        let file = location.open(options.access, open_files)?;
         Ok((file.path().to_owned(), open_file(file, options)?))
     };
     let mut opened = locations.into_iter().map(open_one).collect::<Result<Vec<_>>>()?;
@@ -289,17 +288,22 @@ impl OpenLater for KnownFile {
     }
 }
 
-/// The files of a trajectory that another process has opened: each is opened here when it is first read.
-pub fn open_announced(locations: Vec<Location>, options: Options, told: Announcement) -> Result<Opened> {
+/// The files of a trajectory that another process has opened: each is opened here when it is first read, and as many are
+/// open at a time as `open_files` allows.
+pub fn open_announced(
+    locations: Vec<Location>,
+    options: Options,
+    told: Announcement,
+    open_files: &Arc<OpenFiles>,
+) -> Result<Opened> {
     let Announcement { outlines, first_frames } = told;
     if outlines.len() != locations.len() {
         let (n, n_told) = (locations.len(), outlines.len());
         return Err(Error::mismatch(format!("{n} files, but {n_told} were told of")));
     }
-    let open_files = Arc::default();
     let defer = |(location, outline): (Location, Outline)| {
         let path = location.path().to_owned();
-        let open_files = Arc::clone(&open_files);
+        let open_files = Arc::clone(open_files);
         let file = KnownFile { location, path: path.clone(), outline, options, open_files, opened: Mutex::default() };
         let file = Arc::new(file);
         (path, Opened::Deferred(Arc::new(Deferred::new(Arc::clone(&file) as _, false)), file))

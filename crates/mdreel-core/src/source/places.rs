@@ -41,6 +41,11 @@ impl Places {
         Places { n_bytes, located: None }
     }
 
+    /// A file of `n_bytes` whose frames are all in `index`, up to its end.
+    pub(crate) fn located_whole(n_bytes: u64, index: FrameIndex) -> Self {
+        Places { n_bytes, located: Some(Known { index, rest: None, gaps: Vec::new() }) }
+    }
+
     /// Number of frames, if they have been located.
     pub(crate) fn n_frames(&self) -> Result<Option<u64>> {
         let Some(Known { index, .. }) = &self.located else { return Ok(None) };

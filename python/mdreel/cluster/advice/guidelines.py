@@ -191,7 +191,7 @@ def schedule(access: str, n_blocks: int, n_workers: int) -> Verdict:
     """
     numbers = {"n_blocks": float(n_blocks), "n_workers": float(n_workers)}
     if access == "segments":
-        reason = "each rank opens only the files of its own share; rank 0 opens all files once"
+        reason = "each rank opens only the files of its own share"
         return Verdict("schedule", "static", reason, f"{PAPER_2019}, heuristic 3.2", numbers)
     reason = f"one worker takes {n_blocks:,} blocks"
     if n_workers > 1:

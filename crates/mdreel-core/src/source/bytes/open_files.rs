@@ -25,6 +25,13 @@ pub struct OpenFiles {
 impl Default for OpenFiles {
     /// A quarter of the limit of the process, and at most 64.
     fn default() -> Self {
+        OpenFiles::for_files(MOST)
+    }
+}
+
+impl OpenFiles {
+    /// Keeps up to `n_files` open, and no more than a quarter of the files that the process may open.
+    pub fn for_files(n_files: usize) -> Self {
         // SAFETY: an all-zero rlimit is a valid value of that plain C structure, which the call fills.
         #[cfg(unix)]
         let allowed = unsafe {
@@ -34,11 +41,9 @@ impl Default for OpenFiles {
         // Windows has no limit that a process meets.
         #[cfg(not(unix))]
         let allowed = u64::MAX;
-        OpenFiles::with_limit(usize::try_from(allowed / 4).unwrap_or(MOST).clamp(1, MOST))
+        OpenFiles::with_limit(n_files.min(usize::try_from(allowed / 4).unwrap_or(n_files)))
     }
-}
 
-impl OpenFiles {
     /// At most `limit` files at a time.
     pub(crate) fn with_limit(limit: usize) -> Self {
         OpenFiles { limit: limit.max(1), queue: Mutex::default() }

@@ -25,6 +25,8 @@ class Kind(IntEnum):
     """A shared computation has ended."""
     LEAVE = 2
     """The program ends."""
+    CALL = 3
+    """All ranks call a function."""
 
 
 class Message:

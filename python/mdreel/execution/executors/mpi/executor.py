@@ -6,10 +6,9 @@ import pickle
 import signal
 import socket
 import sys
-import time
 import traceback
-from collections.abc import Callable
-from contextlib import ExitStack, closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from itertools import pairwise
 from time import perf_counter_ns
@@ -23,6 +22,7 @@ from mdreel.execution.checkpoint.file import Checkpoint
 from mdreel.execution.choices import Communication, Schedule
 from mdreel.execution.executors.mpi.assignment import Assignment
 from mdreel.execution.executors.mpi.broadcast import Kind, Message, receive, send
+from mdreel.execution.executors.mpi.calls import RankCalls, meet, take_part
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.execution.executors.mpi.progress_thread import progress_thread
 from mdreel.execution.executors.mpi.rank_readers import JobTogether, open_reading
@@ -37,6 +37,7 @@ from mdreel.execution.executors.mpi.round import HandedIn, Round
 from mdreel.execution.executors.remote_errors import Failure
 from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
+from mdreel.execution.serving_processes import among_processes
 from mdreel.execution.span_log import SpanLog
 from mdreel.execution.work import Work
 from mdreel.foundation.arguments import checked_arguments, shown
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from mdreel.execution.job import Monitor
 
 T = TypeVar("T")
-
-_PAUSE_SECONDS = 0.002
 
 _SERVED: ContextVar[tuple[Any, ...]] = ContextVar("communicators whose other ranks serve rank 0", default=())
 """The communicators whose other ranks serve this one."""
@@ -91,9 +90,10 @@ class Mpi:
 
     Notes
     -----
-    All ranks call ``run`` of an analysis, and all get its results. Only rank 0 plans the run; it sends the job and the
-    frame index to the other ranks. Pass other work that one rank should do for all, such as reading the topology, to
-    `share`. Ranks take blocks from a counter in the memory of rank 0. Each rank uses one thread.
+    All ranks call ``run`` of an analysis, and all get its results. Ranks open the files of a chain together, each its
+    share. Only rank 0 plans the run; it sends the job and the frame index to the other ranks. Pass other work that one
+    rank should do for all, such as reading the topology, to `share`. Ranks take blocks from a counter in the memory of
+    rank 0. Each rank uses one thread.
 
     Examples
     --------
@@ -140,19 +140,27 @@ class Mpi:
             return shared
         if self._communicator in _SERVED.get():
             return compute()  # a nested call: the other ranks already serve
-        token = _SERVED.set((*_SERVED.get(), self._communicator))
         try:
-            result = compute()
+            with self.served():
+                result = compute()
         except Exception as error:
             send(self._communicator, Kind.END, (None, Failure.of(error)))
             raise
         except BaseException:
             send(self._communicator, Kind.END, (None, Failure(RuntimeError("rank 0 was interrupted"), "")))
             raise
-        finally:
-            _SERVED.reset(token)
         send(self._communicator, Kind.END, (result, None))
         return result
+
+    @contextmanager
+    def served(self) -> Iterator[None]:
+        """Mark that the other ranks serve rank 0, which calls this while they are in `share` or `serve`."""
+        token = _SERVED.set((*_SERVED.get(), self._communicator))
+        try:
+            with among_processes(RankCalls(self._communicator)):
+                yield
+        finally:
+            _SERVED.reset(token)
 
     def serve(self) -> NoReturn:
         """Serve the runs of rank 0 until it calls `leave`; then exit with its exit code."""
@@ -188,19 +196,15 @@ class Mpi:
         """Follow the messages of rank 0 until one of this kind; rank 0 handles Ctrl-C for all ranks."""
         previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
-            while True:
-                kind, message = receive(self._communicator)
-                if kind is until:
-                    return message
-                if kind is Kind.ROUND:
-                    since_ns = perf_counter_ns()
-                    job, blocks, assignment, kept = _order_in(message, self._communicator)
-                    checkpoint = None
-                    if kept is not None:
-                        path, identity = kept
-                        checkpoint = Checkpoint.of_rank(path, identity, self._communicator.rank, blocks)
-                    with nullcontext() if checkpoint is None else closing(checkpoint):
-                        self._round(job, blocks, assignment, checkpoint, None, None, since_ns)
+            with among_processes():
+                while True:
+                    kind, message = receive(self._communicator)
+                    if kind is until:
+                        return message
+                    if kind is Kind.ROUND:
+                        self._serve_round(message)
+                    elif kind is Kind.CALL:
+                        take_part(self._communicator, message)
         except SystemExit as error:  # a scheduler sends SIGTERM to all ranks
             self._communicator.Abort(int(error.code or 0))
             raise
@@ -210,6 +214,17 @@ class Mpi:
             raise
         finally:
             signal.signal(signal.SIGINT, previous)
+
+    def _serve_round(self, message: Message) -> None:
+        """Compute a round that rank 0 has sent."""
+        since_ns = perf_counter_ns()
+        job, blocks, assignment, kept = _order_in(message, self._communicator)
+        checkpoint = None
+        if kept is not None:
+            path, identity = kept
+            checkpoint = Checkpoint.of_rank(path, identity, self._communicator.rank, blocks)
+        with nullcontext() if checkpoint is None else closing(checkpoint):
+            self._round(job, blocks, assignment, checkpoint, None, None, since_ns)
 
     def _round(
         self,
@@ -262,7 +277,7 @@ class Mpi:
                 reading.join()
                 # What a rank can do alone comes before the meeting, so that only the transfer itself comes after it.
                 packed = _packed(handed_in, transfer, ranks.rank, log.record("wait", ranks.rank, round_.free_since_ns))
-                stopped = self._meet() or stopped
+                stopped = meet(self._communicator) or stopped
             met_ns = perf_counter_ns()
             round_.close()
             transfer.settle()
@@ -283,16 +298,6 @@ class Mpi:
                     raise found.blamed_on(f"rank {rank} ({host}) cannot begin") from found.error
                 return []
         return [host for host, _ in answers]
-
-    def _meet(self) -> BaseException | None:
-        """Wait for the other ranks without keeping a core busy; return the interrupt that arrived, if any."""
-        request, interrupted = self._communicator.Ibarrier(), None
-        while not request.Test():
-            try:
-                time.sleep(_PAUSE_SECONDS)
-            except KeyboardInterrupt as error:
-                interrupted = error
-        return interrupted
 
     def _gather(self, handed_in: HandedIn, packed: _Packed, met_ns: int) -> list[HandedIn]:
         """Gather the records of all ranks on rank 0, and record the times since a record was packed."""
