@@ -1,8 +1,8 @@
 """Parallel analysis of molecular dynamics trajectories, as fast as the hardware allows.
 
-Create an analysis with atoms of an MDAnalysis Universe, call its ``run``, and read its ``results``. The analyses have
-the names, parameters and results of MDAnalysis's analyses. `mdreel.trajectory` reads, writes and checks
-trajectories, and `mdreel.live` analyses running simulations.
+To analyse a trajectory, create an analysis from atoms of an MDAnalysis Universe, call its ``run`` method, and read its
+``results``. The names, parameters and results of the analyses follow those of MDAnalysis. `mdreel.trajectory` reads,
+writes and checks trajectories, and `mdreel.live` analyses simulations while they are running.
 
 Examples
 --------

@@ -1,8 +1,8 @@
 """Exceptions and warnings of mdreel.
 
-Every message names the place (file, frame or argument), the expected value and the value found. The Rust core raises
-these exceptions too. Errors of the operating system keep their own type: a missing file raises ``FileNotFoundError``.
-All exceptions have the parameters and attributes of `MdreelError`.
+Every message states where the problem is (the file, frame or argument), which value was expected and which value was
+found. The Rust core raises these exceptions too. Errors from the operating system are passed on unchanged. For example,
+a missing file raises ``FileNotFoundError``. All exceptions have the parameters and attributes of `MdreelError`.
 """
 
 import os
@@ -18,20 +18,20 @@ class MdreelError(Exception):
     Parameters
     ----------
     message : str
-        The expected value, the value found, and the remedy.
+        Error message, which states the expected value, the value found, and how to fix the problem.
     path : str or os.PathLike, optional
-        The file, channel or directory with the problem. It goes in front of the message.
+        The file, channel or directory that caused the problem. Its name is put in front of the message.
     frame : int, optional
-        The frame with the problem, counted from 0.
+        Index of the frame that caused the problem, counted from 0.
 
     Attributes
     ----------
     path : str or None
-        The file, channel or directory with the problem, if the error is about one.
+        The file, channel or directory that caused the problem, if there is one.
     frame : int or None
-        The frame with the problem, counted from 0, if it is known.
+        Index of the frame that caused the problem, counted from 0, if it is known.
     byte : int or None
-        The first damaged byte, counted from the start of the file, if it is known.
+        Position of the first damaged byte from the start of the file, if it is known.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class MdreelError(Exception):
 
 
 class FormatError(MdreelError, OSError):
-    """Error about a file that does not follow its format: it is truncated, corrupt, or in another format.
+    """Raised if a file violates its format, because it is truncated, corrupt, or in a different format.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class FormatError(MdreelError, OSError):
 
 
 class FrameIndexError(MdreelError, IndexError):
-    """Error about a requested frame that the trajectory does not have, or a request for no frame.
+    """Raised if a requested frame does not exist in the trajectory, or if no frames are selected.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class FrameIndexError(MdreelError, IndexError):
 
 
 class MismatchError(MdreelError, ValueError):
-    """Error about two inputs that do not fit each other, for example in their number of atoms or array shape.
+    """Raised if two inputs do not match, for example because their numbers of atoms or array shapes differ.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class MismatchError(MdreelError, ValueError):
 
 
 class ArgumentError(MismatchError, TypeError):
-    """Error about an argument of a wrong type, or a name that no parameter has.
+    """Raised if an argument has the wrong type, or if there is no parameter with its name.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class ArgumentError(MismatchError, TypeError):
 
 
 class SelectionError(MdreelError, ValueError):
-    """Error about a selection that is empty or invalid, or that needs an attribute the topology lacks.
+    """Raised if a selection is empty or invalid, or if it needs an attribute that the topology lacks.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class SelectionError(MdreelError, ValueError):
 
 
 class UnsupportedError(MdreelError, NotImplementedError):
-    """Error about valid input that mdreel does not support.
+    """Raised if an input is valid, but mdreel does not support it.
 
     Examples
     --------
@@ -157,11 +157,9 @@ class UnsupportedError(MdreelError, NotImplementedError):
 
 
 class MdreelWarning(UserWarning):
-    """Base class of all mdreel warnings: a result or a file may not be what you expect.
+    """Base class of all mdreel warnings, which tell you that a result or a file may not be what you expect.
 
-    Examples
-    --------
-    Treat the warnings of mdreel as errors:
+    Examples -------- Treat all mdreel warnings as errors:
 
     >>> import warnings
     >>> import mdreel
@@ -173,7 +171,7 @@ class MdreelWarning(UserWarning):
 
 
 class DamagedFrameWarning(MdreelWarning):
-    """Warning about damaged frames of a trajectory that were left out, as requested with ``on_error``.
+    """Issued if damaged frames of a trajectory were skipped, as requested with ``on_error``.
 
     Examples
     --------
@@ -191,7 +189,7 @@ class DamagedFrameWarning(MdreelWarning):
 
 
 class UnansweredRequestWarning(MdreelWarning):
-    """Warning that a simulation received a request but could not write its answer; the simulation continues.
+    """Issued if a simulation could not write its answer to a request. The simulation continues.
 
     Examples
     --------
@@ -207,7 +205,7 @@ class UnansweredRequestWarning(MdreelWarning):
 
 
 class RangeWarning(MdreelWarning):
-    """Warning about distances at which a pair of atoms has several periodic images, so that counts are too low.
+    """Issued if counts are too low because pairs of atoms have several periodic images within the range.
 
     Examples
     --------
@@ -225,7 +223,7 @@ class RangeWarning(MdreelWarning):
 
 
 class MissedFramesWarning(MdreelWarning):
-    """Warning that a reader of a running simulation could not have all frames of the run.
+    """Issued if the reader of a running simulation missed some of its frames.
 
     Examples
     --------
@@ -245,7 +243,7 @@ class MissedFramesWarning(MdreelWarning):
 
 
 class AtomOrderWarning(MdreelWarning):
-    """Warning that compared atoms may not correspond to the atoms of the reference.
+    """Issued if the compared atoms may not correspond to the atoms of the reference.
 
     Examples
     --------
@@ -264,7 +262,7 @@ class AtomOrderWarning(MdreelWarning):
 
 
 class BrokenMoleculeWarning(MdreelWarning):
-    """Warning that the cell boundary cuts a molecule that an analysis needs whole.
+    """Issued if a molecule that must be whole for an analysis is split across the cell boundary.
 
     Examples
     --------
@@ -282,7 +280,7 @@ class BrokenMoleculeWarning(MdreelWarning):
 
 
 class JumpWarning(MdreelWarning):
-    """Warning that an atom jumps across the periodic cell, although an analysis needs its continuous path.
+    """Issued if an atom jumps across the periodic cell, although the analysis needs a continuous path.
 
     Examples
     --------
@@ -300,7 +298,7 @@ class JumpWarning(MdreelWarning):
 
 
 class UnitWarning(MdreelWarning):
-    """Warning about a length or an angle that seems to be in a unit other than Å or degrees.
+    """Issued if a length or an angle does not seem to be in Å or degrees.
 
     Examples
     --------
@@ -318,7 +316,7 @@ class UnitWarning(MdreelWarning):
 
 
 class StreamError(MdreelError, ConnectionError):
-    """Error about a running simulation that was lost or has failed.
+    """Raised if the connection to a running simulation is lost, or if the simulation has failed.
 
     Examples
     --------
@@ -335,7 +333,7 @@ class StreamError(MdreelError, ConnectionError):
 
 
 class StreamTimeoutError(StreamError, TimeoutError):
-    """Error about a running simulation that published no frame within the timeout.
+    """Raised if a running simulation does not publish a frame within the timeout.
 
     Examples
     --------
@@ -350,7 +348,7 @@ class StreamTimeoutError(StreamError, TimeoutError):
 
 
 class FunctionError(MdreelError, RuntimeError):
-    """Error about a user function that failed or returned an invalid value.
+    """Raised if a user function fails or returns an invalid value.
 
     Examples
     --------
@@ -367,7 +365,7 @@ class FunctionError(MdreelError, RuntimeError):
 
 
 class WorkerError(MdreelError, RuntimeError):
-    """Error about a worker that was lost during a run, for example because its process was killed.
+    """Raised if a worker is lost during a run, for example because its process was killed.
 
     Examples
     --------

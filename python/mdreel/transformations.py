@@ -1,6 +1,6 @@
 """On-the-fly transformations of frames.
 
-Pass transformations to the ``run`` of an analysis; mdreel applies them to each frame as it reads the frame.
+Pass transformations to the ``run`` method of an analysis. mdreel then applies them to each frame as it is read.
 
 Examples
 --------
