@@ -159,7 +159,9 @@ class UnsupportedError(MdreelError, NotImplementedError):
 class MdreelWarning(UserWarning):
     """Base class of all mdreel warnings, which tell you that a result or a file may not be what you expect.
 
-    Examples -------- Treat all mdreel warnings as errors:
+    Examples
+    --------
+    Treat all mdreel warnings as errors:
 
     >>> import warnings
     >>> import mdreel

@@ -64,12 +64,14 @@ def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int 
     MismatchError
         If `access` is unknown.
 
-    Notes ----- Compressed chunks can only be read as a whole. To read a single frame from chunks of f frames, mdreel
-    therefore has to read f times as many bytes as the frame contains. The same applies to single atoms.
+    Notes
+    -----
+    Compressed chunks can only be read as a whole. To read a single frame from chunks of f frames, mdreel therefore has
+    to read f times as many bytes as the frame contains. The same applies to single atoms.
 
     * With ``"frames"``, a chunk contains all atoms, and as many frames as fit into 1 MiB.
-    * With ``"atoms"``, the number of frames is chosen so that these frames with all their atoms fit into the 32 MiB of
-      a worker, and the number of atoms so that a chunk has 32 KiB.
+    * With ``"atoms"``, a chunk contains as many frames as a worker can store with all their atoms in 32 MiB. The number
+      of atoms is chosen so that the chunk has a size of 32 KiB.
     * With ``"both"``, a chunk has 48 KiB and as many frames as atoms.
 
     Examples

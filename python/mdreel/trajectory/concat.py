@@ -50,8 +50,10 @@ def concat(
     UnsupportedError, FormatError, FrameIndexError, SelectionError, OSError
         See `convert`.
 
-    Notes ----- If you write all atoms of XTC files to an XTC file, the frames are copied byte by byte, without loss.
-    The same applies to TRR files. With ``on_error="stop"``, the output ends at the first incomplete file.
+    Notes
+    -----
+    If you write all atoms of XTC files to an XTC file, the frames are copied byte by byte, without loss. The same
+    applies to TRR files. With ``on_error="stop"``, the output ends at the first incomplete file.
 
     Examples
     --------

@@ -92,9 +92,11 @@ def convert(
     OSError
         If the file exists and `force` is false, or if it cannot be written. No partial file is left behind.
 
-    Notes ----- Coordinates are read as float32 in Å. Quantities that the output format cannot store are omitted. Some
-    formats store only a single time interval for all frames. In this case, a warning is issued if the frames are not
-    evenly spaced in time.
+    Notes
+    -----
+    Coordinates are read as float32 in Å. Quantities that the output format cannot store are omitted. Some formats store
+    only a single time interval for all frames. In this case, a warning is issued if the frames are not evenly spaced in
+    time.
 
     If you write all atoms of consecutive frames from XTC to XTC, the frames are copied byte by byte, without loss.
     Unless `on_error` is ``"raise"``, every frame is also decoded to check it. H5MD files are stored in chunks of whole

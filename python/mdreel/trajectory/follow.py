@@ -70,11 +70,13 @@ def follow(
     UnsupportedError
         If files of this format cannot be followed.
 
-    Notes ----- An analysis of the source waits for new frames, reads each complete frame once and in order, and ends
-    when the file is complete. It raises `FormatError` if the file ends in an incomplete frame, or if the file is
-    truncated or damaged. It raises `StreamError` if the file is removed or replaced, or if it ends before it has
-    `n_frames` frames. Operations that need to know the final number of frames (`frames=`, negative limits, conversions)
-    raise `UnsupportedError`.
+    Notes
+    -----
+    An analysis of the source waits for new frames, reads each complete frame once and in order, and ends when the file
+    is complete. It raises `FormatError` if the file ends in an incomplete frame, or if the file is truncated or
+    damaged. It raises `StreamError` if the file is removed or replaced, or if it ends before it has `n_frames` frames.
+    Operations that need to know the final number of frames (`frames=`, negative limits, conversions) raise
+    `UnsupportedError`.
 
     Examples
     --------

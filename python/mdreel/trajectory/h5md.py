@@ -54,8 +54,10 @@ def open_h5md(
         If there are several groups and `group` is not given, if units are missing or unknown, or if the storage layout
         is not supported.
 
-    Notes ----- The format is described in de Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. This
-    function only reads times and steps.
+    Notes
+    -----
+    The format is described in de Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. This function only
+    reads times and steps.
     """
     name = _group_name(file, path, group)
     particles = file["particles"][name]

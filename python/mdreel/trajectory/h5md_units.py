@@ -65,8 +65,10 @@ def conversion_factor(unit: str, kind: str, where: str) -> float:
     UnsupportedError
         If the unit is unknown, or if it is the unit of a different kind of quantity.
 
-    Notes ----- The syntax follows the units module of H5MD (https://nongnu.org/h5md/modules/units.html). Forces without
-    ``mol-1`` act on one particle, and are converted to forces on a mole of particles.
+    Notes
+    -----
+    The syntax follows the units module of H5MD (https://nongnu.org/h5md/modules/units.html). Forces without ``mol-1``
+    act on one particle, and are converted to forces on a mole of particles.
     """
     dimensions: Counter[str] = Counter()
     factors = []

@@ -135,10 +135,12 @@ def write_h5md(
     OSError
         If the file cannot be written. No partial file is left behind.
 
-    Notes ----- The format is described in de Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546.
-    Positions are stored as float32 in Å, velocities in Å/ps, and forces in kJ/(mol Å). Times are stored as float64 in
-    ps, and steps as int64. The box of each frame consists of three row vectors in Å, which are zero if the frame has no
-    cell. The file contains the quantities that are found in the first two frames and the last frame.
+    Notes
+    -----
+    The format is described in de Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. Positions are stored
+    as float32 in Å, velocities in Å/ps, and forces in kJ/(mol Å). Times are stored as float64 in ps, and steps as
+    int64. The box of each frame consists of three row vectors in Å, which are zero if the frame has no cell. The file
+    contains the quantities that are found in the first two frames and the last frame.
     """
     h5py = find_h5py(path)
     with naming(source), Progress(title, len(frames), enabled=progress) as bar:

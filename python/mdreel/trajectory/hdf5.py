@@ -195,7 +195,9 @@ def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None =
     UnsupportedError
         If the core does not support the data type, the layout or a filter.
 
-    Notes ----- The function goes through the chunk index once, which determines how long it takes.
+    Notes
+    -----
+    The function goes through the chunk index once, which determines how long it takes.
     """
     where = f"{path}: {dataset.name}"
     shape = tuple(int(length) for length in dataset.shape)

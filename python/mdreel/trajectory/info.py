@@ -48,8 +48,10 @@ def info(trajectory: Stored) -> Facts:
     FormatError, OSError
         If the trajectory cannot be read.
 
-    Notes ----- If a file has no frame index yet, mdreel reads the header of each frame to create the index. Coordinates
-    are not read.
+    Notes
+    -----
+    If a file has no frame index yet, mdreel reads the header of each frame to create the index. Coordinates are not
+    read.
 
     Examples
     --------

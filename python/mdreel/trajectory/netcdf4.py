@@ -74,7 +74,9 @@ def open_netcdf4(
     UnsupportedError
         If a unit differs from that of the convention, or if the storage layout is not supported.
 
-    Notes ----- This function only reads the times.
+    Notes
+    -----
+    This function only reads the times.
     """
     here = [name for name in VARIABLES if name in file]
     if not here:

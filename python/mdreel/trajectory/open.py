@@ -80,9 +80,11 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
         If `format` is unknown, or if the file is an HDF5 file and h5py is not installed or the storage layout is not
         supported.
 
-    Notes ----- This function only reads the first header of each file. Worker processes do not read it again; they open
-    a file only when they read its first frame. Frames are numbered consecutively across files, whereas times are those
-    stored in the files. At most 64 files are open at the same time.
+    Notes
+    -----
+    This function only reads the first header of each file. Worker processes do not read it again; they open a file only
+    when they read its first frame. Frames are numbered consecutively across files, whereas times are those stored in
+    the files. At most 64 files are open at the same time.
 
     Examples
     --------

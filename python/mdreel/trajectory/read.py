@@ -88,9 +88,11 @@ def read(
     UnsupportedError
         If a quantity, data type or axis order is unknown, or if the frames do not fit into memory.
 
-    Notes ----- Several threads decode blocks of frames and write them directly into the arrays. Therefore, `read` needs
-    little memory besides the arrays. The final number of frames of a growing trajectory is not known, so its arrays
-    grow as frames arrive.
+    Notes
+    -----
+    Several threads decode blocks of frames and write them directly into the arrays. Therefore, `read` needs little
+    memory besides the arrays. The final number of frames of a growing trajectory is not known, so its arrays grow as
+    frames arrive.
 
     Examples
     --------

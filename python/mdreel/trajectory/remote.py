@@ -41,8 +41,9 @@ class RemoteFile:
     OSError
         If the server cannot be reached.
 
-    Notes ----- Unpickling a remote file sends a new request to the server. Failed requests are repeated by obstore and
-    by the core.
+    Notes
+    -----
+    Unpickling a remote file sends a new request to the server. Failed requests are repeated by obstore and by the core.
 
     Examples
     --------

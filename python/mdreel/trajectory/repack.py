@@ -88,9 +88,11 @@ def repack(
     FormatError, FrameIndexError, SelectionError, OSError
         See `convert`.
 
-    Notes ----- See `mdreel.trajectory.chunking.choose_chunking` for how the chunks are chosen. Each worker needs memory
-    for all atoms in the frames of a chunk, which is at most 32 MiB unless `chunk` requires more. In addition, it needs
-    up to four times as much memory for complete chunks.
+    Notes
+    -----
+    See `mdreel.trajectory.chunking.choose_chunking` for how the chunks are chosen. Each worker needs memory for all
+    atoms in the frames of a chunk, which is at most 32 MiB unless `chunk` requires more. In addition, it needs up to
+    four times as much memory for complete chunks.
 
     Examples
     --------

@@ -82,9 +82,11 @@ def split(
     UnsupportedError, FormatError, SelectionError, OSError
         See `convert`. Files that were complete before the error occurred are not removed.
 
-    Notes ----- If you write all atoms of XTC and TRR files, the frames are copied byte by byte, without decoding.
-    Splitting a trajectory into one file per process corresponds to the subfiling approach of Khoshlessan et al., Proc.
-    16th Python in Science Conf., 121 (2017).
+    Notes
+    -----
+    If you write all atoms of XTC and TRR files, the frames are copied byte by byte, without decoding. Splitting a
+    trajectory into one file per process corresponds to the subfiling approach of Khoshlessan et al., Proc. 16th Python
+    in Science Conf., 121 (2017).
 
     Examples
     --------

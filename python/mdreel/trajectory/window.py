@@ -69,9 +69,10 @@ class TimeWindow:
         FrameIndexError
             If no frame is in the window.
 
-        Notes ----- As in GROMACS, intervals are counted from the time of the first frame at or after `begin`. Times are
-        compared within the precision of float32, but the tolerance is always less than half the usual interval between
-        frames.
+        Notes
+        -----
+        As in GROMACS, intervals are counted from the time of the first frame at or after `begin`. Times are compared
+        within the precision of float32, but the tolerance is always less than half the usual interval between frames.
         """
         tolerance = np.minimum(np.abs(times) * _RELATIVE_ERROR + 1e-6, 0.49 * _spacing(times))
         wanted = np.ones(len(times), dtype=bool)
