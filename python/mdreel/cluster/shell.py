@@ -160,7 +160,7 @@ bytes_before=$(bytes_kept)"""
 
 
 def run(job: BatchJob) -> str:
-    """Return the command that runs the analysis on all ranks. Its standard input is empty (it can be this script)."""
+    """Return the command that runs the analysis on all ranks. Its standard input is empty."""
     return f'"${{launch[@]}}" "$mdreel" {shlex.join(job.arguments)} < /dev/null'
 
 
