@@ -31,7 +31,7 @@ class FrameArrays:
     frames : ndarray, shape (n_frames,), int64
         Frame numbers, from 0.
     times : ndarray, shape (n_frames,), float64
-        Times, ps.
+        Times, in ps.
     steps : ndarray, shape (n_frames,), int64
         Integration steps.
     cells : ndarray, shape (n_frames, 6), float32

@@ -105,7 +105,7 @@ def write_h5md(
     source : Source
         The trajectory.
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices of the atoms, ascending.
+        Indices of the atoms, in ascending order.
     frames : FrameSet
         The frames.
     path : Path
@@ -240,9 +240,9 @@ class Sink:
         steps : ndarray, shape (n_frames,), int64
             Integration steps.
         times : ndarray, shape (n_frames,), float64
-            Times, ps.
+            Times, in ps.
         cells : ndarray, shape (n_frames * 9,), float32, or None
-            Vectors of the cells, Å.
+            Vectors of the cells, in Å.
         chunks : sequence of tuple
             Quantity, first frame, first atom and bytes of each chunk.
 

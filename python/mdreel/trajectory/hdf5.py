@@ -162,7 +162,7 @@ def _unlocked(h5py: ModuleType, path: str) -> "h5py.File":
 
 
 def import_h5py(path: str) -> ModuleType:
-    """Import h5py to read a file; raise an `UnsupportedError` if it is not installed."""
+    """Import h5py to read a file. Raise `UnsupportedError` if h5py is not installed."""
     try:
         return import_module("h5py")
     except ImportError as error:

@@ -48,7 +48,7 @@ class ForeignReader:
         cell : numpy.ndarray, shape (6,), float32, or None
             Lengths in Å and angles in degrees, or None if there is no cell or only a placeholder.
         time : float
-            Time, ps.
+            Time, in ps.
         step : int
             Integration step, or the frame number if the file contains no steps.
         """
@@ -89,7 +89,7 @@ class ForeignTrajectory:
         Returns
         -------
         list of float
-            Time of each frame, ps.
+            Time of each frame, in ps.
         """
         return [float(ts.time) for ts in pickle.loads(self.pickled)]  # noqa: S301 (our own pickle)
 

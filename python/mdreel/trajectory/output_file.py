@@ -161,7 +161,7 @@ def warn_of_times(path: Path, source: Source, times: NDArray[np.float64]) -> Non
     source : Source
         The trajectory.
     times : ndarray, shape (n_frames,), float64
-        Times of the frames, ps.
+        Times of the frames, in ps.
     """
     if find_format(path).keeps_times or len(times) < 3:
         return

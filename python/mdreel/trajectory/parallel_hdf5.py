@@ -185,7 +185,7 @@ class PositionsTogether:
         frames : ndarray, shape (n,), uint64
             Frame numbers in any order. The array may be empty if the ranks read collectively.
         target : ndarray, shape (n, n_atoms, 3), float32
-            Array that receives the positions, Å.
+            Array to which the positions are written, in Å.
         alone : bool
             Whether to make this call independently of the other ranks.
         """

@@ -37,7 +37,7 @@ class Selection:
     Attributes
     ----------
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices of the atoms to read, ascending.
+        Indices of the atoms to read, in ascending order.
     places : ndarray, shape (n_given,), int64
         Position of each atom of the group in `atoms`, in the order of the group. If the group changes, these are all
         atoms that can belong to the group.
@@ -144,14 +144,14 @@ class Selection:
         Parameters
         ----------
         positions : ndarray, shape (n_given, 3), float64
-            Positions in the order of the group, Å.
+            Positions in the order of the group, in Å.
         name : str
             Name of the positions, for errors.
 
         Returns
         -------
         ndarray, shape (n_atoms, 3), float64
-            Positions of `atoms`, Å.
+            Positions of `atoms`, in Å.
 
         Raises
         ------

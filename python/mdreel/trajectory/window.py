@@ -57,7 +57,7 @@ class TimeWindow:
         Parameters
         ----------
         times : ndarray, shape (n_frames,), float64
-            Times of all frames, ps.
+            Times of all frames, in ps.
 
         Returns
         -------

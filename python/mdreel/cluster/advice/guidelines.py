@@ -15,7 +15,7 @@ PAYS = 0.5
 """Recommend a different format if reading it takes less than this share of the current time per frame."""
 
 PLAIN_BYTES_PER_S = 6e9
-"""Rate at which one core copies float32 from the page cache into arrays, bytes/s; DCD of AdK in `lab/benchmarks/`."""
+"""Rate at which a core copies float32 from the page cache into arrays, in bytes/s (measured in `lab/benchmarks/`)."""
 
 PAPER_2019 = "Khoshlessan et al. 2019, section 8"
 BEYOND = "beyond the papers"

@@ -46,7 +46,7 @@ class CommitRecord:
 
     @classmethod
     def parse(cls, state: bytes | None) -> Self | None:
-        """Parse a committed state; return None if there is none.
+        """Parse a committed state. Return None if there is no state.
 
         Raises
         ------

@@ -25,8 +25,8 @@ class ManagedProducer:
     path : str or path
         The directory. It is created if it does not exist.
     fsync : bool
-        Whether published files survive a crash of the machine. If false, they are only guaranteed to exist after all
-        processes have exited.
+        Whether published files survive a crash of the machine. If false, they remain after all processes have exited,
+        but can be lost in a crash.
     keep : int, optional
         Maximum number of published files. If there are more files, the oldest files are deleted. By default, no files
         are deleted.

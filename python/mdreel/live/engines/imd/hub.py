@@ -284,7 +284,7 @@ class Hub:
         self._rejects.report_total("connections")
 
     def admit(self, client: Client) -> str | None:
-        """Admit a client after its handshake; return the reason if it is refused."""
+        """Admit a client after its handshake. If the client is refused, return the reason."""
         with self._lock:
             self._lobby.leave(client)
             if len(self._clients) >= _MOST_CLIENTS:
