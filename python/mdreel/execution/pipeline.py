@@ -1,4 +1,4 @@
-"""Pipeline of a run, which plans blocks, executes them and merges their results."""
+"""Pipeline of a run: plan blocks, execute them and merge their results."""
 
 from collections.abc import Callable
 from contextlib import closing, nullcontext
@@ -42,42 +42,40 @@ def run(
     Parameters
     ----------
     job : Job
-        The job, which contains the source, the atoms and the kernel.
+        The source, the atoms and the kernel.
     frames : FrameSet or None
-        The frames, or None for the whole trajectory.
+        The frames; None for the whole trajectory.
     executor : Executor
-        Executor that runs the blocks.
+        Executor of the blocks.
     access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
-        How workers access the files. By default, they read a single file, or several files as if they were a single
-        file.
+        Access of the workers to the files; by default they read one file, or several files as one.
     n_parts : int, optional
-        Number of blocks. By default, it is chosen according to the file and the number of workers.
+        Number of blocks; by default a number that suits the file and the number of workers.
     checkpoint : path, optional
-        File that stores the results of complete blocks. An interrupted run can be continued from this file.
+        File that stores the results of complete blocks, from which an interrupted run continues.
     memory : int, optional
-        Total memory limit of all processes, in bytes.
+        Memory limit of all processes together, bytes.
     title : str
         Title of the progress bar.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
     started_ns : int, optional
-        Start of the user's call, as returned by `time.perf_counter_ns`. The time since then is recorded as opening
-        time.
+        Start of the user's call, by `time.perf_counter_ns`. The time since then is recorded as opening.
     on_progress : callable, optional
         Function that is called regularly with the number of analysed frames.
 
     Returns
     -------
     Outcome
-        Values for each frame in the requested order, and the spans of the run.
+        Values of each frame in the requested order, and the spans of the run.
 
     Notes
     -----
-    If a run reads all frames of a file that has no frame index, mdreel divides the file into ranges of bytes. In this
-    way, the frames are located and read in a single pass. This fails if bytes within a frame look like the start of a
-    frame. In this case, mdreel first locates all frames, and then reads the file again.
+    If a run reads all frames of a file without a frame index, mdreel cuts the file into ranges of bytes. A single pass
+    then locates and reads the frames. This fails if bytes within a frame look like the start of a frame; mdreel then
+    locates the frames before it reads them again.
 
-    A run over a growing trajectory waits for new frames, and ends when the trajectory ends.
+    A run over a growing trajectory waits for its frames and ends when the trajectory ends.
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
     check_access(access, job.source, executor.name, executor.schedule)
@@ -118,7 +116,7 @@ def run(
 
 
 def _execute(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
-    """Run the work. Return None if it has to be run again by frames, so that the error can name the frame."""
+    """Run the work; return None if it must run again by frames, so that the error can name the frame."""
     try:
         return executor.run(work)
     except FormatError:
@@ -146,7 +144,7 @@ def _plan(job: Job, frames: FrameSet | None, n_parts: int | None, executor: Exec
 
 
 def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexError:
-    """Return the error for a run without results."""
+    """Return the error of a run without results."""
     if outcome.damage:
         return FormatError(outcome.damage[0].message)
     n_came = source.n_frames
@@ -154,7 +152,7 @@ def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexE
 
 
 def _raise_with_frame_number(source: Source) -> None:
-    """Raise the error for a damaged file with the frame number, which is unknown for a block of bytes."""
+    """Raise the error of a damaged file with the frame number, which a block of bytes does not know."""
     try:
         source.check_end()
     except FormatError as error:
@@ -162,14 +160,14 @@ def _raise_with_frame_number(source: Source) -> None:
 
 
 def with_opening(outcome: Outcome, opening_ns: int, caller: Member) -> Outcome:
-    """Add the opening time to the spans of an outcome, and record the calling process.
+    """Add the time of opening to the spans of an outcome, and record the calling process.
 
     Parameters
     ----------
     outcome : Outcome
-        The outcome. Its tables of spans and tasks are modified.
+        The outcome; its tables of spans and tasks are changed.
     opening_ns : int
-        Opening time, in ns.
+        Duration of opening, ns.
     caller : Member
         The calling process.
     """

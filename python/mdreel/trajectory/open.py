@@ -1,4 +1,4 @@
-"""Opening trajectory files."""
+"""Opening of trajectory files."""
 
 from __future__ import annotations
 
@@ -37,30 +37,28 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     group: str | None = None,
     n_atoms: int | None = None,
 ) -> Source:
-    """Open a trajectory. Its format is detected from the content of the file.
+    """Open a trajectory; its format is detected from the content of the file.
 
     Parameters
     ----------
     paths : path, URL or RemoteFile, or sequence of them
-        One file, or several files with the same atoms, which are read one after another. URLs (``https://``,
-        ``s3://``...) require the optional dependencies ``remote``. In this case, mdreel fetches only the bytes that it
-        needs. HDF5 files, and files that are read by MDAnalysis, must be in a file system.
+        One file, or several files that are read one after another and have the same atoms. A URL (``https://``,
+        ``s3://``...) needs the extra ``remote``; mdreel fetches only the bytes that it needs. HDF5 files, and files
+        that MDAnalysis reads, must be in a file system.
     format : str, optional
-        Format of the files. By default, mdreel detects XTC, TRR, DCD, NCDF (AMBER NetCDF), H5MD and NetCDF-4 from the
-        content of each file. Any other format that MDAnalysis supports is read by the slower MDAnalysis reader.
+        Format of the files; by default, mdreel detects XTC, TRR, DCD, NCDF (AMBER NetCDF), H5MD and NetCDF-4 by the
+        content of each file. For any other format of MDAnalysis, its slower reader reads the file.
     access : {"auto", "map", "read"}
-        How to access the bytes: with a memory map (``"map"``), with positioned reads (``"read"``), or with the faster
-        of the two (``"auto"``).
+        Access to the bytes: a memory map, positioned reads, or the faster of the two.
     index : {"cache", "beside", "none"}
-        Where to store the frame index of an XTC or TRR file: in the user's cache directory, beside the file, or
-        nowhere.
+        Location of the frame index of an XTC or TRR file: the user's cache directory, beside the file, or nowhere.
     overlaps : {"keep", "drop"}
-        How to handle several files with overlapping times: keep all frames, or end each file where the next file
-        begins. The latter is useful for a simulation that was continued from a checkpoint.
+        Handling of overlapping times of several files: keep all frames, or end each file where the next file begins, as
+        for a simulation that continued from a checkpoint.
     group : str, optional
-        Particle group of an H5MD file. You only need to specify it if the file has several groups.
+        Particle group of an H5MD file; by default the only one.
     n_atoms : int, optional
-        Number of atoms, for formats that do not store this number and are read by MDAnalysis, such as TRZ.
+        Number of atoms, for files without this number that MDAnalysis reads, such as TRZ.
 
     Returns
     -------
@@ -72,19 +70,16 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     FileNotFoundError, PermissionError, IsADirectoryError
         If a file cannot be opened.
     FormatError
-        If a file is damaged, or if its format is unknown.
+        If a file is damaged, or has an unknown format.
     MismatchError
-        If the files have different numbers of atoms, or if the times decrease within a file and `overlaps` is
-        ``"drop"``.
+        If the files have different numbers of atoms. With ``overlaps="drop"``, if times decrease within a file.
     UnsupportedError
-        If `format` is unknown, or if the file is an HDF5 file and h5py is not installed or the storage layout is not
-        supported.
+        If the format is unknown. For an HDF5 file, if h5py is not installed, or the storage layout is not supported.
 
     Notes
     -----
-    This function only reads the first header of each file. Worker processes do not read it again; they open a file only
-    when they read its first frame. Frames are numbered consecutively across files, whereas times are those stored in
-    the files. At most 64 files are open at the same time.
+    Only the first header of each file is read, once: worker processes open a file when they read its first frame.
+    Frames are numbered across files; times are those in the files. At most 64 files are open at the same time.
 
     Examples
     --------
@@ -132,14 +127,14 @@ def _is_hdf5(path: str | RemoteFile) -> bool:
 
 
 def _open_again(paths: list[str | RemoteFile], options: dict[str, Any]) -> Source:
-    """Open a trajectory again after unpickling it."""
+    """Open a pickled trajectory."""
     return open(paths, **options)
 
 
 def _chain_elsewhere(
     names: list[str], parts: list[Source], overlaps: str, recipe: tuple[Any, Any], facts: list[dict[str, Any]]
 ) -> Source:
-    """Chain files that another process has opened. Each file is opened here when its first frame is read."""
+    """Chain files that another process has opened; each is opened here when its first frame is read."""
     return chain_sources(names, parts, overlaps, recipe, facts=facts)
 
 

@@ -50,15 +50,15 @@ T = TypeVar("T")
 _PAUSE_SECONDS = 0.002
 
 _SERVED: ContextVar[tuple[Any, ...]] = ContextVar("communicators whose other ranks serve rank 0", default=())
-"""The communicators whose other ranks are serving this rank."""
+"""The communicators whose other ranks serve this one."""
 
 
 _AFTER_THE_LOOP = ("communicate", "wait", "communicate")
-"""Activities of a rank after its last block: pack the results, wait for the other ranks, and send the results."""
+"""What a rank does after its last block: pack its results, wait for the other ranks, and send."""
 
 
 class _Packed(NamedTuple):
-    """Pickled record of a rank (which is empty on rank 0), and the time at which it was created."""
+    """Pickled record of a rank, empty on rank 0, and when it was made."""
 
     content: bytes
     begun_ns: int
@@ -71,30 +71,29 @@ class Mpi:
     Parameters
     ----------
     n_workers : int, optional
-        Number of ranks. If you specify it, it must be equal to the size of the communicator.
+        Number of ranks. If given, it must be the size of the communicator.
     schedule : {"demand", "static"}
-        How blocks are assigned: each block to the next free rank, or one share of all blocks to each rank.
+        Distribution of the blocks: to the next free rank, or one share for each rank.
     communication : {"gather", "window", "global-arrays"}
-        How results are transferred to rank 0. ``"gather"`` uses Gatherv at the end. ``"window"`` uses one-sided puts
-        into an array on rank 0. ``"global-arrays"`` uses a global array that is distributed over all ranks, which
-        requires an interpreter with Global Arrays. The default is ``"window"`` if all ranks are on a single node and
-        the frame index is known, and ``"gather"`` otherwise.
+        Transfer of results to rank 0. ``"gather"`` uses Gatherv at the end. ``"window"`` uses one-sided puts into an
+        array of rank 0. ``"global-arrays"`` uses a global array that is distributed over all ranks. This needs an
+        interpreter with Global Arrays. The default is ``"window"`` on a single node if the frame index is known, and
+        ``"gather"`` otherwise.
     communicator : mpi4py.MPI.Comm, optional
-        The communicator that contains the ranks. By default, all ranks are used.
+        The ranks; by default all ranks.
 
     Raises
     ------
     UnsupportedError
-        If this process was not started by an MPI launcher, or if mpi4py is not installed.
+        If no MPI launcher has started this process, or mpi4py is not installed.
     WorkerError
         If the launcher and the MPI library belong to different MPI implementations.
 
     Notes
     -----
-    All ranks have to call the ``run`` method of an analysis, and all ranks receive its results. Only rank 0 plans the
-    run and sends the job and the frame index to the other ranks. If other work should also be done by one rank on
-    behalf of all ranks, such as reading the topology, pass it to `share`. Ranks take blocks from a counter in the
-    memory of rank 0. Each rank uses a single thread.
+    All ranks call ``run`` of an analysis, and all get its results. Only rank 0 plans the run; it sends the job and the
+    frame index to the other ranks. Pass other work that one rank should do for all, such as reading the topology, to
+    `share`. Ranks take blocks from a counter in the memory of rank 0. Each rank uses one thread.
 
     Examples
     --------
@@ -132,10 +131,7 @@ class Mpi:
         self.communication: Communication | None = communication
 
     def share(self, compute: Callable[[], T]) -> T:
-        """Call a function on rank 0 while the other ranks serve it, and return its value on all ranks.
-
-        See also `Executor.share`.
-        """
+        """Call a function on rank 0, which the other ranks serve, and return its value on all; see `Executor.share`."""
         if self._communicator.rank != 0:
             result, failure = self._serve(Kind.END).read()
             if failure is not None:
@@ -159,7 +155,7 @@ class Mpi:
         return result
 
     def serve(self) -> NoReturn:
-        """Serve the runs of rank 0 until it calls `leave`, and then exit with the same exit code."""
+        """Serve the runs of rank 0 until it calls `leave`; then exit with its exit code."""
         sys.exit(self._serve(Kind.LEAVE).read())
 
     def leave(self, code: int) -> None:
@@ -167,7 +163,7 @@ class Mpi:
         send(self._communicator, Kind.LEAVE, code)
 
     def run(self, work: Work) -> Outcome | None:
-        """Run all blocks. Rank 0 calls this while the other ranks are in `share` or `serve`; see `Executor.run`."""
+        """Run all blocks; rank 0 calls this while the other ranks are in `share` or `serve`. See `Executor.run`."""
         if work.job.source.is_growing:
             raise UnsupportedError("only one process can read a growing trajectory: use the backend threads or serial")
         check_communication(self.communication, self._communicator)
@@ -189,7 +185,7 @@ class Mpi:
         return f"Mpi({self.n_workers}, {self.schedule!r}, communication={self.communication!r})"
 
     def _serve(self, until: Kind) -> Message:
-        """Process messages from rank 0 until a message of this kind. Rank 0 handles Ctrl-C for all ranks."""
+        """Follow the messages of rank 0 until one of this kind; rank 0 handles Ctrl-C for all ranks."""
         previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             while True:
@@ -225,7 +221,7 @@ class Mpi:
         results: Results | None,
         since_ns: int,
     ) -> None:
-        """Compute a round together with the other ranks. On rank 0, the results are stored in `results`."""
+        """Compute a round together with the other ranks; rank 0 passes `results`, which receives the results."""
         ranks = self._communicator
         handed_in = HandedIn(f"rank {ranks.rank} ({socket.gethostname()})")
         log = handed_in.log
@@ -277,7 +273,7 @@ class Mpi:
                 results.take_in(round_.begun_ns, gathered, transfer)
 
     def _hosts(self, failure: Failure | None, log: SpanLog) -> list[str]:
-        """Return the host of each rank, or an empty list if a rank cannot begin. Rank 0 then raises its error."""
+        """Return the host of each rank, or an empty list if a rank cannot begin; rank 0 then raises its error."""
         since_ns = perf_counter_ns()
         answers = self._communicator.allgather((socket.gethostname(), failure))
         log.record("wait", self._communicator.rank, since_ns)
@@ -289,7 +285,7 @@ class Mpi:
         return [host for host, _ in answers]
 
     def _meet(self) -> BaseException | None:
-        """Wait for the other ranks without keeping a core busy. If an interrupt has arrived, return it."""
+        """Wait for the other ranks without keeping a core busy; return the interrupt that arrived, if any."""
         request, interrupted = self._communicator.Ibarrier(), None
         while not request.Test():
             try:
@@ -299,7 +295,7 @@ class Mpi:
         return interrupted
 
     def _gather(self, handed_in: HandedIn, packed: _Packed, met_ns: int) -> list[HandedIn]:
-        """Gather the records of all ranks on rank 0, and record the time since each record was packed."""
+        """Gather the records of all ranks on rank 0, and record the times since a record was packed."""
         from mpi4py import MPI
 
         ranks = self._communicator
@@ -322,12 +318,12 @@ class Mpi:
 
 
 def world() -> Any:
-    """Return the communicator that contains all ranks started by the launcher.
+    """Return the communicator of all ranks that the launcher has started.
 
     Raises
     ------
     UnsupportedError
-        If this process was not started by an MPI launcher, or if mpi4py is not installed.
+        If no MPI launcher has started this process, or mpi4py is not installed.
     WorkerError
         If the launcher and the MPI library belong to different MPI implementations.
     """
@@ -349,7 +345,7 @@ def world() -> Any:
 
 
 def _packed(handed_in: HandedIn, transfer: ResultTransfer, rank: int, since_ns: int) -> _Packed:
-    """Prepare the results of a rank, so that they can be sent immediately."""
+    """Prepare the results of a rank, so that they can be sent at once."""
     transfer.prepare()
     content = b"" if rank == 0 else pickle.dumps(handed_in, protocol=pickle.HIGHEST_PROTOCOL)
     return _Packed(content, since_ns, perf_counter_ns())
@@ -360,7 +356,7 @@ def _counting(monitor: Monitor, n_before: int) -> Monitor:
 
 
 def _order_in(message: Message, communicator: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the job, blocks, assignment and checkpoint from a message. If the job cannot be run, it is a `Failure`."""
+    """Return the job, blocks, assignment and checkpoint of a message; a `Failure` as job if this rank cannot run it."""
     try:
         job, blocks, assignment, kept = message.read()
         check_communication(assignment.communication, communicator)

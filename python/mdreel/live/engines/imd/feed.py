@@ -23,44 +23,43 @@ _POLL_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Engine:
-    """Address and properties of a simulation engine that supports IMD.
+    """Address and properties of a simulation engine that speaks IMD.
 
     Attributes
     ----------
     address : str
         Address at which the engine listens, such as ``127.0.0.1:8888``.
     wait : float
-        Maximum time to wait for the engine, in s.
+        Maximum time to wait for the engine, s.
     n_atoms : int, optional
-        Expected number of atoms. An error is raised if the engine sends a different number of atoms.
+        Number of atoms that the engine must send.
     n_frames : int, optional
-        Expected number of frames. If it is given, the channel ends as *finished* after this number of frames, and as
-        *failed* if the connection ends with a different number of frames. Otherwise, the channel ends as *finished* if
-        the engine sends a disconnect message. If the engine closes the connection without such a message, this cannot
-        be distinguished from a crash between two frames. In this case, the channel ends as *stopped*.
+        Number of frames that the engine must send. The channel then ends as *finished* after these frames, and as
+        *failed* if the connection ends with another number. Without it, the channel ends as *finished* if the engine
+        sends a disconnect message. It ends as *stopped* if the engine only closes the connection, which looks the same
+        as a crash between two frames.
     rate : int, optional
-        Number of steps between two frames that is requested from the engine.
+        Number of steps between two frames to request from the engine.
     time_step : float, optional
-        Time between two steps, in ps. It is used to compute times if the engine does not send them, as in version 2.
+        Time between two steps, ps. Times are computed from it if the engine sends none, as in version 2.
     stride : int, optional
-        Number of steps between two published frames. The frames between them are skipped. The engine does not send
-        steps in version 2 without energies. In this case, they are computed from `stride`, which has to be the number
-        of steps between two frames of the engine.
+        Number of steps between two published frames; the frames between them are left out. If the engine sends no
+        steps, as in version 2 without energies, it is the number of steps between two frames of the engine, from which
+        steps are computed.
     dialect : {"imd", "gromacs", "kcal", "metal", "real"}
-        Units and step numbers of the engine. Use ``"imd"`` for version 3 of IMD (with ps, Å and kJ/mol), ``"gromacs"``
-        for GROMACS with version 2, and ``"kcal"`` for version 2 with energies in kcal/mol. Use ``"metal"`` and
-        ``"real"`` for LAMMPS with these units.
+        Units and step numbers of the engine. ``"imd"`` is version 3 of IMD (ps, Å and kJ/mol). ``"gromacs"``
+        is GROMACS in version 2. ``"kcal"`` is version 2 with energies in kcal/mol. ``"metal"`` and ``"real"`` are
+        LAMMPS with these units.
     token_file : path, optional
-        File that contains the token to send if the engine is another hub.
+        File with the token to send to the engine, if it is another hub.
     n_consumers : int
-        Number of consumers to wait for before the first frame is published. Until then, the engine waits, too.
+        Number of consumers to wait for before the first frame is published. The engine waits until then.
     n_slots, full, staging
         See `Producer`.
     memory : str or int
-        Maximum size of the ring, in bytes or as a str such as ``"1G"``. Frames that the engine announces must fit into
-        this size.
+        Maximum size of the ring, in bytes or as ``"1G"``. It limits the sizes that the engine can announce.
     resumes : bool
-        Whether to continue the channel of a hub that has died.
+        Whether to continue a channel whose hub has died.
 
     Examples
     --------
@@ -96,7 +95,7 @@ class Engine:
                 raise MismatchError(f"{self.address}: {name} must be a positive number, not {value!r}")
 
     def link(self) -> EngineLink:
-        """Return a connection to the engine that is not open yet."""
+        """Return a connection to the engine, not opened yet."""
         most_bytes = parse_memory(self.memory) // max(self.n_slots or 0, _LEAST_SLOTS)
         return EngineLink(Address.parse(self.address), most_bytes, self.n_atoms, read_token_file(self.token_file))
 
@@ -111,16 +110,16 @@ class Feed(threading.Thread):
     path : Path
         Directory of the channel.
     report : callable
-        Function that is called with lines of text.
+        Callable that receives lines of text.
 
     Attributes
     ----------
     is_open : Event
-        Event that is set when the channel exists, or when it is clear that it will not be created.
+        Event that is set when the channel exists, or when it will not be created.
     end : str or None
-        How the channel has ended, or None if it has not ended yet.
+        End of the channel.
     error : Exception or None
-        Exception that caused the feed to fail.
+        Exception with which the feed has failed.
     n_published : int
         Number of published frames.
     """
@@ -145,9 +144,9 @@ class Feed(threading.Thread):
         Raises
         ------
         MismatchError
-            If the engine does not send times and `Engine.time_step` is not set.
+            If the engine sends no times and `Engine.time_step` is not set.
         MdreelError
-            If the connection fails; see `EngineLink.open`.
+            If connecting fails; see `EngineLink.open`.
         """
         session = self.link.open(self.engine.wait, self._stops).session
         if not session.time and self.engine.time_step is None:
@@ -166,7 +165,7 @@ class Feed(threading.Thread):
             self.link.close()
 
     def run(self) -> None:
-        """Publish frames until the engine ends or the feed is stopped."""
+        """Publish frames until the end."""
         try:
             for frame in self.link.frames():
                 self._publish(frame)
@@ -180,7 +179,7 @@ class Feed(threading.Thread):
             self.is_open.set()
 
     def _end_channel(self) -> None:
-        """End the channel. Note that a closed connection does not imply that the simulation has finished."""
+        """End the channel. A closed connection alone does not mean that the simulation finished."""
         expected, n_frames = self.engine.n_frames, self.link.n_frames
         if self._stops.is_set():
             self._end("stopped")
@@ -236,7 +235,7 @@ class Feed(threading.Thread):
         return self.n_published * self.engine.stride
 
     def _open_channel(self, frame: EngineFrame, step: int) -> Producer:
-        """Open the channel for the quantities that the first frame contains."""
+        """Open the channel with the sections of the first frame."""
         session, engine = self.link.session, self.engine
         is_lost = _is_lost(self.path)
         if is_lost and not engine.resumes:
@@ -269,7 +268,7 @@ class Feed(threading.Thread):
 
 
 def _is_lost(path: Path) -> bool:
-    """Return whether the producer of a channel has died without ending the channel."""
+    """Return whether the producer of a channel died without ending it."""
     try:
         status = channel_status(path)
     except FileNotFoundError:
