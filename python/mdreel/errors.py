@@ -1,8 +1,8 @@
 """Exceptions and warnings of mdreel.
 
-Every message states where the problem is (the file, frame or argument), which value was expected and which value was
-found. The Rust core raises these exceptions too. Errors from the operating system are passed on unchanged. For example,
-a missing file raises ``FileNotFoundError``. All exceptions have the parameters and attributes of `MdreelError`.
+Every message names the place (file, frame or argument), the expected value and the value found. The Rust core raises
+these exceptions too. Errors of the operating system keep their own type: a missing file raises ``FileNotFoundError``.
+All exceptions have the parameters and attributes of `MdreelError`.
 """
 
 import os
@@ -18,20 +18,20 @@ class MdreelError(Exception):
     Parameters
     ----------
     message : str
-        Error message, which states the expected value, the value found, and how to fix the problem.
+        The expected value, the value found, and the remedy.
     path : str or os.PathLike, optional
-        The file, channel or directory that caused the problem. Its name is put in front of the message.
+        The file, channel or directory with the problem. It goes in front of the message.
     frame : int, optional
-        Index of the frame that caused the problem, counted from 0.
+        The frame with the problem, counted from 0.
 
     Attributes
     ----------
     path : str or None
-        The file, channel or directory that caused the problem, if there is one.
+        The file, channel or directory with the problem, if the error is about one.
     frame : int or None
-        Index of the frame that caused the problem, counted from 0, if it is known.
+        The frame with the problem, counted from 0, if it is known.
     byte : int or None
-        Position of the first damaged byte from the start of the file, if it is known.
+        The first damaged byte, counted from the start of the file, if it is known.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class MdreelError(Exception):
 
 
 class FormatError(MdreelError, OSError):
-    """Raised if a file violates its format, because it is truncated, corrupt, or in a different format.
+    """Error about a file that does not follow its format: it is truncated, corrupt, or in another format.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class FormatError(MdreelError, OSError):
 
 
 class FrameIndexError(MdreelError, IndexError):
-    """Raised if a requested frame does not exist in the trajectory, or if no frames are selected.
+    """Error about a requested frame that the trajectory does not have, or a request for no frame.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class FrameIndexError(MdreelError, IndexError):
 
 
 class MismatchError(MdreelError, ValueError):
-    """Raised if two inputs do not match, for example because their numbers of atoms or array shapes differ.
+    """Error about two inputs that do not fit each other, for example in their number of atoms or array shape.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class MismatchError(MdreelError, ValueError):
 
 
 class ArgumentError(MismatchError, TypeError):
-    """Raised if an argument has the wrong type, or if there is no parameter with its name.
+    """Error about an argument of a wrong type, or a name that no parameter has.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class ArgumentError(MismatchError, TypeError):
 
 
 class SelectionError(MdreelError, ValueError):
-    """Raised if a selection is empty or invalid, or if it needs an attribute that the topology lacks.
+    """Error about a selection that is empty or invalid, or that needs an attribute the topology lacks.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class SelectionError(MdreelError, ValueError):
 
 
 class UnsupportedError(MdreelError, NotImplementedError):
-    """Raised if an input is valid, but mdreel does not support it.
+    """Error about valid input that mdreel does not support.
 
     Examples
     --------
@@ -157,11 +157,11 @@ class UnsupportedError(MdreelError, NotImplementedError):
 
 
 class MdreelWarning(UserWarning):
-    """Base class of all mdreel warnings, which tell you that a result or a file may not be what you expect.
+    """Base class of all mdreel warnings: a result or a file may not be what you expect.
 
     Examples
     --------
-    Treat all mdreel warnings as errors:
+    Treat the warnings of mdreel as errors:
 
     >>> import warnings
     >>> import mdreel
@@ -173,7 +173,7 @@ class MdreelWarning(UserWarning):
 
 
 class DamagedFrameWarning(MdreelWarning):
-    """Issued if damaged frames of a trajectory were skipped, as requested with ``on_error``.
+    """Warning about damaged frames of a trajectory that were left out, as requested with ``on_error``.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class DamagedFrameWarning(MdreelWarning):
 
 
 class UnansweredRequestWarning(MdreelWarning):
-    """Issued if a simulation could not write its answer to a request. The simulation continues.
+    """Warning that a simulation received a request but could not write its answer; the simulation continues.
 
     Examples
     --------
@@ -207,7 +207,7 @@ class UnansweredRequestWarning(MdreelWarning):
 
 
 class RangeWarning(MdreelWarning):
-    """Issued if counts are too low because pairs of atoms have several periodic images within the range.
+    """Warning about distances at which a pair of atoms has several periodic images, so that counts are too low.
 
     Examples
     --------
@@ -225,7 +225,7 @@ class RangeWarning(MdreelWarning):
 
 
 class MissedFramesWarning(MdreelWarning):
-    """Issued if the reader of a running simulation missed some of its frames.
+    """Warning that a reader of a running simulation could not have all frames of the run.
 
     Examples
     --------
@@ -245,7 +245,7 @@ class MissedFramesWarning(MdreelWarning):
 
 
 class AtomOrderWarning(MdreelWarning):
-    """Issued if the compared atoms may not correspond to the atoms of the reference.
+    """Warning that compared atoms may not correspond to the atoms of the reference.
 
     Examples
     --------
@@ -264,7 +264,7 @@ class AtomOrderWarning(MdreelWarning):
 
 
 class BrokenMoleculeWarning(MdreelWarning):
-    """Issued if a molecule that must be whole for an analysis is split across the cell boundary.
+    """Warning that the cell boundary cuts a molecule that an analysis needs whole.
 
     Examples
     --------
@@ -282,7 +282,7 @@ class BrokenMoleculeWarning(MdreelWarning):
 
 
 class JumpWarning(MdreelWarning):
-    """Issued if an atom jumps across the periodic cell, although the analysis needs a continuous path.
+    """Warning that an atom jumps across the periodic cell, although an analysis needs its continuous path.
 
     Examples
     --------
@@ -300,7 +300,7 @@ class JumpWarning(MdreelWarning):
 
 
 class UnitWarning(MdreelWarning):
-    """Issued if a length or an angle does not seem to be in Å or degrees.
+    """Warning about a length or an angle that seems to be in a unit other than Å or degrees.
 
     Examples
     --------
@@ -318,7 +318,7 @@ class UnitWarning(MdreelWarning):
 
 
 class StreamError(MdreelError, ConnectionError):
-    """Raised if the connection to a running simulation is lost, or if the simulation has failed.
+    """Error about a running simulation that was lost or has failed.
 
     Examples
     --------
@@ -335,7 +335,7 @@ class StreamError(MdreelError, ConnectionError):
 
 
 class StreamTimeoutError(StreamError, TimeoutError):
-    """Raised if a running simulation does not publish a frame within the timeout.
+    """Error about a running simulation that published no frame within the timeout.
 
     Examples
     --------
@@ -350,7 +350,7 @@ class StreamTimeoutError(StreamError, TimeoutError):
 
 
 class FunctionError(MdreelError, RuntimeError):
-    """Raised if a user function fails or returns an invalid value.
+    """Error about a user function that failed or returned an invalid value.
 
     Examples
     --------
@@ -367,7 +367,7 @@ class FunctionError(MdreelError, RuntimeError):
 
 
 class WorkerError(MdreelError, RuntimeError):
-    """Raised if a worker is lost during a run, for example because its process was killed.
+    """Error about a worker that was lost during a run, for example because its process was killed.
 
     Examples
     --------

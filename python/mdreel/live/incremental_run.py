@@ -1,4 +1,4 @@
-"""Runs in rounds. Each round analyses the frames that were published since the previous round."""
+"""Run in rounds, each over the frames that were published since the previous one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,17 +27,16 @@ from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.workers import Watch
 
 _MOST_TIMED = 10_000
-"""Number of rounds whose spans are recorded. It is limited because a run can take weeks."""
+"""Number of rounds whose spans are recorded, because a run may take weeks."""
 
 
 class IncrementalRun:
-    """Run of analyses over a growing trajectory. In each round, it analyses the frames that have arrived.
+    """Run of analyses over a growing trajectory, in rounds over the frames that have arrived.
 
     Parameters
     ----------
     analyses : sequence of Analysis
-        Analyses of the same trajectory. The constructor waits for frames that they need in advance, such as a
-        reference.
+        Analyses of one trajectory. The constructor waits for frames that they need first, such as a reference.
     window : tuple of int or None
         First frame, end and step.
     n_workers : int or None
@@ -45,23 +44,23 @@ class IncrementalRun:
     transformations : sequence of Transformation
         See `Analysis.run`.
     shown : sequence of ResultsView or None
-        Results of each analysis that are shown to watchers.
+        Results of each analysis that watchers see.
 
     Attributes
     ----------
     n_frames : int
         Number of analysed frames.
     is_over : bool
-        Whether no more frames will arrive.
+        Whether there will be no more frames.
     has_news : bool
-        Whether there are analysed frames that the results do not include yet.
+        Whether there are analysed frames that the results do not include.
     board : NoticeBoard
         Notice board of the run.
 
     Raises
     ------
     UnsupportedError
-        If the trajectory does not grow, or if an analysis needs to know the number of frames in advance.
+        If the trajectory does not grow, or an analysis needs the number of frames in advance.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class IncrementalRun:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Total time, time spent waiting for frames, and time of each kind of span, in s."""
+        """Total time, time waiting for frames, and time of each kind of span, s."""
         if self._has_results and not self.has_news and self._n_rounds <= _MOST_TIMED:
             return time_by_kind(self._analyses[0].timing)
         shares = time_shares(self._analyses[0].timing) if self._has_results else {}
@@ -121,11 +120,11 @@ class IncrementalRun:
         return {"wall": 1e-9 * wall_ns, "wait": 1e-9 * self._waited_ns, **looked}
 
     def add_wait(self, seconds: float) -> None:
-        """Count the time between rounds, in s, as time spent waiting for frames."""
+        """Count time between rounds, s, as time waiting for frames."""
         self._waited_ns += round(1e9 * seconds)
 
     def advance(self, seconds: float) -> None:
-        """Wait up to `seconds` s for frames, and analyse the available frames."""
+        """Wait up to `seconds` s for frames, and analyse the available ones."""
         source = self._job.source
         begun_ns = perf_counter_ns()
         n_there, is_ended = await_arrival(source, self._next, self._step, seconds)
@@ -159,7 +158,7 @@ class IncrementalRun:
         self._looked_ns += self._free_since_ns - begun_ns
 
     def show(self, is_last: bool) -> None:
-        """Update the results of the analyses, and publish them on the notice board if they are new."""
+        """Update the results of the analyses and publish them on the notice board, if there are new ones."""
         if self.has_news:
             self._take()
         if self.n_frames and (is_last or self.board.is_due):
@@ -183,7 +182,7 @@ class IncrementalRun:
         self.has_news = False
 
     def _with_waits(self, spans: NDArray[np.void]) -> NDArray[np.void]:
-        """Add spans for the times between rounds, during which the workers wait for frames."""
+        """Add the times between rounds, in which the workers wait for frames, as spans."""
         waits = self._waits
         if self.is_over and self._n_rounds <= _MOST_TIMED:
             waits = [*waits, (self._free_since_ns, self._ended_ns, NO_BLOCK)]  # the wait for the end of the channel
@@ -196,7 +195,7 @@ class IncrementalRun:
         return np.concatenate([spans, added.ravel()])
 
     def _warn_of_all(self) -> None:
-        """Check the results of all frames once for periodic boundary problems and missed frames."""
+        """Check the results of all frames for periodic boundary problems and missed frames, once."""
         if self._outcome is not None:
             self._check.after(self._outcome, self._job.kernel)
             self._check.warn()
@@ -204,7 +203,7 @@ class IncrementalRun:
         self._outcome = None
 
     def end(self) -> None:
-        """Publish the complete results. Raise an error if there were no frames."""
+        """Publish the complete results; raise an error if there was no frame."""
         if not self.n_frames:
             n_came = self._job.source.n_frames
             message = f"no frame is left: the trajectory has ended with {n_came} frames"

@@ -54,7 +54,7 @@ StagingFolder = Annotated[
 
 
 def make_staging(folder: Path | None, level: str = "file") -> "Staging | None":
-    """Return the staging in a folder, or None if there is no folder."""
+    """Return the staging in a folder; None without a folder."""
     from mdreel.live.channels.staging import Staging
 
     return None if folder is None else Staging(folder, level)

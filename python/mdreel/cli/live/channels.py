@@ -70,7 +70,7 @@ def channels(
 
 
 def _facts(status: "Status", rate: float | None) -> dict[str, Any]:
-    """Return the state of a channel for JSON output. Its keys are stable."""
+    """Return the state of a channel as JSON, with stable names."""
     return {
         "name": status.name,
         "path": str(status.path),
