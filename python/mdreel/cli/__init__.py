@@ -1,1 +1,1 @@
-"""The command line: one file per subcommand."""
+"""The command-line interface, with one file per subcommand."""

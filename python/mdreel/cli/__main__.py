@@ -1,4 +1,4 @@
-"""``python -m mdreel.cli``: the command line, where no script directory is on the path."""
+"""Entry point for ``python -m mdreel.cli``, in case that the script directory is not on the path."""
 
 from mdreel.cli.main import main
 

@@ -1,4 +1,4 @@
-"""Errors of commands: exit codes and messages of one line."""
+"""Command errors, with exit codes and one-line messages."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """An error that ends a command. Its message addresses the person who typed the command."""
+    """An error that ends a command. Its message is addressed to the user who typed the command."""
 
     def __init__(self, message: str, code: ExitCode) -> None:
         super().__init__(message)
@@ -35,7 +35,7 @@ class CommandError(Exception):
 
 @contextmanager
 def failing_with(code: ExitCode, hint: str = "") -> Iterator[None]:
-    """Turn errors of mdreel and of the operating system into a `CommandError` with this exit code."""
+    """Convert errors from mdreel and the operating system to a `CommandError` with this exit code."""
     try:
         yield
     except (MdreelError, OSError, MemoryError) as error:
@@ -44,7 +44,7 @@ def failing_with(code: ExitCode, hint: str = "") -> Iterator[None]:
 
 @contextmanager
 def checking_output(path: "Path") -> Iterator[None]:
-    """Turn errors about an output file into a `CommandError`: wrong usage, or a file that cannot be written."""
+    """Convert errors about an output file to a `CommandError` for wrong usage or for a failed output."""
     try:
         with failing_with(ExitCode.OUTPUT):
             yield
@@ -59,7 +59,7 @@ def checking_output(path: "Path") -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return the message of an error in one line, with its file first."""
+    """Return the message of an error as a single line that starts with the file."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return printable(f"{error.filename}: {error.strerror}")
     if isinstance(error, MemoryError):

@@ -1,4 +1,4 @@
-"""The help of the main command, made from the table of commands alone, so that it needs no Click."""
+"""Help of the main command. It is created from the table of commands, so that Click does not have to be imported."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The main command. It loads another command only when that runs or shows its own help."""
+"""The main command, which loads other commands only when they are run or when their own help is shown."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from mdreel.cli.output import echo
 
 
 class LazyGroup(click.Group):
-    """The main command, whose commands are listed in the table."""
+    """The main command. Its subcommands are listed in the table of commands."""
 
     def __init__(self) -> None:
         completion = {"is_flag": False, "flag_value": "", "is_eager": True, "expose_value": False, "metavar": "SHELL"}
@@ -37,7 +37,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of the first word; the error for an unknown word suggests a similar command."""
+        """Find the command for the first word. If the word is unknown, the error suggests a similar command."""
         name = args[0]
         if not name.startswith("-") and not ctx.resilient_parsing and commands.find(name) is None:
             from difflib import get_close_matches  # rarely needed
@@ -49,13 +49,13 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def get_help(self, ctx: click.Context) -> str:
-        """Return the help, for which no command is loaded."""
+        """Return the help without loading any command."""
         from mdreel.cli.help_page import help_page
 
         return help_page()
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Complete names of commands, with the help of the table, and options."""
+        """Complete options and the names of commands. The latter are shown with their help from the table."""
         from click.shell_completion import CompletionItem
 
         entries = (entry for group in commands.groups().values() for entry in group)

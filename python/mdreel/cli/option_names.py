@@ -1,4 +1,4 @@
-"""Messages of the library in the words of the command line: its parameters become the options of the command."""
+"""Conversion of library messages for the command line, in which parameters are replaced by options."""
 
 import re
 from collections.abc import Mapping
@@ -22,19 +22,19 @@ _RENAMED = {
     "trajectory": "trajectories",
     "transformations": "transforms",
 }
-"""Parameters of the library whose options have another name."""
+"""Library parameters whose options have a different name."""
 
 _SAYS_BOTH = "on the command line"
-"""Words of messages that name both parameters and options."""
+"""Text that is found in messages that already contain both parameters and options."""
 
 _OF_FILES = ".toml: "
-"""A place in a recipe or in rules, whose keys are not options."""
+"""A place in a recipe or a rules file, where keys are not options."""
 
 _GIVEN = re.compile(r"""\b([A-Za-z_]\w*)=("[^"]*"|'[^']*'|\([^)]*\)|[\w.+-]*\w)""")
 """A parameter with its value, such as ``pbc=False``."""
 
 _OFFERED = re.compile(rf", or (?:give|use) {_GIVEN.pattern}$")
-"""A remedy at the end of a message, which is left out if the command has no such option."""
+"""A hint at the end of a message, which is omitted if the command has no such option."""
 
 _SUBJECT = re.compile(r"(?:^|(?<=: ))([A-Za-z_]\w*)(?:\[\d+\])?(?= must | is | has | needs |: )")
 """A parameter that is the subject of a sentence, such as ``memory must be``."""
@@ -44,7 +44,7 @@ _WORD = re.compile(r"(?<![\w/.=-])([A-Za-z]+(?:_[A-Za-z]+)+|nbins|groupselection
 
 
 def in_options(text: str, command: click.Command) -> str:
-    """Return a message with the options of a command in place of the parameters of the library.
+    """Replace the library parameters in a message by the options of a command.
 
     Parameters
     ----------

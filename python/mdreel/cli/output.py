@@ -1,4 +1,4 @@
-"""Output of commands, escaped so that no text of another process can control the terminal."""
+"""Command output, which is escaped so that text from other processes cannot control the terminal."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from mdreel.foundation.printable import printable_json, printable_lines
 
 
 def echo(text: object, *, err: bool = False) -> None:
-    """Print lines of text, in which texts of other processes may occur."""
+    """Print lines of text, which can contain text from other processes."""
     print(printable_lines(str(text)), file=sys.stderr if err else sys.stdout, flush=True)
 
 
@@ -19,7 +19,7 @@ def reporter(quiet: bool) -> Callable[[str], None]:
 
 
 def align_columns(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
-    """Return the lines of a table, with columns of words (`left`) aligned to the left and numbers to the right."""
+    """Return the lines of a table. The columns in `left` are left-aligned, and all other columns are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
@@ -31,20 +31,20 @@ def align_columns(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[
 
 
 def echo_json(value: Any, **how: Any) -> None:
-    """Print JSON for people and programs.
+    """Print JSON that can be read by both people and programs.
 
     Parameters
     ----------
     value : object
         The value.
     **how
-        Arguments of ``json.dumps``, such as ``indent``; ``ensure_ascii`` is false by default.
+        Arguments of ``json.dumps``, such as ``indent``. By default, ``ensure_ascii`` is false.
     """
     text = printable_json(json.dumps(value, **{"ensure_ascii": False, **how}))
     print(text, flush=True)
 
 
 def echo_script(text: str) -> None:
-    """Print a script of the user, byte for byte, for a file or a shell."""
+    """Print a user's script byte by byte, for a file or a shell."""
     sys.stdout.write(text)
     sys.stdout.flush()

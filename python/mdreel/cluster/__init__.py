@@ -1,4 +1,4 @@
-"""Batch scripts for schedulers, and advice on how to run an analysis on a cluster."""
+"""Batch scripts for schedulers, and recommendations on how to run an analysis on a cluster."""
 
 from typing import Any
 

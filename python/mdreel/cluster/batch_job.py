@@ -19,14 +19,14 @@ _TIME = re.compile(r"(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d)")
 
 @dataclass(frozen=True)
 class BatchJob:
-    """Analysis as a batch job, with one rank for each core.
+    """Analysis that runs as a batch job, with one rank per core.
 
     Attributes
     ----------
     name : str
         Name of the job.
     program : str
-        The command ``mdreel``: a path, or a name that the shell finds in PATH.
+        The ``mdreel`` command, given as a path or as a name that is in PATH.
     arguments : tuple of str
         Arguments of the command: the analysis, its options and ``--checkpoint``.
     inputs : tuple of Path
@@ -36,22 +36,22 @@ class BatchJob:
     checkpoint : Path
         Checkpoint of the analysis.
     n_nodes, n_ranks_per_node : int
-        Number of nodes, and number of ranks on each node.
+        Number of nodes, and number of ranks per node.
     seconds : int or None
-        Time limit of the job, s; None for the default of the site.
+        Time limit of the job, in s. If None, the default of the site applies.
     memory : str or None
-        Memory of each node, such as ``16G`` (units are powers of 1024); None for the default of the site.
+        Memory per node, such as ``16G`` (units are powers of 1024). If None, the default of the site applies.
     account, queue : str or None
-        Account that pays for the job, and queue of the job (Slurm calls it a partition).
+        Account to which the job is charged, and queue of the job (called a partition in Slurm).
     modules : tuple of str
         Environment modules to load.
     activation : tuple of str
-        Lines of bash that activate the environment of mdreel.
+        Lines of bash code that activate the environment in which mdreel is installed.
 
     Raises
     ------
     MismatchError
-        If a number is not positive, or if a word needs quotes in a directive of the scheduler.
+        If a number is not positive, or if a word would need quotes in a scheduler directive.
 
     Examples
     --------
@@ -107,18 +107,18 @@ class BatchJob:
 
     @property
     def lead_seconds(self) -> int:
-        """Time before the time limit at which the job stops and prepares to be requeued, s."""
+        """Time, in s, before the time limit at which the job stops in order to be requeued."""
         return _LEAD_SECONDS if self.seconds is None else min(_LEAD_SECONDS, self.seconds // 5)
 
     def clock(self) -> str | None:
-        """Time limit of the job as ``HH:MM:SS``, which all schedulers accept."""
+        """Time limit of the job as ``HH:MM:SS``, a form that all schedulers accept."""
         if self.seconds is None:
             return None
         minutes, seconds = divmod(self.seconds, 60)
         return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
 
     def amount_of_memory(self) -> tuple[int, str]:
-        """Memory of a node as a number and its unit: K, M, G or T."""
+        """Memory per node as a number and its unit (K, M, G or T)."""
         found = _MEMORY.fullmatch(self.memory or "")
         if found is None:
             raise MismatchError(f"the memory of a node must be a number with a unit, such as 16G, not {self.memory!r}")
@@ -131,7 +131,7 @@ def seconds_of(text: str) -> int:
     Raises
     ------
     MismatchError
-        If the text has a different form or is less than a minute, the time resolution of schedulers.
+        If the text has a different form, or if the time is less than a minute, which is the resolution of schedulers.
     """
     found = _TIME.fullmatch(text)
     days, hours, minutes, seconds = map(int, found.groups(default="0")) if found else (0, 0, 0, 0)

@@ -10,14 +10,15 @@ from mdreel.cluster.batch_job import BatchJob
 
 
 def pbs_script(job: BatchJob, file: Path | None = None) -> str:
-    """Return the script of a job for qsub of PBS Pro or OpenPBS.
+    """Return the job script for qsub of PBS Pro or OpenPBS.
 
     Parameters
     ----------
     job : BatchJob
         The job.
     file : Path, optional
-        Path of the script. PBS does not tell a job its script, so the job can resubmit itself only with this path.
+        Path of the script. The job needs this path to resubmit itself, because PBS does not tell a job where its script
+        is.
 
     Returns
     -------
@@ -26,9 +27,9 @@ def pbs_script(job: BatchJob, file: Path | None = None) -> str:
 
     Notes
     -----
-    PBS sends SIGTERM at the time limit and on qdel, so a script cannot tell the two apart, and only operators may use
-    qrerun. The script therefore measures its own time and resubmits itself (PBS Professional Reference Guide, qdel and
-    qrerun).
+    PBS sends SIGTERM both at the time limit and on qdel, so a script cannot distinguish between the two. In addition,
+    only operators are allowed to use qrerun. The script therefore measures its own run time and resubmits itself (see
+    qdel and qrerun in the PBS Professional Reference Guide).
 
     Examples
     --------

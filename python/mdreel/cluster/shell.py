@@ -1,4 +1,4 @@
-"""Shell code that the batch scripts of all schedulers share."""
+"""Shell code that is shared by the batch scripts for all schedulers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def activation_of(environment: str) -> tuple[str, ...]:
     Parameters
     ----------
     environment : str
-        Folder of a virtual environment or of a conda environment, or name of a conda environment.
+        Folder of a virtual environment or a conda environment, or the name of a conda environment.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def activation_of(environment: str) -> tuple[str, ...]:
 
 
 def own_environment() -> str | None:
-    """Return the virtual or conda environment of this process, or None."""
+    """Return the virtual or conda environment of this process, or None if there is none."""
     prefix = Path(sys.prefix)
     is_one = (prefix / "conda-meta").is_dir() or (sys.prefix != sys.base_prefix and (prefix / "bin/activate").is_file())
     return sys.prefix if is_one else None
@@ -138,7 +138,7 @@ def check(start_on_nodes: str) -> str:
 
 
 def lustre(job: BatchJob) -> str:
-    """Return the lines that report how Lustre stripes the trajectory."""
+    """Return the lines that report how the trajectory is striped on Lustre."""
     return f"""\
 # On Lustre, print the stripe count of each file. A large file in one stripe is slow for many ranks.
 if command -v lfs > /dev/null; then
@@ -160,21 +160,21 @@ bytes_before=$(bytes_kept)"""
 
 
 def run(job: BatchJob) -> str:
-    """Return the command that runs the analysis on all ranks, without standard input, which can be this script."""
+    """Return the command that runs the analysis on all ranks. Its standard input is empty."""
     return f'"${{launch[@]}}" "$mdreel" {shlex.join(job.arguments)} < /dev/null'
 
 
 def run_until_told(job: BatchJob, go_on: str, clock: str = "", command: str | None = None) -> str:
-    """Return the lines that run the analysis until it ends or the script receives USR1 near the time limit.
+    """Return the lines that run the analysis until it ends, or until USR1 is received near the time limit.
 
     Parameters
     ----------
     job : BatchJob
         The job.
     go_on : str
-        Lines that requeue the job, so that the next job continues.
+        Lines that requeue the job, so that the next job continues the analysis.
     clock : str
-        Line that sends USR1, where the scheduler does not. The line may use ``after``.
+        Line that sends USR1 if the scheduler does not send it. The line can use ``after``.
     command : str, optional
         The command. By default, the analysis on all ranks.
     """
@@ -221,7 +221,7 @@ def _listed(paths: Iterable[Path]) -> str:
 
 
 def _quoted(path: Path) -> str:
-    """Quote a path always, because shellcheck takes an unquoted mdreel-rmsd in an assignment for a subtraction."""
+    """Always quote a path, because shellcheck takes an unquoted mdreel-rmsd in an assignment for a subtraction."""
     quoted = shlex.quote(str(path))
     return quoted if quoted.startswith("'") else f"'{quoted}'"
 

@@ -14,14 +14,14 @@ _REQUEUE = (
 
 
 class Launcher(StrEnum):
-    """Launcher of the ranks: srun with PMIx or PMI-2, or mpirun.
+    """Launcher that starts the ranks: srun with PMIx or PMI-2, or mpirun.
 
     Attributes
     ----------
     PMIX, PMI2 : Launcher
-        ``srun`` with PMIx (Open MPI), and with PMI-2 (MPICH, Intel MPI).
+        ``srun`` with PMIx (for Open MPI), and with PMI-2 (for MPICH and Intel MPI).
     MPIRUN : Launcher
-        ``mpirun`` of the MPI library.
+        The ``mpirun`` command of the MPI library.
 
     Examples
     --------
@@ -36,16 +36,16 @@ class Launcher(StrEnum):
 
 
 def slurm_script(job: BatchJob, launcher: Launcher, file: str | None = None) -> str:
-    """Return the script of a job for Slurm's sbatch.
+    """Return the job script for Slurm's sbatch.
 
     Parameters
     ----------
     job : BatchJob
         The job.
     launcher : Launcher
-        Launcher of the ranks.
+        Launcher that starts the ranks.
     file : str, optional
-        File name of the script, for the instructions in its first lines.
+        File name of the script, which is used in the instructions in its first lines.
 
     Returns
     -------
@@ -126,19 +126,19 @@ def _run(job: BatchJob) -> str:
 
 
 def slurm_array_script(job: BatchJob, n_parts: int, n_at_once: int | None = None, file: str | None = None) -> str:
-    """Return the script of a job array for Slurm's sbatch, in which each job runs a part of an ensemble.
+    """Return the script for a Slurm job array, in which each job runs a part of an ensemble.
 
     Parameters
     ----------
     job : BatchJob
-        One of the jobs, on one node, with one rank for each core. The script appends ``--part I/N`` to its arguments.
-        Its checkpoint is the folder of the ensemble.
+        One of the jobs, which runs on one node with one rank per core. The script appends ``--part I/N`` to its
+        arguments. Its checkpoint is the folder of the ensemble.
     n_parts : int
         Number of jobs.
     n_at_once : int, optional
-        Largest number of jobs that run at the same time.
+        Maximum number of jobs that run at the same time.
     file : str, optional
-        File name of the script, for the instructions in its first lines.
+        File name of the script, which is used in the instructions in its first lines.
 
     Returns
     -------

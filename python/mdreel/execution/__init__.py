@@ -1,1 +1,1 @@
-"""Running blocks of frames: blocks, pipeline, checkpoints and executors."""
+"""Execution of runs, with blocks of frames, a pipeline, checkpoints and executors."""

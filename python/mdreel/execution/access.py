@@ -1,4 +1,4 @@
-"""Ways in which workers access the bytes of a trajectory."""
+"""Access modes, which determine how workers read the bytes of a trajectory."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PARALLEL_HDF5 = ("hdf5-independent", "hdf5-collective")
 
 
 def check_access(access: str | None, source: Source, backend: str, schedule: Schedule) -> None:
-    """Refuse an access mode that is unknown, or that does not suit the trajectory or the executor.
+    """Reject an access mode that is unknown, or that is not suitable for the trajectory or the executor.
 
     Parameters
     ----------
     access : str or None
-        The access; None for the default.
+        The access mode, or None for the default.
     source : Source
         The trajectory.
     backend : str
@@ -34,9 +34,9 @@ def check_access(access: str | None, source: Source, backend: str, schedule: Sch
     Raises
     ------
     UnsupportedError
-        If the name is unknown, or the executor does not support the access.
+        If the access mode is unknown, or if the executor does not support it.
     MismatchError
-        If the access does not suit the number of files, the schedule, or the handling of damaged frames.
+        If the access mode is not compatible with the number of files, the schedule, or the handling of damaged frames.
     """
     if access is not None and access not in ACCESSES:
         raise UnsupportedError(f"unknown access {access!r}; known: {', '.join(ACCESSES)}")

@@ -1,6 +1,7 @@
-"""Values that arguments of a run may have.
+"""Possible values of arguments of a run.
 
-The command line offers the same values. This module imports nothing else, so that help is printed without NumPy.
+The command line offers the same values. This module does not import any other module, so that help texts can be printed
+without importing NumPy.
 """
 
 from typing import Literal, TypeAlias
@@ -9,15 +10,21 @@ Backend: TypeAlias = Literal["serial", "threads", "processes", "dask", "mpi"]
 """Executor of a run."""
 
 Access: TypeAlias = Literal["shared", "chain", "segments", "hdf5-independent", "hdf5-collective"]
-"""Access of the workers to files: one file for all; several files as one; several files, each block within one of them;
-one file that the ranks of MPI open together and read independently, or collectively."""
+"""How workers access files.
+
+All workers read one file, they read several files as one, or each block is within one of several files. Alternatively,
+MPI ranks open one file together, and read it independently or collectively.
+"""
 
 Communication: TypeAlias = Literal["gather", "window", "global-arrays"]
-"""Transfer of results to rank 0: one collective call at the end; or an array to which ranks write as they compute, in
-the memory of rank 0 or spread over all ranks."""
+"""How results are transferred to rank 0.
+
+Ranks send them in one collective call at the end, or write them to an array while they compute. The array is in the
+memory of rank 0, or distributed over all ranks.
+"""
 
 Schedule: TypeAlias = Literal["demand", "static"]
-"""Assignment of blocks: the next block to the next free worker, or one share of all blocks to each worker."""
+"""How blocks are assigned: each block to the next free worker, or one share of all blocks to each worker."""
 
 OnError: TypeAlias = Literal["raise", "stop", "skip"]
-"""Reaction to a damaged frame: fail, end before it, or leave it out."""
+"""How to handle a damaged frame: raise an error, stop before the frame, or skip it."""

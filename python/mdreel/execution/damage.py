@@ -1,4 +1,4 @@
-"""Damaged frames that a run left out on request."""
+"""Damaged frames that a run skipped on request."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ class DamagedFrame:
     Attributes
     ----------
     frame : int or None
-        Number of the frame in the trajectory; None for bytes behind the last complete frame of a file.
+        Number of the frame in the trajectory, or None for bytes after the last complete frame of a file.
     path : Path
         The file.
     byte : int or None
         Position of the damage in the file, if it is known.
     message : str
-        Text of the error: path, frame, byte, expected and found values.
+        Error message with path, frame, byte, expected value and value found.
     """
 
     frame: int | None
@@ -34,12 +34,12 @@ class DamagedFrame:
 
 
 def damaged_frames(records: Iterable[tuple[int | None, Path, int | None, str]]) -> tuple[DamagedFrame, ...]:
-    """Convert records of the core.
+    """Convert records from the core.
 
     Parameters
     ----------
     records : iterable of tuple
-        Frame, path, byte and message of each.
+        Frame, path, byte and message of each damaged frame.
 
     Returns
     -------
@@ -50,14 +50,14 @@ def damaged_frames(records: Iterable[tuple[int | None, Path, int | None, str]]) 
 
 
 def warn_of_damage(damage: Sequence[DamagedFrame], on_error: str) -> None:
-    """Warn of frames that were left out, with their number and the first few messages, at the line of the caller.
+    """Warn about skipped frames at the line of the caller, stating their number and the first few messages.
 
     Parameters
     ----------
     damage : sequence of DamagedFrame
-        Frames that were left out.
+        Frames that were skipped.
     on_error : {"stop", "skip"}
-        Handling of damaged frames.
+        How damaged frames are handled.
     """
     if not damage:
         return
@@ -70,19 +70,20 @@ def warn_of_damage(damage: Sequence[DamagedFrame], on_error: str) -> None:
 
 
 def damage_metadata(damage: Sequence[DamagedFrame], on_error: str) -> dict[str, str | int]:
-    """Return metadata of a table about the frames that were left out.
+    """Return metadata about skipped frames for a table.
 
     Parameters
     ----------
     damage : sequence of DamagedFrame
-        Frames that were left out.
+        Frames that were skipped.
     on_error : {"raise", "stop", "skip"}
-        Handling of damaged frames.
+        How damaged frames are handled.
 
     Returns
     -------
     dict
-        ``on_error``, ``n_damaged`` and ``damage`` (the messages, separated by ``; ``); empty if no frame was left out.
+        ``on_error``, ``n_damaged`` and ``damage`` (the messages, separated by ``; ``). The dictionary is empty if no
+        frames were skipped.
     """
     if not damage:
         return {}

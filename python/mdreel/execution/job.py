@@ -1,4 +1,4 @@
-"""Jobs that executors run, and their outcomes."""
+"""Jobs that are run by executors, and their outcomes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from mdreel.timing.spans import TASK, spans_from_columns
 from mdreel.timing.workers import Member
 
 Monitor: TypeAlias = Callable[[int], object]
-"""Function that is called with the number of analysed frames. An exception that it raises stops the run."""
+"""Function that is called with the number of analysed frames. If it raises an exception, the run is stopped."""
 
 
 @dataclass(frozen=True)
@@ -25,31 +25,31 @@ class Outcome:
     Attributes
     ----------
     rows : ndarray, shape (n_frames, row_width), float64
-        Frame number, time (ps), and the values of each frame, in the units of the kernel.
+        Frame number, time (in ps) and values for each frame, in the units of the kernel.
     sums : ndarray, shape (n_sums,), float64
         Sums over all frames.
     counts : ndarray, shape (n_counts,), uint64
         Counts over all frames.
     records : tuple of ndarray, shape (n_records, 1 + n_values), float64
-        Frame number and values of each event, for each computation that records events.
+        Frame number and values of each event, with one array per computation that records events.
     spans : ndarray, shape (n_spans,), SPAN
         Spans of the run.
     damage : tuple of DamagedFrame
-        Frames that were left out.
+        Frames that were skipped.
     crew : dict of int to Member
         Process of each worker, and of `COORDINATOR`.
     tasks : ndarray, shape (n_tasks,), TASK
-        Tasks that an external scheduler has recorded.
+        Tasks that were recorded by an external scheduler.
     own : tuple
-        Values of computations in Python, one of each such computation.
+        Values computed in Python, with one value per computation.
     on_error : {"raise", "stop", "skip"}
-        Handling of damaged frames.
+        How damaged frames were handled.
     call : str
-        Call in Python that ran the analyses.
+        Python call that ran the analyses.
     n_missed : int
-        Frames of a running simulation that the run could not have.
+        Number of frames of a running simulation that the run missed.
     n_requested : int
-        Number of workers that the user requested; 0 for the default.
+        Number of workers that the user requested, or 0 for the default.
     """
 
     rows: NDArray[np.float64]
@@ -68,7 +68,7 @@ class Outcome:
 
     @classmethod
     def of(cls, results: tuple[Any, Any, Any]) -> Self:
-        """Return the outcome for results of the core."""
+        """Return the outcome for results from the core."""
         (rows, sums, counts, records, own), columns, damage = results
         left = damaged_frames(damage)
         return cls(rows, sums, counts, tuple(records), spans_from_columns(columns), left, own=tuple(own))
@@ -80,15 +80,15 @@ class Outcome:
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Times, shape (n_frames,), ps."""
+        """Times, shape (n_frames,), in ps."""
         return self.rows[:, 1].copy()
 
 
 class FileTogether(Protocol):
-    """The positions of a file that all MPI ranks open together; rank 0 sends it to the others."""
+    """The positions in a file that all MPI ranks open together. Rank 0 sends this object to the other ranks."""
 
     def check(self) -> None:
-        """Raise if this process cannot open the file together with others."""
+        """Raise an error if this process cannot open the file together with other processes."""
 
     def open(self, atoms: NDArray[np.uint32], communicator: Any, is_collective: bool) -> Any:
         """Open the file together with all other ranks of a communicator."""
@@ -96,24 +96,25 @@ class FileTogether(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A kernel and the source that it reads; executors use only `run` and `map`.
+    """A kernel, and the source that it reads. Executors only use `run` and `map`.
 
-    A pickled job contains what the process that opened the trajectory knows of it: the size, the atoms and the
-    quantities of each file, and the structure of HDF5 files. It also contains the frame index as far as it is known.
-    A process that unpickles the job opens a file of several when it reads the first frame, but a single file at once.
-    It raises a `FormatError` if the file is not the one that was opened.
+    A pickled job contains all information about the trajectory that is known to the process that opened it. This
+    includes the size, the atoms and the quantities of each file, the structure of HDF5 files, and the known part of the
+    frame index. If a process unpickles a job with a single file, it opens the file immediately. If there are several
+    files, it opens each file when it reads the first frame of the file. It raises a `FormatError` if the file differs
+    from the file that was opened originally.
 
     Attributes
     ----------
     source : Source
         The trajectory.
     atoms : ndarray, shape (n_atoms,), uint32
-        The atoms of the kernel, ascending.
+        The atoms of the kernel, in ascending order.
     kernel : Pass
         The computations.
     together : callable, optional
-        Function that takes the source and whether ranks read collectively, and returns the file that all MPI ranks
-        open together. Only rank 0 needs it.
+        Function that returns the file that all MPI ranks open together. Its arguments are the source, and whether ranks
+        read collectively. Only rank 0 needs this function.
     """
 
     source: Source
@@ -131,16 +132,17 @@ class Job:
         blocks : Blocks
             The blocks.
         n_threads : int
-            Number of threads; with 1, the calling thread computes everything.
+            Number of threads. If it is 1, all computations are carried out on the calling thread.
         monitor : callable, optional
-            Function that is called with the number of analysed frames, about every 50 ms, on the calling thread.
+            Function that is called with the number of analysed frames about every 50 ms, on the calling thread.
         schedule : {"demand", "static"}
-            Distribution of the blocks over the threads.
+            How blocks are assigned to threads.
 
         Returns
         -------
         Outcome or None
-            None if blocks of bytes did not join, so that the frames must be located first.
+            The outcome, or None if any block of bytes did not begin at a frame. In the latter case, the frames have to
+            be located first.
         """
         results = run_core(self.source, self.atoms, self.kernel, blocks, n_threads, monitor, schedule)
         return None if results is None else Outcome.of(results)
@@ -163,7 +165,7 @@ class Job:
         blocks : Blocks
             All blocks.
         first, end : int
-            First block to run, and the end of the range.
+            First block to run, and end of the range.
         n_threads, monitor, schedule
             As in `run`.
         worker : int
@@ -172,14 +174,14 @@ class Job:
         Returns
         -------
         Part
-            Result of the blocks; its spans begin at 0.
+            Result of the blocks. Its spans begin at 0.
         """
         return map_blocks(
             self.source, self.atoms, self.kernel, blocks, first, end, n_threads, monitor, schedule, worker
         )
 
     def finish(self, whole: Part) -> Outcome | None:
-        """Return the outcome of the merged part of all blocks; see `run`."""
+        """Return the outcome, given the merged part of all blocks; see `run`."""
         results = whole.finish(self.source)
         return None if results is None else Outcome.of(results)
 

@@ -1,4 +1,4 @@
-"""Memory limits of a run."""
+"""Memory limits for a run."""
 
 import re
 
@@ -7,24 +7,24 @@ from mdreel.execution.work import Work
 from mdreel.timing.workers import anonymous_bytes
 
 WORKER_BYTES = 64 << 20
-"""Memory of a worker process before it reads, and of its buffers."""
+"""Memory of a worker process before it reads any data, including its buffers."""
 
 FRAME_BYTES = 48
-"""Upper limit of the memory of a frame in addition to its row, for spans."""
+"""Upper limit for the memory that each frame needs for spans, in addition to its row."""
 
 PLACE_BYTES = 8
-"""Memory of the frame index for each frame, in each process."""
+"""Memory of the frame index per frame, in each process."""
 
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def parse_memory(memory: str | int) -> int:
-    """Return the number of bytes of a text such as ``"2G"`` or ``"512 MiB"``, with units in powers of 1024.
+    """Convert text such as ``"2G"`` or ``"512 MiB"`` to bytes. All units are powers of 1024.
 
     Raises
     ------
     MismatchError
-        If the text is invalid, or the number is not positive.
+        If the text is invalid, or if the number is not positive.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def parse_memory(memory: str | int) -> int:
 
 
 def check_budget(work: Work, n_processes: int) -> None:
-    """Refuse a run that needs more memory than its limit.
+    """Reject a run that needs more memory than its limit.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def check_budget(work: Work, n_processes: int) -> None:
     Raises
     ------
     UnsupportedError
-        If the estimated minimum exceeds the limit.
+        If the estimated minimum of the required memory exceeds the limit.
     """
     if work.memory is None:
         return

@@ -1,4 +1,4 @@
-"""Frames of a stream that a reader could not have."""
+"""Frames of a stream that a reader has missed."""
 
 import warnings
 from pathlib import Path
@@ -10,12 +10,12 @@ from mdreel.foundation.stack_level import caller_level
 
 
 def missed_frames(source: Source) -> int:
-    """Return how many frames of a stream a source could not have so far; 0 for other trajectories."""
+    """Return how many frames of a stream a source has missed so far, or 0 for other trajectories."""
     return sum(source.left_out or (0, 0))
 
 
 def warn_of_missed_frames(source: Source) -> None:
-    """Warn of the frames of a stream that a run over a source could not have, if there are some."""
+    """Warn if a run over a source has missed frames of a stream."""
     n_late, n_overwritten = source.left_out or (0, 0)
     place = source_name(source)
     if n_late:
@@ -26,14 +26,14 @@ def warn_of_missed_frames(source: Source) -> None:
 
 
 def report_late_start(place: Path | str, n_late: int, reader: str, is_error: bool = False) -> None:
-    """Report that frames of the run had left a channel before a reader, such as an analysis, joined it.
+    """Report that frames had been removed from a channel before a reader, such as an analysis, joined it.
 
     Parameters
     ----------
     place : path
         Directory of the channel.
     n_late : int
-        Number of these frames.
+        Number of frames that had been removed.
     reader : str
         Name of the reader in the message.
     is_error : bool
@@ -42,7 +42,7 @@ def report_late_start(place: Path | str, n_late: int, reader: str, is_error: boo
     Raises
     ------
     StreamError
-        If `is_error`.
+        If `is_error` is true.
     """
     message = f"{place}: {n_late:,} frames had left the channel before the {reader} joined, so that it lacks them"
     advice = "start it before the simulation, which waits with await_consumers or --consumers, or use staging"

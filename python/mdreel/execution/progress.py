@@ -18,20 +18,20 @@ _PATIENCE_SECONDS = 0.4  # shorter runs show no bar on a terminal
 
 
 class Progress:
-    """Progress bar with frames per second and the remaining time.
+    """Progress bar that shows frames per second and the remaining time.
 
-    The bar is drawn on `stream` if that is a terminal, and as HTML in a notebook. Otherwise, nothing is shown.
+    If `stream` is a terminal, the bar is drawn on it. In a notebook, it is shown as HTML. Otherwise, nothing is shown.
 
     Parameters
     ----------
     description : str
         Title of the bar.
     n_frames : int, optional
-        Number of frames. If it is unknown, the bar shows no remaining time.
+        Number of frames. If it is unknown, the remaining time is not shown.
     enabled : bool
-        Whether to show anything.
+        Whether to show the progress bar.
     stream : text file, optional
-        The terminal; by default standard error.
+        The terminal. The default is standard error.
     clock : callable, optional
         Monotonic clock in seconds.
 
@@ -100,7 +100,7 @@ class _Bar(Protocol):
 
 
 class _TerminalBar:
-    """Bar on a terminal, which disappears at the end of the run."""
+    """Progress bar on a terminal. It disappears at the end of the run."""
 
     def __init__(self, description: str, n_frames: int | None, stream: TextIO) -> None:
         # Imported here because the import takes longer than a short run.
@@ -131,7 +131,7 @@ class _TerminalBar:
 
 
 class _NotebookBar:
-    """Bar in a notebook, as plain HTML that needs no widgets."""
+    """Progress bar in a notebook. It is plain HTML and does not need widgets."""
 
     def __init__(self, description: str, n_frames: int | None) -> None:
         notebook: Any = import_module("IPython.display")  # an optional package without types
@@ -145,7 +145,7 @@ class _NotebookBar:
         self._show(frames_done, self._n_frames, describe(frames_done, self._n_frames, seconds))
 
     def close(self, frames_done: int, seconds: float, failed: bool) -> None:
-        """Draw the final state, which stays in the notebook."""
+        """Draw the final state, which remains in the notebook."""
         if failed:
             self._show(frames_done, self._n_frames or frames_done, f"stopped after {frames_done:,} frames")
         else:
@@ -167,16 +167,16 @@ class _NotebookBar:
 
 
 def describe(frames_done: int, n_frames: int | None, seconds: float) -> str:
-    """Return a line with analysed frames, frames per second, and the remaining or total time.
+    """Return a line with the number of analysed frames, the frames per second, and the remaining or total time.
 
     Parameters
     ----------
     frames_done : int
         Number of frames since the beginning.
     n_frames : int or None
-        Number of all frames, if known.
+        Total number of frames, if it is known.
     seconds : float
-        Time since the beginning.
+        Time since the beginning, in s.
     """
     rate = frames_done / seconds if seconds > 0 else 0.0
     counted = f"{frames_done:,}/{n_frames:,} frames" if n_frames is not None else f"{frames_done:,} frames"

@@ -14,7 +14,7 @@ def source_name(source: Source) -> str:
     Returns
     -------
     str
-        The path; the first path and the number of other files; or "the trajectory in memory".
+        The path, the first path and the number of other files, or "the trajectory in memory".
     """
     paths = [str(facts["path"]) for facts in source.describe() if "path" in facts]
     if not paths:

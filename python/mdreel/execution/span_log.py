@@ -11,7 +11,7 @@ from mdreel.timing.spans import KINDS, NO_BLOCK, SPAN
 
 
 class SpanLog:
-    """Picklable log of spans, by the `time.perf_counter_ns` of a process."""
+    """Picklable log of spans, whose times are measured with `time.perf_counter_ns` of a process."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, int, int, int, int, int, int]] = []
@@ -27,20 +27,20 @@ class SpanLog:
         n_frames: int = 0,
         n_bytes: int = 0,
     ) -> int:
-        """Record a span of a worker, which by default ends now.
+        """Record a span of a worker. By default, the span ends now.
 
         Returns
         -------
         int
-            End of the span, at which the next span can begin without a gap. A span that would end before it begins,
-            because the clocks of two hosts differ, gets the length 0.
+            End of the span, so that the next span can begin without a gap. If a span would end before it begins because
+            the clocks of two hosts differ, its length is set to 0.
         """
         ended_ns = max(begun_ns, perf_counter_ns() if ended_ns is None else ended_ns)
         self._rows.append((KINDS.index(kind), block, worker, begun_ns, ended_ns, n_frames, n_bytes))
         return ended_ns
 
     def spans(self, since_ns: int) -> NDArray[np.void]:
-        """Return the spans with times relative to `since_ns`; earlier times become 0.
+        """Return the spans with times relative to `since_ns`. Earlier times are set to 0.
 
         Returns
         -------

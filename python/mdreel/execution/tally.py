@@ -1,4 +1,4 @@
-"""Merged partial results, from which an analysis derives its results."""
+"""Merged partial results, from which the results of an analysis are derived."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ class Tally:
     Attributes
     ----------
     rows : ndarray, shape (n_frames, 2 + n_columns), float64
-        Frame, time (ps), and values, for each frame.
+        Frame number, time (in ps) and values for each frame.
     sums : ndarray, shape (n_sums,), float64
         Sums over all frames.
     counts : ndarray, shape (n_counts,), uint64
         Counts over all frames.
     records : ndarray, shape (n_records, 1 + n_values), float64
-        Frame and values of each event; shape (0, 0) for computations without events.
+        Frame number and values of each event. The shape is (0, 0) for computations without events.
     arguments : tuple
         Arguments of the computation.
     own : object
-        Value of a computation in Python.
+        Value computed in Python.
     """
 
     rows: NDArray[np.float64]
@@ -47,12 +47,12 @@ class Tally:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Values of each frame, shape (n_frames, n_columns)."""
+        """Values for each frame, shape (n_frames, n_columns)."""
         return self.rows[:, _HEAD:]
 
     @classmethod
     def of_each(cls, outcome: Outcome, kernel: Pass) -> Iterator[Self]:
-        """Yield the partial results of each computation of a pass."""
+        """Yield the partial results of each computation in a pass."""
         for computation, places in zip(kernel.computations, kernel.places, strict=True):
             (first, end), of_sums, of_counts, of_records, of_own = places
             # The widest rows come first and are not copied, because they may fill most of the memory.

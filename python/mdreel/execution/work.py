@@ -1,4 +1,4 @@
-"""The work that an executor receives."""
+"""Work that is passed to an executor."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from mdreel.execution.job import Job, Monitor
 
 @dataclass(frozen=True)
 class Work:
-    """A job, its blocks and the options of the run.
+    """A job with its blocks and the options of the run.
 
     Attributes
     ----------
@@ -21,14 +21,14 @@ class Work:
     one_by_one : bool
         Whether each block is a separate task that is never repeated, because the user chose the number of blocks.
     monitor : callable, optional
-        Function that is called regularly with the number of analysed frames, on the calling thread. An exception that
-        it raises stops the run.
+        Function that is called regularly with the number of analysed frames, on the calling thread. If it raises an
+        exception, the run is stopped.
     checkpoint : Checkpoint, optional
-        Results of complete blocks, and the file that stores new ones.
+        Results of complete blocks, and the file in which new results are stored.
     memory : int, optional
-        Memory limit of all processes together, bytes.
+        Total memory limit of all processes, in bytes.
     access : str, optional
-        Access of the workers to the files.
+        How workers access the files.
     """
 
     job: Job

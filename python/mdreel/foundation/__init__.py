@@ -1,1 +1,1 @@
-"""Formatting, validation and file helpers that every other package may use."""
+"""Helpers for formatting, validation and files, which all other packages can use."""

@@ -16,7 +16,7 @@ _END_OF_WHOLE = 1 << 63
 
 
 class RefusedError(Exception):
-    """A value has a different type than expected. The attributes name the part of the value and the expected type."""
+    """Raised if a value has an unexpected type. The attributes contain the affected part and the expected type."""
 
     def __init__(self, name: str, expected: str, value: object) -> None:
         super().__init__(name, expected, value)
@@ -32,10 +32,10 @@ class Expected:
     text : str
         Description of the expected type, for messages.
     accept : callable
-        Function that takes the name of an argument and its value, and returns the value that the parameter receives. It
-        raises `RefusedError` for a value of another type.
+        Function that takes the name of an argument and its value, and returns the value to pass to the parameter. It
+        raises `RefusedError` if the value has a different type.
     plural : str
-        Description of several such values, for messages about sequences.
+        Plural form of the description, for messages about sequences.
     """
 
     text: str
@@ -44,15 +44,15 @@ class Expected:
 
 
 class Unimported:
-    """Stand-in for a class that an annotation names and that only type checkers import."""
+    """Stand-in for a class that is used in an annotation but only imported by type checkers."""
 
     def __class_getitem__(cls, item: object) -> type[Self]:
-        """Return the class for any parameters of a generic class."""
+        """Return the class itself, whatever the parameters of the generic class."""
         return cls
 
 
 def expected_of(hint: Any) -> Expected | None:
-    """Return the expectation for a value with a type hint; None if every value may be valid.
+    """Return the expected type for a type hint, or None if any value can be valid.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _truth(name: str, value: Any) -> bool:
 
 
 def _array(values: str, kinds: str) -> Expected:
-    """Return the expectation for an array; `kinds` are NumPy's codes of the types that its values may have."""
+    """Return the expected type for an array. `kinds` are the NumPy type codes that its values can have."""
 
     def is_array(value: Any) -> bool:
         if isinstance(value, str | bytes | Mapping | set | frozenset) or callable(value):
@@ -147,18 +147,18 @@ _ARRAYS = {
 def _is_named(value: object, *names: str) -> bool:
     """Return whether a value is an instance of a class with one of these names.
 
-    Importing MDAnalysis's classes or matplotlib takes longer than most analyses.
+    The names are compared because importing MDAnalysis or matplotlib takes longer than most analyses.
     """
     return any(kind.__name__ in names for kind in type(value).__mro__)
 
 
 def has_atoms(value: object) -> bool:
-    """Return whether a value is a group of atoms, residues or segments, or an MDAnalysis Universe."""
+    """Return whether a value is an MDAnalysis Universe, or a group of atoms, residues or segments."""
     return _is_named(value, *_GROUPS)
 
 
 ATOMS = _test("an AtomGroup or a Universe of MDAnalysis", has_atoms, "AtomGroups or Universes of MDAnalysis")
-"""Expectation for atoms."""
+"""Expected type for atoms."""
 
 _UNIMPORTED = {
     **dict.fromkeys(_GROUPS, ATOMS),
@@ -167,7 +167,7 @@ _UNIMPORTED = {
 
 
 def _choice(choices: tuple[Any, ...]) -> Expected | None:
-    """Return the expectation for one of several choices; the function itself checks the text."""
+    """Return the expected type for one of several choices. The function itself checks the value of a str."""
     text = " or ".join(repr(choice) for choice in choices)
     if all(isinstance(choice, str) for choice in choices):
         return _test(text, lambda value: isinstance(value, str), text)
@@ -183,7 +183,7 @@ def _instance(kind: type) -> Expected | None:
 
 
 def with_article(word: str) -> str:
-    """Return a name with its article; an abbreviation such as RMSD is spelled out when it is read."""
+    """Return a name with its indefinite article. Abbreviations such as RMSD are read letter by letter."""
     is_spelled = word[:2].isupper()
     return f"{'an' if word[:1].lower() in ('aefhilmnorsx' if is_spelled else 'aeio') else 'a'} {word}"
 
@@ -223,7 +223,7 @@ def _mapping(keys: Expected | None, values: Expected | None) -> Expected:
 
 
 def _items(name: str, value: Any, text: str) -> Any:
-    """Return a value with items in an order; a list of those of a generator."""
+    """Return a value whose items have an order. The items of a generator are returned as a list."""
     is_sequence = isinstance(value, Iterable) or (hasattr(value, "__getitem__") and isinstance(value, Sized))
     # A group of atoms is one item, not a sequence of atoms.
     is_one = isinstance(value, str | bytes | Mapping | set | frozenset | type) or has_atoms(value)
@@ -235,7 +235,7 @@ def _items(name: str, value: Any, text: str) -> Any:
 
 
 def _each(name: str, items: Any, kinds: Iterator[Expected | None]) -> Any:
-    """Return the items as their types accept them; the same object if none of them changes."""
+    """Return the items after checking and converting each of them, or the same object if no item changes."""
     if isinstance(items, np.ndarray) and items.dtype.kind in "iu":
         return items
     accepted = [
@@ -262,7 +262,7 @@ def _fixed(kinds: Sequence[Expected | None]) -> Expected:
 
 
 def _sequence(kind: Expected | None, *, takes_text: bool) -> Expected:
-    """Return the expectation for a sequence. A text is a sequence of one text, never of letters."""
+    """Return the expected type for a sequence. A str counts as a sequence of one str, never of letters."""
     plural = "sequences" if kind is None else f"sequences of {kind.plural}"
     text = plural.replace("sequences", "a sequence", 1)
 

@@ -1,4 +1,4 @@
-"""Remedies in the messages about arguments of a wrong type."""
+"""Hints for error messages about arguments of the wrong type."""
 
 from collections.abc import Mapping
 from inspect import BoundArguments
@@ -12,18 +12,18 @@ _IN_A_LIST = ": put it into a list"
 
 
 def remedy(error: RefusedError, name: str, call: BoundArguments, kinds: Mapping[str, Expected]) -> str:
-    """Return the end of a message, which suggests a correction; empty if the correction is unclear.
+    """Return the end of a message, which suggests a correction. It is empty if no correction is obvious.
 
     Parameters
     ----------
     error : RefusedError
-        The refused value.
+        The error that describes the rejected value.
     name : str
         Name of the argument.
     call : inspect.BoundArguments
         All arguments of the call.
     kinds : mapping of str to Expected
-        Expectation for each parameter.
+        Expected type of each parameter.
     """
     other = _swapped_with(name, call.arguments, kinds)
     if other is not None:
@@ -38,7 +38,7 @@ def remedy(error: RefusedError, name: str, call: BoundArguments, kinds: Mapping[
 
 
 def _instead_of_text(text: str, *, has_select: bool) -> str:
-    """Return the remedy for a text in place of atoms: a path, or a selection."""
+    """Return a hint for a path or a selection string that was passed instead of atoms."""
     if PurePath(text).suffix and " " not in text:
         return ": open files with MDAnalysis.Universe(topology, trajectory)"
     selecting = f": select atoms with universe.select_atoms({text!r})"
@@ -46,7 +46,7 @@ def _instead_of_text(text: str, *, has_select: bool) -> str:
 
 
 def _instead_of_group(error: RefusedError) -> str:
-    """Return the remedy for a group in place of a list, positions, a selection, or a path."""
+    """Return a hint for a group that was passed instead of a list, positions, a selection, or a path."""
     if error.expected.startswith("a sequence of "):
         return _IN_A_LIST
     if "array of numbers" in error.expected and ATOMS.text not in error.expected:
@@ -58,7 +58,7 @@ def _instead_of_group(error: RefusedError) -> str:
 
 
 def _swapped_with(name: str, arguments: Mapping[str, Any], kinds: Mapping[str, Expected]) -> str | None:
-    """Return the parameter whose argument fits this one and that accepts the value of this one."""
+    """Return the parameter whose argument seems to have been swapped with the argument of this parameter."""
     for other in arguments:
         if other == name or other not in kinds or arguments[other] is None:
             continue

@@ -1,4 +1,4 @@
-"""Validation of the arguments of public functions against their annotations."""
+"""Validation of function arguments against the annotations of public functions."""
 
 import builtins
 import inspect
@@ -19,9 +19,10 @@ _MISSPELT = "got an unexpected keyword argument "
 
 
 def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the types of the arguments of each call before the function runs.
+    """Check the types of the arguments whenever a function is called.
 
-    The annotations define the expected types. A text in place of a sequence of texts becomes a sequence of one text.
+    The expected types are defined by the annotations. If a parameter expects a sequence of str, a single str is
+    converted to a sequence with one item.
 
     Parameters
     ----------
@@ -31,14 +32,14 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
     Returns
     -------
     callable
-        The function, which raises `ArgumentError` for an argument of another type and for a name that no parameter
-        has, and `SelectionError` for an argument that must be atoms.
+        The decorated function. It raises `ArgumentError` if an argument has the wrong type or if there is no parameter
+        with its name, and `SelectionError` if an argument should be atoms but is not.
     """
     return _checking(function, ())
 
 
 def checked_arguments_but(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Check arguments as `checked_arguments` does, except those that the function checks itself."""
+    """Check arguments like `checked_arguments`, except for those that the function checks itself."""
     return lambda function: _checking(function, names)
 
 
@@ -71,7 +72,7 @@ def _checking(function: Callable[P, R], left_out: tuple[str, ...]) -> Callable[P
 
 
 class _Annotation(str):
-    """An annotation that `help` shows as it is in the source, without quotes."""
+    """An annotation that `help` displays without quotes, as it is written in the source."""
 
     __slots__ = ()
 
@@ -88,7 +89,7 @@ def _readable(signature: inspect.Signature) -> inspect.Signature:
 
 
 def shown(value: object) -> str:
-    """Return a value for a message: short, and with its type unless that is obvious."""
+    """Return a short representation of a value for a message, with its type unless the type is obvious."""
     kind = type(value).__name__
     if value is None or isinstance(value, bool | type):
         return f"{value!r}"
@@ -103,7 +104,7 @@ def shown(value: object) -> str:
 
 
 def _misnamed(function: Callable[..., Any], message: str) -> str:
-    """Return the message about arguments that do not fit the parameters, with the name that was probably meant."""
+    """Return the message about arguments that do not match the parameters, with the name that was probably meant."""
     called = function.__qualname__.removesuffix(".__init__")
     names = [name for name in inspect.signature(function).parameters if name != "self"]
     if not message.startswith(_MISSPELT):
@@ -112,7 +113,7 @@ def _misnamed(function: Callable[..., Any], message: str) -> str:
 
 
 def unknown_parameter(called: str, given: str, names: Sequence[str]) -> str:
-    """Return the message about a parameter that a function does not have, with the one that was probably meant.
+    """Return the message about an unknown parameter, with the name that was probably meant.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def unknown_parameter(called: str, given: str, names: Sequence[str]) -> str:
 
 
 def _expected_arguments(function: Callable[..., Any]) -> dict[str, Expected]:
-    """Return the expectation for each parameter that does not accept every value."""
+    """Return the expected type of each parameter that does not accept every value."""
     names = _Names(function.__globals__)
     found = {}
     for name, hint in get_type_hints(function, localns=names).items():
@@ -142,7 +143,7 @@ def _expected_arguments(function: Callable[..., Any]) -> dict[str, Expected]:
 
 
 class _Names(Mapping[str, Any]):
-    """The names that annotations use: those of a module, and stand-ins for those imported only for type checkers."""
+    """The names used in annotations. Names that are only imported by type checkers are replaced by stand-ins."""
 
     def __init__(self, module: Mapping[str, Any]) -> None:
         self._module = module

@@ -1,7 +1,7 @@
-"""Files that appear complete or not at all, and survive a power failure.
+"""Files that are either complete or do not exist, even after a power failure.
 
-`give_name` renames every output, as ``writer/final_name.rs`` does in the core: it syncs the file, renames it, and syncs
-its directory. A test searches the package for other renames.
+All outputs get their final names from `give_name`, which works like ``writer/final_name.rs`` in the core. It syncs the
+file, renames it, and then syncs its directory. A test ensures that no other code of the package renames files.
 """
 
 import errno
@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
-"""Errors of pipes, and of file systems that cannot sync a directory. A failing disk gives other errors."""
+"""Errors from pipes, and from file systems that cannot sync a directory. A failing disk causes other errors."""
 
 
 def check_target(path: Path, force: bool = False) -> None:
@@ -25,7 +25,7 @@ def check_target(path: Path, force: bool = False) -> None:
     path : Path
         The output file.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def check_target(path: Path, force: bool = False) -> None:
     NotADirectoryError
         If the parent of `path` is not a directory.
     OSError
-        If no file can be created there, for example PermissionError.
+        If no file can be created there, for example because permission is denied.
     """
     directory = path.resolve().parent
     if path.is_dir():
@@ -57,7 +57,7 @@ def check_target(path: Path, force: bool = False) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Sync a file to the disk, after it was closed or flushed.
+    """Sync a file to the disk after it has been closed or flushed.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def sync_file(path: Path) -> None:
     Raises
     ------
     OSError
-        If the disk is full or fails. The file must not be used then.
+        If the disk is full or fails. In this case, the file must not be used.
     """
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -90,8 +90,8 @@ def sync_directory(path: Path) -> None:
     Raises
     ------
     OSError
-        If the disk fails. File systems that cannot sync a directory, and directories that this user may not read, give
-        no error.
+        If the disk fails. No error is raised if the file system cannot sync directories, or if this user is not allowed
+        to read the directory.
     """
     try:
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -107,12 +107,12 @@ def sync_directory(path: Path) -> None:
 
 
 def sync_line(file: int) -> None:
-    """Sync appended data of a log to the disk.
+    """Sync data that was appended to a log to the disk.
 
     Parameters
     ----------
     file : int
-        Descriptor of the log. Pipes and terminals are ignored.
+        File descriptor of the log. Pipes and terminals are ignored.
 
     Raises
     ------
@@ -129,15 +129,15 @@ def sync_line(file: int) -> None:
 def give_name(temporary: Path, final: Path) -> None:
     """Give a file its final name, so that it exists and is complete even after a power failure.
 
-    The file is synced before the rename, and its directory afterwards. The caller may then remove the data from which
-    the file was made.
+    The file is synced before it is renamed, and its directory afterwards. After this, the caller can safely remove the
+    data from which the file was created.
 
     Parameters
     ----------
     temporary : Path
-        The complete file, in the directory of `final`.
+        The complete file, which must be in the same directory as `final`.
     final : Path
-        Final name; an existing file is replaced.
+        Final name. An existing file with this name is replaced.
 
     Raises
     ------
@@ -151,16 +151,16 @@ def give_name(temporary: Path, final: Path) -> None:
 
 @contextmanager
 def replacing(path: Path, force: bool = False) -> Iterator[Path]:
-    """Yield a temporary file beside `path`, which is renamed to `path` at the end, or removed after an error.
+    """Yield a temporary file beside `path`, which is finally renamed to `path`, or removed after an error.
 
-    See `give_name` for the rename.
+    The file is renamed with `give_name`.
 
     Parameters
     ----------
     path : Path
         The final name. If it is a symbolic link, its target is replaced.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Yields
     ------
@@ -170,7 +170,7 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
     Raises
     ------
     OSError
-        See `check_target`; also if writing fails. The error names `path`.
+        If writing fails, or for one of the reasons listed in `check_target`. The error message contains `path`.
     """
     check_target(path, force)
     final = path.resolve()
@@ -198,12 +198,12 @@ def replacing(path: Path, force: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def replacing_by_ending(path: Path, force: bool = False) -> Iterator[Path]:
-    """Yield a temporary name with the extension of `path`, for writers that depend on it; see `replacing`.
+    """Yield a temporary name with the extension of `path`, for writers that require it; see `replacing`.
 
     Yields
     ------
     Path
-        Name in the same directory, of a file that does not exist yet.
+        Name of a file in the same directory that does not exist yet.
     """
     with replacing(path, force) as temporary:
         named = temporary.with_name(temporary.name + "".join(path.suffixes).lower())
@@ -215,7 +215,7 @@ def replacing_by_ending(path: Path, force: bool = False) -> Iterator[Path]:
 
 
 def output_exists(path: Path) -> FileExistsError:
-    """Return the error for an output file that exists, which names the parameter that replaces it."""
+    """Return the error for an existing output file. The message tells users how to replace the file."""
     return FileExistsError(errno.EEXIST, "the output exists already (force=True replaces it)", str(path))
 
 

@@ -1,4 +1,4 @@
-"""File systems and the striping of files."""
+"""File system types, and the striping of files."""
 
 import os
 import struct
@@ -30,7 +30,7 @@ class Mount:
     Attributes
     ----------
     kind : str
-        Name of the type in the system (``ext4``, ``xfs``, ``lustre``, ``nfs4``).
+        File system type as reported by the operating system (``ext4``, ``xfs``, ``lustre``, ``nfs4``).
     point : Path
         Mount point.
     """
@@ -41,14 +41,14 @@ class Mount:
 
 @dataclass(frozen=True)
 class Stripes:
-    """Striping of a file, or of a part of it, over servers.
+    """How a file, or a part of it, is striped over servers.
 
     Attributes
     ----------
     count : int
         Number of storage targets.
     size : int
-        Size of a stripe, bytes.
+        Size of a stripe, in bytes.
     """
 
     count: int
@@ -56,7 +56,7 @@ class Stripes:
 
 
 def mount_of(path: Path) -> Mount | None:
-    """Return the mounted file system of a file.
+    """Return the mounted file system that contains a file.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def mount_of(path: Path) -> Mount | None:
     Returns
     -------
     Mount or None
-        The file system; None if the file does not exist, or the system has no list of mounts.
+        The file system, or None if the file does not exist or the operating system does not list its mounts.
     """
     try:
         lines = MOUNTS.read_text().splitlines()
@@ -94,14 +94,15 @@ def file_system(path: Path) -> str | None:
     Returns
     -------
     str or None
-        Name of the type in the system (``ext4``, ``xfs``, ``lustre``, ``nfs4``); None if it is unknown.
+        File system type as reported by the operating system (``ext4``, ``xfs``, ``lustre``, ``nfs4``), or None if it is
+        unknown.
     """
     mount = mount_of(path)
     return None if mount is None else mount.kind
 
 
 def _unescaped(text: str) -> str:
-    """Decode escaped characters, such as spaces, of the table of mounts."""
+    """Decode escaped characters, such as spaces, in the mount table."""
     for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         text = text.replace(code, character)
     return text
@@ -118,7 +119,7 @@ def stripes(path: Path) -> tuple[Stripes, ...]:
     Returns
     -------
     tuple of Stripes
-        The stripes of each part of the file that is in use; empty on other file systems.
+        The stripes of each part of the file that is in use. The tuple is empty on other file systems.
     """
     if not hasattr(os, "getxattr"):
         return ()
@@ -130,7 +131,7 @@ def stripes(path: Path) -> tuple[Stripes, ...]:
 
 
 def stripes_of_layout(layout: bytes) -> tuple[Stripes, ...]:
-    """Parse the layout of a file on Lustre.
+    """Parse the Lustre layout of a file.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def stripes_of_layout(layout: bytes) -> tuple[Stripes, ...]:
     Returns
     -------
     tuple of Stripes
-        The stripes; empty for an unknown layout.
+        The stripes. The tuple is empty if the layout is unknown.
     """
     try:
         if layout[:4] != COMPOSITE.to_bytes(4, "little"):

@@ -1,4 +1,4 @@
-"""Formatting of numbers with three significant digits and a unit."""
+"""Number formatting with three significant digits and a unit."""
 
 import math
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ BLOCKS: Units = (Unit("blocks", 1.0, is_whole=True),)
 
 
 def unit_of(largest: float, units: Units) -> Unit:
-    """Return the largest of `units` that an amount reaches, or the smallest; zero uses the plain unit."""
+    """Return the largest of `units` that does not exceed an amount. For zero, return the plain unit."""
     if largest <= 0:
         return next(unit for unit in units if unit.size == 1.0)
     return next((unit for unit in units if largest >= unit.size), units[-1])
@@ -51,7 +51,7 @@ def amount(value: float, units: Units) -> str:
     value : float
         The amount, in seconds, bytes or pieces.
     units : tuple of Unit
-        Possible units, the largest first.
+        Possible units, from the largest to the smallest.
     """
     unit = unit_of(abs(value), units)
     return f"{digits(value / unit.size)} {unit.name}"
@@ -67,12 +67,12 @@ def digits(value: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Format a number with its noun, which gets an s unless the number is one."""
+    """Format a number with its noun. An s is appended to the noun unless the number is one."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(share: float) -> str:
-    """Format a share in percent; a positive share below one percent is shown as less than one."""
+    """Format a share in percent. Positive shares below one percent are shown as less than one percent."""
     if not math.isfinite(share):
         return "–"
     return "< 1 %" if 0 < share < 0.005 else f"{100 * share:,.0f} %"

@@ -1,4 +1,4 @@
-"""Logs with one JSON object on each line."""
+"""Log files with one JSON object per line."""
 
 import fcntl
 import json
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def encode_line(entry: Mapping[str, Any], *, compact: bool = False) -> bytes:
-    """Return an entry as a line of ASCII, so that any text survives; `compact` leaves out the spaces.
+    """Return an entry as an ASCII line, in which any text can be stored. With `compact`, omit spaces.
 
     Raises
     ------
@@ -27,24 +27,24 @@ def encode_line(entry: Mapping[str, Any], *, compact: bool = False) -> bytes:
 
 
 def complete_lines(content: bytes) -> bytes:
-    """Return the content up to its last line end, without a line that is still being written or was cut off."""
+    """Return the content up to the last newline, without a line that is truncated or still being written."""
     return content[: content.rfind(b"\n") + 1]
 
 
 def split_lines(content: bytes) -> list[bytes]:
-    """Return the complete lines, without their ends."""
+    """Return the complete lines, without their newlines."""
     return content.split(b"\n")[:-1]
 
 
 class JsonLinesLog:
-    """A log to which each entry is appended as one line; the disk has the line when `append` returns.
+    """A log to which entries are appended as lines. When `append` returns, the line has been written to the disk.
 
     Parameters
     ----------
     path : Path
-        The file, also a pipe or a terminal. It is created if it does not exist.
+        The file, which can also be a pipe or a terminal. It is created if it does not exist.
     exclusive : bool
-        Whether to lock the file while it is open, so that `recover` may be called.
+        Whether to lock the file while it is open. This is required to call `recover`.
 
     Raises
     ------
@@ -67,9 +67,9 @@ class JsonLinesLog:
                 raise
 
     def recover(self, read: Callable[[bytes], T]) -> T:
-        """Return the value of `read` for the complete lines of an exclusive log, and cut off an incomplete last line.
+        """Call `read` with the complete lines of an exclusive log, and remove an incomplete last line.
 
-        The file stays as it is if `read` raises an error.
+        If `read` raises an error, the file is not modified. Otherwise, its value is returned.
         """
         with open(self._file, "rb", closefd=False) as file:
             content = complete_lines(file.read())
@@ -80,7 +80,7 @@ class JsonLinesLog:
         return found
 
     def append(self, entry: Mapping[str, Any]) -> None:
-        """Append an entry, from any thread.
+        """Append an entry. This method can be called from any thread.
 
         Raises
         ------

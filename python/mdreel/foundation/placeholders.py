@@ -1,4 +1,4 @@
-"""Placeholders such as ``{step}`` in commands that users write."""
+"""Placeholders such as ``{step}`` in user-defined commands."""
 
 from collections.abc import Sequence
 from string import Formatter
@@ -7,12 +7,12 @@ from mdreel.errors import MismatchError
 
 
 def check_placeholders(where: str, command: Sequence[str], facts: Sequence[str]) -> None:
-    """Check that the words of a command contain only known placeholders.
+    """Check that a command contains only known placeholders.
 
     Parameters
     ----------
     where : str
-        Beginning of error messages.
+        Text at the beginning of error messages.
     command : sequence of str
         Words of the command, for `str.format_map`.
     facts : sequence of str
@@ -21,7 +21,7 @@ def check_placeholders(where: str, command: Sequence[str], facts: Sequence[str])
     Raises
     ------
     MismatchError
-        If a placeholder is unknown, or a brace is single.
+        If a placeholder is unknown, or if a brace is unmatched.
     """
     for word in command:
         try:

@@ -1,14 +1,14 @@
-"""Text of other processes, made safe for a terminal."""
+"""Text from other processes, which is made safe for a terminal."""
 
 import json
 import re
 
 _ODD = re.compile(r"[^\x20-\x7e\n]")
-"""Characters that need a check; all others are printable ASCII."""
+"""Characters that have to be checked. All other characters are printable ASCII."""
 
 
 def printable(text: str) -> str:
-    r"""Return a text as one line that cannot control a terminal.
+    r"""Convert text to a single line that cannot control a terminal.
 
     Parameters
     ----------
@@ -18,14 +18,15 @@ def printable(text: str) -> str:
     Returns
     -------
     str
-        The text with each run of white space as one space. Control characters (such as C0, C1 and ESC), marks that
-        change the direction of writing, and other invisible characters are escaped as in Python: ``\x1b``.
+        The text, in which consecutive white space is replaced by a single space. Control characters (such as C0, C1 and
+        ESC), marks that change the writing direction, and other invisible characters are escaped as in Python, for
+        example ``\x1b``.
     """
     return _escaped(" ".join(text.split()))
 
 
 def printable_lines(text: str) -> str:
-    """Return a text of several lines, each safe as from `printable`, with its white space."""
+    """Make each line of a text as safe as `printable` does, but preserve the white space."""
     return "\n".join(_escaped(line.replace("\t", "    ")) for line in text.split("\n"))
 
 

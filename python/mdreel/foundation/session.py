@@ -1,16 +1,16 @@
-"""Kind of the Python session: notebook, interactive or script."""
+"""Detection of notebooks and interactive Python sessions."""
 
 import sys
 
 
 def in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook, without importing IPython."""
+    """Return whether this process is a notebook kernel, without importing IPython."""
     shell = _shell()
     return shell is not None and hasattr(shell, "kernel")
 
 
 def is_interactive() -> bool:
-    """Return whether a person types statements into this process: in a notebook, in IPython or in Python."""
+    """Return whether a person is using this process interactively, in a notebook, in IPython or in Python."""
     return hasattr(sys, "ps1") or _shell() is not None
 
 

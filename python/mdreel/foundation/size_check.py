@@ -1,4 +1,4 @@
-"""Plausibility of the sizes of arrays that arguments imply."""
+"""Plausibility checks for array sizes that result from arguments."""
 
 from mdreel.errors import MismatchError
 from mdreel.foundation.formatting import BYTES, amount
@@ -6,21 +6,21 @@ from mdreel.foundation.usable_memory import usable_memory
 
 
 def check_size(what: str, n_bytes: float, remedy: str) -> None:
-    """Refuse an array that is larger than the memory that this process can use.
+    """Reject an array that is larger than the memory that is available to this process.
 
     Parameters
     ----------
     what : str
         Name of the array, in the plural, for the message.
     n_bytes : float
-        Size of the array, bytes.
+        Size of the array, in bytes.
     remedy : str
-        Advice to the user, for the message.
+        Hint for the message, which tells the user how to fix the problem.
 
     Raises
     ------
     MismatchError
-        If the array does not fit into the memory.
+        If the array does not fit into memory.
     """
     memory = usable_memory()
     if not n_bytes <= memory:

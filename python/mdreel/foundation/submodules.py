@@ -1,4 +1,4 @@
-"""Submodules as attributes of their package, imported when they are first used."""
+"""Submodules that are imported when they are first used as attributes of their package."""
 
 import sys
 from importlib import import_module
@@ -8,7 +8,7 @@ from types import ModuleType
 
 
 def submodule(package: str, name: str) -> ModuleType:
-    """Import a submodule; packages call this for a name that they do not define.
+    """Import a submodule. Packages call this function for names that they do not define.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def submodule(package: str, name: str) -> ModuleType:
     Raises
     ------
     AttributeError
-        If the package has no such submodule. The message names the attribute that was probably meant.
+        If the package has no such submodule. The message suggests the attribute that was probably meant.
     """
     if name.startswith("_") or find_spec(f"{package}.{name}") is None:
         raise AttributeError(f"module {package!r} has no attribute {name!r}{_hint(package, name)}")

@@ -1,4 +1,4 @@
-"""TOML files of users."""
+"""TOML files that are written by users."""
 
 import tomllib
 from os import PathLike
@@ -17,7 +17,7 @@ def read_toml(path: str | PathLike[str], *, has_commands: bool = False) -> dict[
     path : path
         The file.
     has_commands : bool
-        Whether mdreel runs commands from the file. Such a file is refused if other users can change it.
+        Whether mdreel runs commands from the file. Such a file is rejected if other users can modify it.
 
     Returns
     -------
@@ -27,9 +27,9 @@ def read_toml(path: str | PathLike[str], *, has_commands: bool = False) -> dict[
     Raises
     ------
     FormatError
-        If the file is not TOML.
+        If the file is not valid TOML.
     UnsupportedError
-        If mdreel runs commands from the file, and other users can change it.
+        If mdreel runs commands from the file, and other users can modify it.
     OSError
         If the file cannot be opened.
     """

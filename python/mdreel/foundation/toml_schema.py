@@ -14,14 +14,14 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
 def entry(about: str, default: Any = MISSING, *, choices: tuple[str, ...] = (), least: float | None = None) -> Any:
-    """Return a dataclass field for a name in a table.
+    """Return a dataclass field for a key in a table.
 
     Parameters
     ----------
     about : str
         Description.
     default : object, optional
-        Default value; without one, the name is required.
+        Default value. If it is missing, the key is required.
     choices : tuple of str
         Allowed values.
     least : float, optional
@@ -36,12 +36,12 @@ def checked(kind: type[T], where: str, table: object) -> T:
     Parameters
     ----------
     kind : type
-        Dataclass whose fields are made by `entry`. Their types are text, number, Boolean, another such dataclass, a
-        tuple of these, or None.
+        Dataclass whose fields are created with `entry`. The type of a field can be a str, a number, a bool, another
+        such dataclass, a tuple of these, or None.
     where : str
-        Beginning of error messages.
+        Text at the beginning of error messages.
     table : object
-        Table from TOML.
+        The TOML table.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def checked(kind: type[T], where: str, table: object) -> T:
     Raises
     ------
     MismatchError
-        If a name is unknown or missing, or a value has a wrong type or is not allowed.
+        If a key is unknown or missing, or if a value has the wrong type or is not allowed.
     """
     if not isinstance(table, dict):
         raise MismatchError(f"{where}: expected a table, got {table!r}")
@@ -69,7 +69,7 @@ def checked(kind: type[T], where: str, table: object) -> T:
 
 
 def checked_file(kind: type[T], where: str, content: Mapping[str, Any]) -> T:
-    """Make a dataclass of the contents of a file; see `checked`. All error messages start with the name of the file."""
+    """Convert the content of a file to a dataclass; see `checked`. Error messages start with the file name."""
     try:
         return checked(kind, where, dict(content))
     except MismatchError as error:
@@ -88,7 +88,7 @@ def schema_of(kind: type) -> dict[str, Any]:
 
 
 def _entries(kind: Any) -> dict[str, "Field[Any]"]:
-    """Return the fields of a dataclass by their names in a table."""
+    """Return the fields of a dataclass by their keys in a table."""
     return {one.name.replace("_", "-"): one for one in fields(kind)}
 
 
@@ -110,7 +110,7 @@ def _value(where: str, value: Any, hint: Any, about: Mapping[str, Any]) -> Any:
 
 
 def _values(where: str, value: Any, kinds: tuple[Any, ...], about: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Check a list of values: any number of one type, or one value of each type."""
+    """Check a list that contains any number of values of the same type, or one value of each type."""
     if kinds[-1] is not Ellipsis:
         if not isinstance(value, list) or len(value) != len(kinds):
             raise MismatchError(f"{where}: expected {len(kinds)} values, got {value!r}")

@@ -1,4 +1,4 @@
-"""Checks that no other user can change a file."""
+"""Checks that no other user can modify a file."""
 
 import grp
 import os
@@ -12,21 +12,21 @@ from mdreel.errors import UnsupportedError
 
 
 def open_trusted(path: str | os.PathLike[str], *, write: bool = False, root_may_own: bool = False) -> IO[bytes]:
-    """Open a file, and refuse it if another user may have written it.
+    """Open a file, and reject it if it could have been written by another user.
 
     Parameters
     ----------
     path : path
         The file.
     write : bool
-        Whether to open it for writing as well. A symbolic link is refused then.
+        Whether to open the file for writing as well. In this case, symbolic links are rejected.
     root_may_own : bool
-        Whether the file may belong to root, as files of an administrator do.
+        Whether the file can belong to root, because it was written by an administrator.
 
     Returns
     -------
     file
-        The open file. The check applies to this file, whatever the path names later.
+        The open file. The check remains valid for this file even if the path later refers to a different file.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def open_trusted(path: str | os.PathLike[str], *, write: bool = False, root_may_
 
 
 def check_trusted(descriptor: int, path: Path, *, root_may_own: bool = False) -> None:
-    """Refuse an open file that another user may have written; see `open_trusted`."""
+    """Reject an open file that could have been written by another user; see `open_trusted`."""
     facts = os.fstat(descriptor)
     if stat.S_ISDIR(facts.st_mode):
         raise IsADirectoryError(f"{path}: expected a file, found a directory")
@@ -70,7 +70,7 @@ def check_trusted(descriptor: int, path: Path, *, root_may_own: bool = False) ->
 
 
 def is_alone_in(group: int, user: int) -> bool:
-    """Return whether a group is the private group of a user, which many systems create for each user."""
+    """Return whether a group is a user's private group, which many systems create for each user."""
     with suppress(KeyError):
         found, name = grp.getgrgid(group), pwd.getpwuid(user).pw_name
         return found.gr_name == name and {*found.gr_mem} <= {name}

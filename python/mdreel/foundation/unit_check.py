@@ -1,4 +1,4 @@
-"""Plausibility of lengths in Å and angles in degrees."""
+"""Plausibility checks for lengths in Å and angles in degrees."""
 
 import math
 import warnings
@@ -8,18 +8,18 @@ from mdreel.foundation.stack_level import caller_level
 
 
 def check_length(name: str, value: float, *, empty: float, doubtful: float) -> float:
-    """Return a length after checking that it can be in Å.
+    """Return a length after checking that it is plausible in Å.
 
     Parameters
     ----------
     name : str
         Name of the parameter, for messages.
     value : float
-        The length, Å.
+        The length, in Å.
     empty : float
-        Lengths up to this one, Å, give no results.
+        Lengths up to this value, in Å, cannot give any results.
     doubtful : float
-        Lengths below this one, Å, are probably in nm.
+        Lengths below this value, in Å, were probably given in nm.
 
     Returns
     -------
@@ -29,12 +29,12 @@ def check_length(name: str, value: float, *, empty: float, doubtful: float) -> f
     Raises
     ------
     MismatchError
-        If the length gives no results, is not positive, or is not a number.
+        If the length cannot give any results, is not positive, or is not a number.
 
     Warns
     -----
     UnitWarning
-        If the length is probably in nm.
+        If the length was probably given in nm.
     """
     value = float(value)
     if not value > empty:
@@ -46,7 +46,7 @@ def check_length(name: str, value: float, *, empty: float, doubtful: float) -> f
 
 
 def check_radius(name: str, value: float, *, doubtful: float) -> float:
-    """Return the radius of an atom or a probe, which may be 0; see `check_length`."""
+    """Return the radius of an atom or a probe after checking it. It can be 0; see `check_length`."""
     value = float(value)
     if not value >= 0:
         raise MismatchError(f"{name} must be 0 Å or more, not {value:g}")
@@ -56,17 +56,17 @@ def check_radius(name: str, value: float, *, doubtful: float) -> float:
 
 
 def check_angle(name: str, value: float) -> float:
-    """Return a lower limit of the angle of three atoms, degrees, after checking it.
+    """Return a lower limit for the angle between three atoms, in degrees, after checking it.
 
     Raises
     ------
     MismatchError
-        If no angle exceeds the limit, or it is not a number.
+        If no angle can exceed the limit, or if the limit is not a number.
 
     Warns
     -----
     UnitWarning
-        If the angle is probably in radians.
+        If the angle was probably given in radians.
     """
     value = float(value)
     if not value < 180:

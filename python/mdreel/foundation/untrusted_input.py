@@ -1,4 +1,4 @@
-"""Validation of JSON and files that other processes have written."""
+"""Validation of JSON and files from other processes."""
 
 import json
 import math
@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, NoReturn
 from mdreel.errors import FormatError
 
 MOST_DEPTH = 32
-"""Largest depth of nested objects and lists; messages of mdreel need 4."""
+"""Maximum nesting depth of objects and lists. Messages from mdreel need 4 levels."""
 
 MOST_BYTES = 64 << 10
-"""Largest size of a message or a file, bytes, unless the caller allows more."""
+"""Maximum size of a message or a file, in bytes, unless the caller allows more."""
 
 _LEAST_WHOLE, _END_OF_WHOLE = -(1 << 63), 1 << 64
 _SHOWN = 80
@@ -27,20 +27,20 @@ def object_of(content: bytes, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
     Parameters
     ----------
     content : bytes
-        Any bytes from another process.
+        Arbitrary bytes from another process.
     most_bytes : int
-        Largest accepted size, bytes.
+        Maximum size that is accepted, in bytes.
 
     Returns
     -------
     dict
-        The object. All numbers are finite, all integers fit into 64 bits, and the depth is at most `MOST_DEPTH`. The
-        caller must check the types of values.
+        The object. All numbers are finite, all integers fit into 64 bits, and the nesting depth is at most
+        `MOST_DEPTH`. The caller still has to check the types of the values.
 
     Raises
     ------
     FormatError
-        If the bytes are not such an object. Bytes of any kind raise no other error.
+        If the bytes are not such an object. No other error is raised, whatever the bytes contain.
     """
     if len(content) > most_bytes:
         raise FormatError(f"expected at most {most_bytes:,} bytes, got {len(content):,}")
@@ -59,7 +59,7 @@ def _refuse(word: str) -> NoReturn:
 
 
 def _check(found: Any) -> None:
-    """Check numbers and depth, level by level, without recursion."""
+    """Check the numbers and the nesting depth level by level, without recursion."""
     level = [found]
     for _ in range(MOST_DEPTH):
         inner: list[Any] = []
@@ -80,7 +80,7 @@ def _check(found: Any) -> None:
 
 
 def whole(found: dict[str, Any], name: str, least: int = 0, end: int = 1 << 63) -> int:
-    """Return an integer of an object.
+    """Return an integer from an object.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def whole(found: dict[str, Any], name: str, least: int = 0, end: int = 1 << 63) 
     name : str
         Name of the value.
     least, end : int
-        Smallest allowed value, and the end of the range.
+        Smallest allowed value, and the (exclusive) end of the range.
 
     Raises
     ------
     FormatError
-        If the value is missing, has another type, such as Boolean, or lies outside the range.
+        If the value is missing, has a different type, such as bool, or is out of range.
     """
     value = found.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < end:
@@ -103,7 +103,7 @@ def whole(found: dict[str, Any], name: str, least: int = 0, end: int = 1 << 63) 
 
 
 def number(found: dict[str, Any], name: str) -> float:
-    """Return a finite number of an object; see `whole`."""
+    """Return a finite number from an object; see `whole`."""
     value = found.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         raise FormatError(f"expected a finite number for {name}, got {shown(value)}")
@@ -111,7 +111,7 @@ def number(found: dict[str, Any], name: str) -> float:
 
 
 def text(found: dict[str, Any], name: str, most: int = 256, least: int = 1) -> str:
-    """Return a text of an object.
+    """Return a str from an object.
 
     Parameters
     ----------
@@ -120,12 +120,12 @@ def text(found: dict[str, Any], name: str, most: int = 256, least: int = 1) -> s
     name : str
         Name of the value.
     most, least : int
-        Largest and smallest number of characters.
+        Maximum and minimum number of characters.
 
     Raises
     ------
     FormatError
-        If the value is missing, has another type, or is too long or too short.
+        If the value is missing, has a different type, or is too long or too short.
     """
     value = found.get(name)
     if not isinstance(value, str) or not least <= len(value) <= most:
@@ -134,24 +134,24 @@ def text(found: dict[str, Any], name: str, most: int = 256, least: int = 1) -> s
 
 
 def shown(value: object) -> str:
-    """Return a value for a message, truncated if it is long."""
+    """Return a representation of a value for a message, which is truncated if it is long."""
     return f"{value!r:.{_SHOWN}}"
 
 
 def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
-    """Read a file that another process has written.
+    """Read a file that was written by another process.
 
     Parameters
     ----------
     path : Path
-        The file. A link is not followed, and a pipe does not block.
+        The file. Symbolic links are not followed, and pipes do not block.
     most_bytes : int
-        Largest accepted size, bytes.
+        Maximum size that is accepted, in bytes.
 
     Raises
     ------
     FormatError
-        If the file is not regular or too large.
+        If the file is not a regular file, or if it is too large.
     OSError
         If the file does not exist or cannot be read.
     """
@@ -164,7 +164,7 @@ def content_of(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 @contextmanager
 def opened(path: Path, most_bytes: int | None = None) -> Iterator[BinaryIO]:
-    """Open a file that another process has written, as `content_of` does."""
+    """Open a file that was written by another process, as `content_of` does."""
     number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         facts = os.fstat(number)

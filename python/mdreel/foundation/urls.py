@@ -10,12 +10,12 @@ _QUERY = re.compile(r"(://[^\s?'\"]*\?)[^\s'\"]+")
 
 
 def without_secrets(text: str) -> str:
-    """Return a text whose URLs lack user, password and query, which can grant access to files.
+    """Remove users, passwords and queries, which can grant access to files, from the URLs in a text.
 
     Parameters
     ----------
     text : str
-        A URL, or a text with URLs.
+        A URL, or a text that contains URLs.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def without_secrets(text: str) -> str:
 
 
 def is_remote(path: object) -> bool:
-    """Return whether a path is a URL of a server.
+    """Return whether a path is the URL of a remote file.
 
     Parameters
     ----------
@@ -37,6 +37,6 @@ def is_remote(path: object) -> bool:
     Returns
     -------
     bool
-        Whether it is a text that begins with one of `SCHEMES` and ``://``.
+        Whether `path` is a str that begins with one of `SCHEMES` and ``://``.
     """
     return isinstance(path, str) and path.split("://", 1)[0].lower() in SCHEMES and "://" in path

@@ -1,4 +1,4 @@
-"""Memory that this process can use."""
+"""Memory that is available to this process."""
 
 import os
 import re
@@ -6,17 +6,18 @@ from pathlib import Path
 
 _INFORMATION = Path("/proc/meminfo")
 _GROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Files with the limit of a container, of both versions of control groups."""
+"""Files that contain the memory limit of a container, for both versions of control groups."""
 
 
 def usable_memory() -> int:
-    """Return the memory that this process can use now, bytes.
+    """Return the memory that is currently available to this process, in bytes.
 
     Returns
     -------
     int
-        The free memory of the machine, which includes the page cache and swap space, or the limit of the container or
-        the process, if it is smaller. Where the system does not report the free memory, all memory of the machine.
+        The free memory of the machine, including the page cache and swap space. If the limit of the container or the
+        process is smaller, this limit is returned instead. If the operating system does not report the free memory, the
+        total memory of the machine is used.
     """
     return min(_free_on_machine(), *_limits())
 
@@ -31,7 +32,7 @@ def _free_on_machine() -> int:
 
 
 def _limits() -> list[int]:
-    """Return the limits of the container and of the process."""
+    """Return the memory limits of the container and of the process."""
     limits = [1 << 62]
     for path in _GROUP_LIMITS:
         try:

@@ -1,7 +1,7 @@
 """Channels, engines and tools for running simulations.
 
-A simulation publishes its frames on a channel in shared memory with a `Producer` or a reporter of its engine. Pass the
-channel to an analysis as its trajectory, or take frames one by one with a `Consumer`.
+A simulation publishes its frames on a channel in shared memory, with a `Producer` or with a reporter for its engine.
+You can pass the channel to an analysis as its trajectory, or use a `Consumer` to receive the frames one by one.
 
 Examples
 --------

@@ -1,18 +1,19 @@
-"""Values that arguments about running simulations may have.
+"""Possible values of arguments about running simulations.
 
-The command line offers the same values. This module imports nothing else, so that help is printed without NumPy.
+The command line offers the same values. This module does not import any other module, so that help texts can be printed
+without importing NumPy.
 """
 
 from typing import Literal, TypeAlias
 
 WhenFull: TypeAlias = Literal["block", "drop-oldest", "spill"]
-"""Behaviour of a full ring: wait for the slowest consumer, overwrite the oldest frame, or leave it to the staging."""
+"""What to do if the ring is full: wait for the slowest consumer, overwrite the oldest frame, or rely on staging."""
 
 FirstFrame: TypeAlias = Literal["earliest", "latest"]
 """First frame that a client receives."""
 
 DialectName: TypeAlias = Literal["imd", "gromacs", "kcal", "metal", "real"]
-"""Dialect of IMD that an engine speaks."""
+"""IMD dialect that an engine uses."""
 
 ForwardedCommand: TypeAlias = Literal["pause", "kill"]
-"""Command of a client that a hub forwards to the engine."""
+"""Command from a client that a hub forwards to the engine."""

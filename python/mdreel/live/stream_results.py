@@ -12,7 +12,7 @@ from mdreel.live.incremental_run import IncrementalRun
 from mdreel.trajectory.opener import Trajectory
 
 _WAIT_SECONDS = 1.0
-"""Maximum time that a round waits for a frame if there are no new results."""
+"""Maximum time, in s, that a round waits for a frame if there are no new results."""
 
 
 def stream_results(
@@ -28,45 +28,47 @@ def stream_results(
     transformations: Sequence[Transformation] = (),
     shown: Sequence[ResultsView] | None = None,
 ) -> Iterator[tuple[Analysis, ...]]:
-    """Run analyses over a growing trajectory, and yield at intervals with the results so far.
+    """Run analyses over a growing trajectory, and regularly yield the results so far.
 
     Parameters
     ----------
     analyses : sequence of Analysis
-        Analyses of one trajectory.
+        Analyses of the same trajectory.
     start, stop, step : int, optional
         Range of frames; see `Analysis.run`. Negative values are not allowed.
     source : path, Source or Channel, optional
-        Trajectory to read instead of the current one of the analyses.
+        Trajectory to read instead of the current trajectory of the analyses.
     every : float
-        Minimum time between two results, s; 0 yields after every arrival of frames.
+        Minimum time between two results, in s. If 0, results are yielded each time frames have arrived.
     n_workers : int, optional
-        Number of threads; by default one for each processor.
+        Number of threads. By default, one per processor.
     verbose : bool, optional
-        Whether to show progress on a terminal or in a notebook; by default as the analyses were created.
+        Whether to show progress on a terminal or in a notebook. By default, the setting with which the analyses were
+        created.
     transformations : sequence of Transformation
         See `Analysis.run`.
     shown : sequence of ResultsView, optional
-        Results of each analysis that `mdreel watch` shows, if they read a channel; by default `Analysis.columns`.
+        Results of each analysis that are shown by `mdreel watch` if the analyses read a channel. By default,
+        `Analysis.columns`.
 
     Yields
     ------
     tuple of Analysis
-        The analyses, with the results of a run over the frames so far. The last results include all frames and are bit
-        for bit those of `Analysis.run`.
+        The analyses, with the same results as after a run over the frames so far. The last results include all frames,
+        and are bitwise identical to the results of `Analysis.run`.
 
     Raises
     ------
     UnsupportedError
-        If the trajectory does not grow, or an analysis needs the number of frames in advance.
+        If the trajectory does not grow, or if an analysis needs to know the number of frames in advance.
     MdreelError
-        If reading or computing fails; see `Analysis.run`. The results of the earlier frames are yielded before, and
-        are also available after Ctrl-C.
+        If reading or computing fails; see `Analysis.run`. The results of the frames up to this point are yielded first.
+        They are also available after Ctrl-C.
 
     Notes
     -----
-    The iterator waits for frames, and Ctrl-C interrupts it. Results are created again each time, which takes time in
-    proportion to their size. Timing contains the spans of the first 10,000 arrivals of frames.
+    The iterator waits for frames, and can be interrupted with Ctrl-C. Note that the results are recreated each time,
+    which takes longer the larger they are. The timing contains the spans of the first 10,000 rounds.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def stream_results(
     ...     print(len(rmsd.results.rmsd), "frames")
     10 frames
 
-    With a running simulation, print the RMSD of the last frame every ten seconds:
+    Print the RMSD of the last frame of a running simulation every ten seconds:
 
     >>> rmsd = mdreel.RMSD(alpha, trajectory=mdreel.live.channel("run1"))  # doctest: +SKIP
     >>> for _ in mdreel.live.stream_results([rmsd], every=10):  # doctest: +SKIP

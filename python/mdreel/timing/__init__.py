@@ -1,6 +1,6 @@
-"""Timing of runs, in the terms of the literature.
+"""Timing of runs, based on the terms that are used in the literature.
 
-Each analysis that has run has a `mdreel.timing.timing.Timing` as its attribute ``timing``.
+After an analysis has been run, its attribute ``timing`` contains a `mdreel.timing.timing.Timing`.
 
 Examples
 --------

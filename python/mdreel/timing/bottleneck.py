@@ -1,4 +1,4 @@
-"""The bottleneck of a run."""
+"""Bottleneck of a run."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The kind of span that takes most of the time of a run.
+    """The kind of span that takes up most of the run time.
 
     Attributes
     ----------
     kind : str
-        One of `mdreel.timing.spans.KINDS`; empty without spans.
+        One of `mdreel.timing.spans.KINDS`, or an empty string if there are no spans.
     share : float
-        Share of the time of the run, from 0 to 1, as in `Timing.shares`.
+        Share of the run time, from 0 to 1, as in `Timing.shares`.
     sentence : str
-        Text with both.
+        Sentence that states the kind and its share.
     """
 
     kind: str

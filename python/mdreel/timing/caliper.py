@@ -1,7 +1,8 @@
-"""Spans as a profile in Caliper's split JSON, which ``hatchet.GraphFrame.from_caliper`` reads.
+"""Spans as a profile in Caliper's split JSON format, which ``hatchet.GraphFrame.from_caliper`` can read.
 
-Source: Caliper's output format ``json-split``. Each row holds one worker and one node of a tree of regions: below the
-root, the kinds of spans of the workers and of the caller. The time of a region excludes the regions within it.
+The format is Caliper's output format ``json-split``. Each row corresponds to one worker and one node in a tree of
+regions. Below the root, the regions are the kinds of spans of the workers and the caller. The time of a region does not
+include the regions within it.
 """
 
 from pathlib import Path
@@ -33,7 +34,7 @@ _COLUMNS: tuple[tuple[str, dict[str, str] | None], ...] = (
 
 
 def write(path: Path, record: "Record") -> None:
-    """Write the profile of each worker; the one of worker 0 includes the caller."""
+    """Write the profile of each worker. The profile of worker 0 includes the caller."""
     profile = {
         "data": _rows(record.timing),
         "columns": [name for name, _ in _COLUMNS],
@@ -45,7 +46,7 @@ def write(path: Path, record: "Record") -> None:
 
 
 def _nodes() -> list[dict[str, Any]]:
-    """Return the tree: each node with the number of its parent."""
+    """Return the nodes of the tree, each with the number of its parent."""
     groups = [("mdreel", None), ("worker", _ROOT), ("caller", _ROOT)]
     regions = [*groups, *((kind, parent) for parent in (_WORKERS, _CALLER) for kind in KINDS)]
     return [
@@ -54,7 +55,7 @@ def _nodes() -> list[dict[str, Any]]:
 
 
 def _rows(timing: "Timing") -> list[list[Any]]:
-    """Return the sums of each worker for every node, including nodes without spans."""
+    """Return the total time of each worker for each node, including nodes without spans."""
     spans = timing.spans
     is_caller = spans["worker"] == COORDINATOR
     # The profile of worker 0 includes the caller.
@@ -72,7 +73,7 @@ def _rows(timing: "Timing") -> list[list[Any]]:
 
 
 def _globals(record: "Record") -> dict[str, str]:
-    """Return facts about the run as texts, which Hatchet keeps as metadata."""
+    """Return information about the run as strings, which Hatchet stores as metadata."""
     environment = record.environment
     known = ("commit", "python", "cpu", "n_cores", "kernel", "hostname", "date")
     facts = {"title": record.title, "mdreel.version": environment.get("mdreel")}

@@ -1,6 +1,7 @@
 """Spans in Chrome's trace event format, for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-Source: N. Duca, D. Sinclair, "Trace Event Format" (2016). Each process of the run is a process, each worker a thread.
+The format is described in N. Duca, D. Sinclair, "Trace Event Format" (2016). Each process of the run is shown as a
+process, and each worker as a thread.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ Event = dict[str, Any]
 
 
 def write(path: Path, record: "Record") -> None:
-    """Write a complete event for each span and task, and the names of processes and threads."""
+    """Write a complete event for each span and each task, and the names of the processes and threads."""
     about = {"title": record.title, "environment": record.environment}
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f'{{"displayTimeUnit":"ms","otherData":{in_json(about)},"traceEvents":')
@@ -59,7 +60,7 @@ def _task(row: Any) -> Event:
 
 
 def _times(row: Any) -> Event:
-    """Return start and duration in µs, with a resolution of 1 ns."""
+    """Return the start and the duration in µs, with a resolution of 1 ns."""
     start, stop = int(row["start_ns"]), int(row["stop_ns"])
     return {"ts": start / 1000, "dur": (stop - start) / 1000}
 

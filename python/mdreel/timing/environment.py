@@ -1,4 +1,4 @@
-"""Environment of a run: versions, machine and file systems."""
+"""Environment of a run, including versions, machine and file systems."""
 
 import os
 import platform
@@ -18,14 +18,14 @@ from mdreel.foundation.urls import is_remote, without_secrets
 from mdreel.timing.page_cache import cached_share
 
 JSON: TypeAlias = Any
-"""Values of JSON: None, bool, int, float, str, and lists and dicts of them."""
+"""JSON values: None, bool, int, float, str, and lists and dicts of these."""
 
 _PACKAGES = ("numpy", "MDAnalysis", "dask", "distributed", "mpi4py", "h5py", "pyarrow", "obstore")
-"""Packages that may take part in a run."""
+"""Packages that can be used in a run."""
 
 
 def environment_of(paths: Sequence[str | PathLike[str]]) -> dict[str, JSON]:
-    """Describe the environment of a run. Call it before the run, because reading changes the page cache.
+    """Describe the environment of a run. Call this before the run, because reading changes the page cache.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def environment_of(paths: Sequence[str | PathLike[str]]) -> dict[str, JSON]:
         * ``files``, each with ``path``, ``n_bytes``, ``file_system``, ``mount`` (mount point), ``stripe`` and
           ``cached_share`` (0 to 1).
 
-        On Lustre, ``stripe`` has ``count`` and ``size``, and ``components`` of a file with several layouts.
+        On Lustre, ``stripe`` contains ``count`` and ``size``, and for files with several layouts also ``components``.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _file(path: str) -> dict[str, JSON]:
 
 
 def _stripe(components: tuple[Stripes, ...]) -> dict[str, JSON] | None:
-    """Return the striping of a file; for several layouts the widest, which most of a large file has."""
+    """Return the striping of a file. For several layouts, return the widest, which applies to most of a large file."""
     if not components:
         return None
     widest = max(components, key=lambda one: one.count)
@@ -114,7 +114,7 @@ def _stripe(components: tuple[Stripes, ...]) -> dict[str, JSON] | None:
 
 
 def _cpu() -> str | None:
-    """Return the name of the processor from Linux; None on other systems and some architectures."""
+    """Return the processor name as reported by Linux, or None on other systems and some architectures."""
     try:
         named = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:

@@ -1,4 +1,4 @@
-"""Files of run records in several formats."""
+"""Files that store run records in several formats."""
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -23,7 +23,7 @@ WRITERS: Mapping[str, Callable[[Path, Record], None]] = {
     ".otlp.json": opentelemetry.write,
     ".cali.json": caliper.write,
 }
-"""Writers by file extension: for spans, and for viewers."""
+"""Writers by file extension, for complete records and for viewers."""
 
 READERS: Mapping[str, Callable[[Path], tuple[Header, NDArray[void]]]] = {
     ".jsonl": jsonl.read,
@@ -32,43 +32,44 @@ READERS: Mapping[str, Callable[[Path], tuple[Header, NDArray[void]]]] = {
 
 
 def check_record_file(path: Path, force: bool = False) -> None:
-    """Check before a run that its record can be written to `path`.
+    """Before a run, check that its record can be written to `path`.
 
     Parameters
     ----------
     path : Path
-        The output file; its extension selects the format.
+        The output file. Its extension determines the format.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
     UnsupportedError
-        If the extension is unknown, or its format needs a package that is not installed.
+        If the extension is unknown, or if the format requires a package that is not installed.
     OSError
-        If the file exists and `force` is false, or its directory does not exist or is not writable.
+        If the file exists and `force` is false, or if its directory does not exist or is not writable.
     """
     _ending(path, WRITERS)
     check_target(path, force)
 
 
 def write_record(record: Record, path: str | PathLike[str], force: bool = False) -> None:
-    """Write a record to a file, which stays unchanged after an error.
+    """Write a record to a file. If an error occurs, an existing file is not modified.
 
     Parameters
     ----------
     record : Record
         The record.
     path : path
-        The file. ``.jsonl`` and ``.parquet`` store the complete record; ``.trace.json`` (Perfetto), ``.otlp.json``
-        (OpenTelemetry) and ``.cali.json`` (Hatchet) store the data for viewers.
+        The output file. Files with the extensions ``.jsonl`` and ``.parquet`` contain the complete record, whereas
+        ``.trace.json`` (Perfetto), ``.otlp.json`` (OpenTelemetry) and ``.cali.json`` (Hatchet) contain data for
+        viewers.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
     UnsupportedError, OSError
-        See `check_record_file`; also if the disk is full. No partial file remains.
+        See `check_record_file`. Also raised if the disk is full. No partial file is left behind.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def read_record(path: str | PathLike[str]) -> Record:
     Parameters
     ----------
     path : path
-        File written by `write_record`, ``.jsonl`` or ``.parquet``.
+        File that was written by `write_record`, with the extension ``.jsonl`` or ``.parquet``.
 
     Returns
     -------
@@ -104,9 +105,10 @@ def read_record(path: str | PathLike[str]) -> Record:
     Raises
     ------
     UnsupportedError
-        If the file has another extension, or pyarrow is not installed.
+        If the file has a different extension, or if pyarrow is required but not installed.
     FormatError
-        If the file is incomplete, not a record, or of a newer version; the message names the line.
+        If the file is incomplete, is not a record, or was written by a newer version. The message contains the line
+        number.
     OSError
         If the file cannot be read.
 
@@ -127,7 +129,7 @@ def read_record(path: str | PathLike[str]) -> Record:
 
 
 def _ending(path: Path, known: Mapping[str, Any]) -> str:
-    """Return the extension of a name if it is known."""
+    """Return the extension of a file name if it is known."""
     ending = next((ending for ending in known if path.name.lower().endswith(ending)), None)
     if ending is None:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"

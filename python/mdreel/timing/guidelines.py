@@ -1,10 +1,11 @@
-"""Thresholds of the guidelines in the papers."""
+"""Thresholds of the published guidelines."""
 
 COMPUTE_BOUND = 1.0
-"""R_comp/io above which a task is limited by computing.
+"""Value of R_comp/io above which a task is limited by computation.
 
-Khoshlessan et al. 2019, section 8, heuristics 2 and 3; their preprint of 2018 has 100, from fewer data.
+It is taken from Khoshlessan et al. 2019, section 8, heuristics 2 and 3. Their preprint from 2018, which is based on
+fewer data, uses 100.
 """
 
 NEGLIGIBLE_COMMUNICATION = 1.0
-"""R_comp/comm above which communication is negligible: Khoshlessan et al. 2019, heuristics 2.1 and 2.2."""
+"""Value of R_comp/comm above which communication is negligible (Khoshlessan et al. 2019, heuristics 2.1 and 2.2)."""

@@ -21,7 +21,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Header:
-    """Header of a file of spans.
+    """Header of a file that contains spans.
 
     Attributes
     ----------
@@ -32,15 +32,15 @@ class Header:
     environment : dict
         See `environment_of`.
     limits : Limits or None
-        Limits of the machine, if measured.
+        Limits of the machine, if they were measured.
     crew : dict of int to Member
         Process of each worker.
     tasks : ndarray, shape (n_tasks,), TASK
         Tasks that an external scheduler has recorded.
     run : RunDescription or None
-        Description of the run; None in files of older versions.
+        Description of the run, or None in files from older versions.
     missed, n_requested : int
-        Number of missed frames and of requested workers; see `Timing`. 0 in files of older versions.
+        Numbers of missed frames and requested workers; see `Timing`. They are 0 in files from older versions.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Header:
 
 
 def worker_in_json(worker: int) -> int | None:
-    """Return the number of a worker for a file, with None for the caller."""
+    """Convert the number of a worker for a file. The caller is stored as None."""
     return None if worker == COORDINATOR else worker
 
 
@@ -83,7 +83,7 @@ def header_of_json(value: Any) -> Header:
     Parameters
     ----------
     value : Any
-        Value from JSON.
+        The JSON value.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def header_of_json(value: Any) -> Header:
     Raises
     ------
     ValueError
-        If the value is not a header, of a newer version, or incomplete.
+        If the value is not a header, is incomplete, or was written by a newer version.
     """
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise ValueError(f'expected a header with "format": "{FORMAT}"')
@@ -122,7 +122,7 @@ def header_of_json(value: Any) -> Header:
 
 
 def number(value: Any, name: str, largest: int) -> int:
-    """Return a non-negative integer; raise a ValueError for anything else."""
+    """Return a non-negative integer. Raise ValueError for any other value."""
     if not _is_number(value) or not 0 <= value <= largest:
         raise ValueError(f"{name}: expected a whole number from 0 to {largest}, got {value!r}")
     return int(value)
@@ -134,7 +134,7 @@ def worker_of_json(value: Any) -> int:
 
 
 def check_names(value: Any, kind: str, names: Iterable[str]) -> None:
-    """Check that a value of JSON is an object with at least these names."""
+    """Check that a JSON value is an object that contains at least these names."""
     missing = [name for name in names if not isinstance(value, Mapping) or name not in value]
     if missing:
         raise ValueError(f"{kind}: {', '.join(missing)} missing")

@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 
 def in_json(value: Any) -> str:
-    """Return the JSON of a value, without spaces; raise a ValueError for NaN, which JSON does not have."""
+    """Return a value as JSON without spaces. Raise ValueError for NaN, which JSON does not support."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""Spans as JSON lines: a header, then one line per span."""
+"""Spans in JSON lines format, with a header followed by one line per span."""
 
 import json
 from collections.abc import Iterator
@@ -29,19 +29,20 @@ _LINE = '{"kind":"%s",' + ",".join(f'"{name}":%s' for name in _NAMES[1:]) + "}\n
 
 
 def write(path: Path, record: "Record") -> None:
-    """Write a header and a line per span; null stands for no block, and for the caller as worker."""
+    """Write a header and one line per span. A missing block, and the caller as a worker, are written as null."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(json.dumps(header_in_json(record), ensure_ascii=False, allow_nan=False) + "\n")
         file.writelines(_lines(record.timing.spans))
 
 
 def read(path: Path) -> tuple[Header, NDArray[np.void]]:
-    """Read header and spans.
+    """Read the header and the spans.
 
     Raises
     ------
     FormatError
-        If the file is not a record, of a newer version, or incomplete; the message names the line.
+        If the file is incomplete, is not a record, or was written by a newer version. The message contains the line
+        number.
     """
     header = None
     rows: list[tuple[int, ...]] = []

@@ -1,4 +1,4 @@
-"""Limits of the machine: memory bandwidth and file throughput."""
+"""Limits of the machine, namely memory bandwidth and file throughput."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -24,18 +24,18 @@ _FEWEST_BYTES = MIB  # smaller files are read too fast to measure
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of the machine, measured with up to eight threads of one process.
+    """Limits of the machine, measured with up to eight threads of a single process.
 
     Attributes
     ----------
     memory_bytes_per_s : float
-        Rate of copying memory, bytes/s.
+        Rate at which memory is copied, in bytes/s.
     page_cache_bytes_per_s : float or None
-        Rate of reading the file from the page cache, bytes/s; None if not measured.
+        Rate at which the file is read from the page cache, in bytes/s, or None if it was not measured.
     storage_bytes_per_s : float or None
-        Rate of reading the file from storage, bytes/s; None if not measured.
+        Rate at which the file is read from storage, in bytes/s, or None if it was not measured.
     not_measured : str
-        Reason, if a rate was not measured.
+        Reason why a rate was not measured.
     """
 
     memory_bytes_per_s: float
@@ -45,26 +45,27 @@ class Limits:
 
 
 def measure_limits(path: str | PathLike[str], seconds: float = 0.3) -> Limits:
-    """Measure the rates of copying memory, and of reading a file from the page cache and from storage.
+    """Measure how fast memory is copied, and how fast a file is read from the page cache and from storage.
 
     Parameters
     ----------
     path : path
-        The file, of which 64 MiB are read, spread evenly.
+        The file. 64 MiB of it are read, evenly spread over the file.
     seconds : float
-        Time limit of each of the three measurements, s.
+        Time limit for each of the three measurements, in s.
 
     Returns
     -------
     Limits
-        The rates. Files on other machines and small files are not measured. The rate of storage is not measured if the
-        system does not drop the pages of the file, or does not report whether it has done so.
+        The rates. No measurements are made for files on other machines and for small files. The storage rate is not
+        measured if the operating system does not drop the pages of the file, or does not report whether it has dropped
+        them.
 
     Notes
     -----
-    The pages of the file are dropped from the page cache (``posix_fadvise``) and read again, so that they are in the
-    cache afterwards unless the time limit was reached. Servers and disks may have their own caches, which this
-    measurement includes.
+    The pages of the file are dropped from the page cache (with ``posix_fadvise``) and read again. Therefore, they are
+    in the cache afterwards unless the time limit was reached. Servers and disks can have their own caches, which affect
+    this measurement.
     """
     memory = memory_bandwidth(seconds)
     try:
@@ -77,17 +78,17 @@ def measure_limits(path: str | PathLike[str], seconds: float = 0.3) -> Limits:
 
 
 def memory_bandwidth(seconds: float) -> float:
-    """Measure the rate at which all threads together copy memory.
+    """Measure the total rate at which all threads copy memory.
 
     Parameters
     ----------
     seconds : float
-        Time limit, s.
+        Time limit, in s.
 
     Returns
     -------
     float
-        Rate of copying, bytes/s; each byte is read and written.
+        Rate at which memory is copied, in bytes/s. Each byte is read and written.
     """
     each = _COPIED_BYTES // _n_threads()
     lock = Lock()
@@ -122,7 +123,7 @@ def _of_file(file: int, memory: float, seconds: float) -> Limits:
 
 
 def _reading(file: int, pieces: Iterable[Piece], seconds: float) -> tuple[float, list[Piece]]:
-    """Read pieces until the time limit; return the rate in bytes/s, and the pieces that were read."""
+    """Read pieces until the time limit. Return the rate in bytes/s, and the pieces that were read."""
     lock = Lock()
     waiting = iter(pieces)
     buffers = [bytearray(b"1") * PIECE_BYTES for _ in range(_n_threads())]
@@ -146,7 +147,7 @@ def _reading(file: int, pieces: Iterable[Piece], seconds: float) -> tuple[float,
 
 
 def _rate(work: Callable[[float], int], seconds: float) -> float:
-    """Return the rate of all threads in bytes/s; each gets the end of the time limit and returns its bytes."""
+    """Return the total rate of all threads in bytes/s. Each thread receives the deadline and returns its bytes."""
     with ThreadPoolExecutor(_n_threads()) as pool:
         begin = perf_counter()
         done = [pool.submit(work, begin + seconds) for _ in range(_n_threads())]

@@ -1,8 +1,9 @@
-"""Observables of the papers, derived from spans.
+"""Observables as defined in the papers, which are derived from spans.
 
-The time of a rank, from the start of its first span to the end of its last, is split wherever a span begins or ends.
-Each piece belongs to one kind: to the first in `_ORDER` if spans of the rank overlap, and to no kind if there is no
-span. All observables are sums of such pieces, so that the identities between them hold for any spans.
+The time of a rank, from the start of its first span to the end of its last span, is split at each point where a span
+begins or ends. Each of the resulting pieces belongs to a single kind. If spans of the rank overlap, this is the kind
+that comes first in `_ORDER`. If there is no span, the piece does not belong to any kind. All observables are sums of
+such pieces. Therefore, the identities between them are always fulfilled.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ NAMES = (
     "overhead2",
     "t_n",
 )
-"""Names of the times of a rank."""
+"""Names of the times that are derived for each rank."""
 
 _ORDER = (
     "open",
@@ -56,12 +57,12 @@ Times = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Observables:
-    """Observables of each rank of a run: MPI ranks, processes, threads, or threads of Dask workers.
+    """Observables of each rank of a run. Ranks are MPI ranks, processes, threads, or threads of Dask workers.
 
     Attributes
     ----------
     ranks : ndarray, shape (n_ranks,), uint32
-        Numbers of the ranks, ascending, which are the workers of the spans.
+        Numbers of the ranks, in ascending order. They are the same as the worker numbers of the spans.
     t_open : ndarray, shape (n_ranks,), float64, s
         Opening: the time before the first frame, and before each task that opens the trajectory again.
     t_io : ndarray, shape (n_ranks,), float64, s
@@ -96,7 +97,7 @@ class Observables:
     t_own : ndarray, shape (n_ranks,), float64, s
         ``t_n - t_idle``: the time of a rank without waiting for the other ranks. Stragglers are found by it.
     n_frames, n_blocks, n_bytes : ndarray, shape (n_ranks,), int64
-        Numbers of analysed (or written) frames, of their blocks, and of bytes read from storage.
+        Number of analysed (or written) frames, number of their blocks, and number of bytes read from storage.
     t_total : float, s
         Wall time of the parallel part, as published: from the start of the first span of a rank to the end of the run,
         waiting and merging included. 0 without ranks.
@@ -130,22 +131,22 @@ class Observables:
 
     @property
     def t_own(self) -> Times:
-        """Time of each rank without waiting for the other ranks, shape (n_ranks,), s."""
+        """Time of each rank without waiting for other ranks, shape (n_ranks,), in s."""
         return self.t_n - self.t_idle
 
     @property
     def ratio_comp_io(self) -> float:
-        """R_comp/io: ratio of the times of computing and reading, which the literature defines for a serial run."""
+        """R_comp/io, the ratio of computing time to reading time. In the literature, it is defined for a serial run."""
         return _ratio(self.t_comp, self.t_io)
 
     @property
     def ratio_comp_comm(self) -> float:
-        """R_comp/comm as published: ratio of the times of computing and communication, averaged over ranks."""
+        """R_comp/comm as published, the ratio of computing time to communication time, averaged over ranks."""
         return _ratio(self.t_comp, self.t_comm)
 
     @property
     def ratio_comp_transfer(self) -> float:
-        """Ratio of the times of computing and transfer, averaged over ranks: R_comp/comm without waiting."""
+        """Ratio of computing time to transfer time, averaged over ranks. This is R_comp/comm without waiting."""
         return _ratio(self.t_comp, self.t_transfer)
 
 
@@ -160,11 +161,11 @@ def observables_of(spans: NDArray[np.void]) -> Observables:
     Returns
     -------
     Observables
-        Observables of each worker with spans, without the coordinator.
+        Observables of each worker that has spans, except the coordinator.
 
     Notes
     -----
-    The time is that of sorting the spans; the memory is 100 bytes per span.
+    The run time of this function is determined by sorting the spans. It needs 100 bytes of memory per span.
 
     Examples
     --------
@@ -222,14 +223,14 @@ def observables_of(spans: NDArray[np.void]) -> Observables:
 
 
 def _wall_seconds(spans: NDArray[np.void], own: NDArray[np.void]) -> float:
-    """Return the time from the start of the first span of a rank to the end of all spans, s; 0 without ranks."""
+    """Return the time from the start of the ranks' first span to the end of all spans, in s, or 0 without ranks."""
     if not len(own):
         return 0.0
     return float(spans["stop_ns"].max() - own["start_ns"].min()) * 1e-9
 
 
 def seconds_by_kind(spans: NDArray[np.void]) -> Times:
-    """Return the time of each worker by kind, counting each moment once.
+    """Return the time of each worker by kind. Overlapping spans are not counted twice.
 
     Parameters
     ----------
@@ -239,8 +240,8 @@ def seconds_by_kind(spans: NDArray[np.void]) -> Times:
     Returns
     -------
     ndarray, shape (n_workers, n_kinds), float64, s
-        Time of each of `KINDS` for each worker, ascending. Overlapping spans of a worker count for the kind that comes
-        first in the order of the observables.
+        Time of each of `KINDS` for each worker, in ascending order. If spans of a worker overlap, the time is assigned
+        to the kind that comes first in the order of the observables.
     """
     workers, places = np.unique(spans["worker"], return_inverse=True)
     of_kinds = _times(spans, places, len(workers)).sum(axis=1) * 1e-9
@@ -250,13 +251,13 @@ def seconds_by_kind(spans: NDArray[np.void]) -> Times:
 
 
 def _times(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> Times:
-    """Split the time of each rank into pieces, and sum the pieces of each phase and kind.
+    """Split the time of each rank into pieces, and add up the pieces of each phase and kind.
 
     Returns
     -------
     ndarray, shape (n_ranks, 4, len(_ORDER)), float64, ns
-        Phases: before the loop; within it, up to the end of the last frame; within it, after the last frame; after the
-        loop. The values are integers, so that they add up exactly.
+        The four phases are the time before the loop, the loop up to the end of the last frame, the rest of the loop,
+        and the time after the loop. The values are integers, so that their sums are exact.
     """
     n_kinds = len(_ORDER)
     kinds = _OF_KIND[spans["kind"]]
@@ -286,9 +287,9 @@ def _times(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> T
 
 
 def _edges(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> NDArray[np.int64]:
-    """Return start of the loop, end of the last frame and end of the loop of each rank, shape (3, n_ranks), ns.
+    """Return the start of the loop, the end of the last frame and the end of the loop, shape (3, n_ranks), in ns.
 
-    The loop of a rank without frames is empty, and begins with its communication.
+    If a rank has no frames, its loop is empty and begins with its communication.
     """
     is_in_loop = _IN_LOOP[spans["kind"]]
     is_sent = spans["kind"] == KINDS.index("communicate")
@@ -310,7 +311,7 @@ def _of(times: Times, *kinds: str) -> Times:
 
 
 def _counts(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int, kind: str, what: str) -> NDArray[np.int64]:
-    """Return the sums of a counter of the spans of a kind, for each rank."""
+    """Return the sum of a counter over the spans of a kind, for each rank."""
     is_meant = spans["kind"] == KINDS.index(kind)
     counts = np.zeros(n_ranks, np.int64)
     np.add.at(counts, places[is_meant], spans[what][is_meant].astype(np.int64))
@@ -318,7 +319,7 @@ def _counts(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int, kin
 
 
 def _n_blocks(spans: NDArray[np.void], places: NDArray[np.intp], n_ranks: int) -> NDArray[np.int64]:
-    """Return the number of blocks with a span in the loop of each rank."""
+    """Return the number of blocks that have a span in the loop of each rank."""
     is_meant = _IN_LOOP[spans["kind"]] & (spans["block"] != NO_BLOCK)
     pairs = (places[is_meant].astype(np.int64) << 32) + spans["block"][is_meant].astype(np.int64)
     return np.bincount(np.unique(pairs) >> 32, minlength=n_ranks).astype(np.int64)

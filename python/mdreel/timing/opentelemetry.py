@@ -1,7 +1,8 @@
-"""Spans as OpenTelemetry traces in OTLP JSON, for Jaeger, Tempo and collectors.
+"""Spans as OpenTelemetry traces in OTLP JSON format, for Jaeger, Tempo and collectors.
 
-Source: OpenTelemetry Protocol Specification 1.5, "JSON Protobuf Encoding", and trace.proto. A run is a trace. Its root
-span contains one span for each worker, and these contain the recorded spans. Processes are resources.
+The format is described in the OpenTelemetry Protocol Specification 1.5, "JSON Protobuf Encoding", and in trace.proto.
+Each run is a trace. Its root span contains one span per worker, which in turn contains the recorded spans of the
+worker. Processes are represented by resources.
 """
 
 import hashlib
@@ -24,7 +25,7 @@ _WHOLE = 1  # number of the span of the whole run
 
 
 def write(path: Path, record: "Record") -> None:
-    """Write the resources of the processes with their spans."""
+    """Write the resources of the processes together with their spans."""
     trace = _Trace(record)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write('{"resourceSpans":[')
@@ -39,7 +40,7 @@ def write(path: Path, record: "Record") -> None:
 
 
 class _Trace:
-    """The numbered spans of a run.
+    """The spans of a run with their numbers.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class _Trace:
         self.processes = processes_of(timing) or (Process("", 0, ()),)
 
     def spans_of(self, process: Process, has_whole: bool) -> Iterator[dict[str, Any]]:
-        """Yield the spans of a process; the first process also has the root span."""
+        """Yield the spans of a process. For the first process, they include the root span."""
         if has_whole:
             yield self._span(_WHOLE, None, self._title or "mdreel", 0, self._stop_ns, {})
         for worker in process.workers:
@@ -99,7 +100,7 @@ class _Trace:
 
 
 def _resource(record: "Record", process: Process) -> dict[str, Any]:
-    """Describe a process, by OpenTelemetry's semantic conventions."""
+    """Describe a process according to the semantic conventions of OpenTelemetry."""
     facts = {"service.name": "mdreel", "service.version": record.environment.get("mdreel")}
     if process.host:
         facts["host.name"] = process.host
@@ -111,7 +112,7 @@ def _resource(record: "Record", process: Process) -> dict[str, Any]:
 
 
 def _origin_ns(environment: dict[str, Any]) -> int:
-    """Return the start of the run, ns since 1970, from the date in the environment, which is precise to 1 ms."""
+    """Return the start of the run in ns since 1970. The date in the environment has a precision of 1 ms."""
     try:
         began = datetime.fromisoformat(str(environment.get("date")))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Share of a file in the page cache, and its eviction."""
+"""Share of a file that is in the page cache, and eviction from the page cache."""
 
 import ctypes
 import mmap
@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 Piece: TypeAlias = tuple[int, int]
-"""Offset and length of a piece of a file, bytes."""
+"""Offset and length of a piece of a file, in bytes."""
 
 PIECE_BYTES = 1 << 22
 
@@ -22,19 +22,20 @@ _DROPPED = 0.1
 
 
 def pieces_of(n_bytes: int, most_bytes: int) -> list[Piece]:
-    """Choose pieces of `PIECE_BYTES` of a file.
+    """Choose pieces of a file, each with a size of `PIECE_BYTES`.
 
     Parameters
     ----------
     n_bytes : int
-        Bytes of the file.
+        Size of the file, in bytes.
     most_bytes : int
-        Bytes of all pieces together.
+        Maximum total size of the pieces, in bytes.
 
     Returns
     -------
     list of (int, int)
-        Offset and length of each. They cover the file; in a file of more than `most_bytes`, they are spread evenly.
+        Offset and length of each piece. If the file has at most `most_bytes`, the pieces cover the entire file.
+        Otherwise, they are evenly spread over the file.
     """
     if n_bytes <= most_bytes:
         return [(start, min(PIECE_BYTES, n_bytes - start)) for start in range(0, n_bytes, PIECE_BYTES)]
@@ -49,13 +50,14 @@ def cached_share(path: str | PathLike[str]) -> float | None:
     Parameters
     ----------
     path : path
-        The file. The call neither reads it nor changes its pages.
+        The file. The function neither reads the file nor changes its pages.
 
     Returns
     -------
     float or None
-        From 0 to 1; for a file of more than 1 GiB, an estimate from pieces spread evenly. None if the file is missing
-        or empty, or the system does not report it: Linux does so only for files that the process owns or may write.
+        The share, from 0 to 1. If the file is larger than 1 GiB, the share is estimated from evenly spread pieces. None
+        if the file is missing or empty, or if the operating system does not report the share. Linux only reports it for
+        files that the process owns or can write.
     """
     try:
         if not Path(path).is_file():
@@ -75,12 +77,12 @@ def resident_share(file: int, pieces: list[Piece]) -> float | None:
     file : int
         The open file.
     pieces : list of (int, int)
-        Offset (a multiple of the page size) and length of each.
+        Offset (which must be a multiple of the page size) and length of each piece.
 
     Returns
     -------
     float or None
-        Share of the pages, from 0 to 1; None if the system does not report it.
+        Share of the pages, from 0 to 1, or None if the operating system does not report it.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if not pieces or not hasattr(libc, "mincore") or not _is_told(file):
@@ -112,13 +114,13 @@ def drop(file: int, pieces: list[Piece]) -> bool:
     file : int
         The open file.
     pieces : list of (int, int)
-        As of `resident_share`.
+        See `resident_share`.
 
     Returns
     -------
     bool
-        Whether the pieces are known to be evicted. Pages stay in the cache if another process has mapped them, if they
-        are not yet written to storage, or on tmpfs, which has no storage.
+        Whether it is certain that the pieces have been evicted. Pages remain in the cache if another process has mapped
+        them, or if they have not been written to storage yet. The same applies to files on tmpfs, which has no storage.
     """
     if not hasattr(os, "posix_fadvise"):
         return False
@@ -129,7 +131,7 @@ def drop(file: int, pieces: list[Piece]) -> bool:
 
 
 def _is_told(file: int) -> bool:
-    """Return whether mincore(2) reports true values; for other users' files it reports all pages as resident."""
+    """Return whether mincore(2) reports real values. For other users' files, it reports all pages as resident."""
     if os.geteuid() in (0, os.fstat(file).st_uid):
         return True
     return os.access(f"/proc/self/fd/{file}", os.W_OK, effective_ids=os.access in os.supports_effective_ids)

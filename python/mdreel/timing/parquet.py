@@ -1,4 +1,4 @@
-"""Spans as Apache Parquet, through the optional package pyarrow."""
+"""Spans in Apache Parquet format, which requires the optional package pyarrow."""
 
 import json
 from pathlib import Path
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _HEADER = b"mdreel"
 _NULL_VALUES = {"block": NO_BLOCK, "worker": COORDINATOR}
-"""Values that the file stores as null."""
+"""Values that are stored as null in the file."""
 
 
 def write(path: Path, record: "Record") -> None:
-    """Write a column per field of spans, and the header as JSON in the schema's entry ``mdreel``."""
+    """Write one column per field of the spans, and the header as JSON in the entry ``mdreel`` of the schema."""
     import pyarrow
     import pyarrow.parquet
 
@@ -37,12 +37,13 @@ def write(path: Path, record: "Record") -> None:
 
 
 def read(path: Path) -> tuple[Header, NDArray[np.void]]:
-    """Read header and spans.
+    """Read the header and the spans.
 
     Raises
     ------
     FormatError
-        If the file is not a record, of a newer version, or incomplete; the message names the row.
+        If the file is incomplete, is not a record, or was written by a newer version. The message contains the row
+        number.
     """
     import pyarrow
     import pyarrow.parquet
@@ -81,7 +82,7 @@ def _spans(table: Any) -> NDArray[np.void]:
 
 
 def _filled(name: str, column: Any) -> NDArray[np.integer]:
-    """Return a column of integers; raise an error if one is missing."""
+    """Return a column of integers. Raise an error if a value is missing."""
     import pyarrow
 
     if not pyarrow.types.is_integer(column.type):

@@ -1,4 +1,4 @@
-"""Records of runs: timing, environment and limits of the machine."""
+"""Records of runs, which contain the timing, the environment and the limits of the machine."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,20 +10,20 @@ from mdreel.timing.timing import Timing
 
 @dataclass(frozen=True)
 class Record:
-    """The timing of a run with the environment in which it ran.
+    """The timing of a run, together with the environment in which it was run.
 
     Attributes
     ----------
     timing : Timing
         Spans, processes and tasks.
     environment : dict
-        See `environment_of`; empty if not recorded.
+        See `environment_of`. It is empty if the environment was not recorded.
     limits : Limits or None
-        Limits of the machine, if measured.
+        Limits of the machine, if they were measured.
     title : str
         Title of the run.
     run : RunDescription or None
-        Description of the run, if recorded.
+        Description of the run, if it was recorded.
     """
 
     timing: Timing

@@ -1,4 +1,4 @@
-"""Descriptions of runs: the computation, its files and its atoms."""
+"""Descriptions of runs, including the computation, its files and its atoms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,22 +9,22 @@ from mdreel.foundation.html.picture import Picture
 
 @dataclass(frozen=True)
 class AnalysisDescription:
-    """An analysis of a run.
+    """Description of an analysis in a run.
 
     Attributes
     ----------
     title : str
         Name of the analysis.
     selection : str
-        Its atoms, in words or as a selection string.
+        Atoms of the analysis, in words or as a selection string.
     n_atoms : int
-        Number of its atoms.
+        Number of atoms.
     summary : str
-        Its results in numbers, one or more lines.
+        Numerical results, as one or more lines of text.
     picture : Picture or None
-        Plot of its results. Files of spans do not contain it.
+        Plot of the results. It is not stored in files of spans.
     no_picture : str
-        Why there is no plot.
+        Reason why there is no plot.
     """
 
     title: str
@@ -42,9 +42,9 @@ class RunDescription:
     Attributes
     ----------
     call : str
-        The command line or the call in Python.
+        The command line or the Python call.
     topology, trajectory : str
-        Names of the files; empty if there are none.
+        Names of the files. They are empty if there are no files.
     frames : str
         The analysed frames, in words.
     analyses : tuple of AnalysisDescription

@@ -1,4 +1,4 @@
-"""Spans: recorded intervals of workers, from which all timing figures derive."""
+"""Spans, which are recorded intervals of workers. All timing results are derived from them."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from mdreel._core import span_kinds
 
 KINDS = (*span_kinds(), "topology")
-"""Names of the kinds of spans, in the order of their numbers: first those of the core, then those of Python."""
+"""Names of the kinds of spans, in the order of their numbers. Kinds from the core precede kinds from Python."""
 
 NO_BLOCK = 2**32 - 1
-"""Block number of spans without a block. A wait span without a block is a wait at a barrier."""
+"""Block number of spans that do not belong to a block. Such spans of the kind "wait" are waits at a barrier."""
 
 COORDINATOR = 2**32 - 1
-"""Worker number of the thread that plans, distributes blocks and merges."""
+"""Worker number of the thread that plans the run, distributes blocks and merges results."""
 
 SPAN = np.dtype(
     [
@@ -27,7 +27,7 @@ SPAN = np.dtype(
         ("n_bytes", np.uint64),
     ]
 )
-"""Fields of a span; times are in ns since the start of the run, on a monotonic clock."""
+"""Fields of a span. Times are in ns since the start of the run, measured with a monotonic clock."""
 
 TASK = np.dtype(
     [
@@ -38,16 +38,16 @@ TASK = np.dtype(
         ("stop_ns", np.uint64),
     ]
 )
-"""Fields of a task of a scheduler: first block and end, worker, and times as in `SPAN`."""
+"""Fields of a scheduler task: first block and end, worker, and times as in `SPAN`."""
 
 
 def spans_from_columns(columns: Sequence[NDArray[np.unsignedinteger]]) -> NDArray[np.void]:
-    """Return spans from columns of the core.
+    """Create spans from columns that the core provides.
 
     Parameters
     ----------
     columns : sequence of ndarray, shape (n_spans,)
-        One array per field of `SPAN`, in its order.
+        One array per field of `SPAN`, in the same order.
 
     Returns
     -------

@@ -19,25 +19,25 @@ CAUSES = {
     "wait": "waited for the scheduler",
     "communicate": "slow communication",
 }
-"""Causes of stragglers: the kinds of spans that show them, and their names."""
+"""Names of the causes of stragglers, by the kind of span in which they appear."""
 
 
 @dataclass(frozen=True)
 class Straggler:
-    """A rank that takes more than 1.5 times the median.
+    """A rank that takes more than 1.5 times the median time.
 
     Attributes
     ----------
     rank : int
         Number of the rank.
     seconds : float
-        ``t_own`` of the rank: its time without waiting for the other ranks, s.
+        ``t_own`` of the rank, in s, which is its time without waiting for other ranks.
     times_median, times_fastest : float
-        Ratio of its time to the time of the median rank, and to the time of the fastest rank.
+        Ratios of its time to the time of the median rank, and to the time of the fastest rank.
     cause : {"open", "read", "decompress", "compute", "wait", "communicate"}
-        Activity with the largest excess over the median rank.
+        Activity whose time exceeds that of the median rank by the largest amount.
     excess_seconds : float
-        Excess time, s.
+        Amount by which the time of this activity exceeds that of the median rank, in s.
     """
 
     rank: int
@@ -54,7 +54,7 @@ class Straggler:
 
 
 def typical_seconds(observables: Observables) -> float:
-    """Return the median ``t_own`` of the ranks that had a block, s; 0 if none had."""
+    """Return the median ``t_own`` of all ranks that had a block, in s, or 0 if there was no such rank."""
     worked = observables.t_own[observables.n_blocks > 0]
     return float(np.median(worked)) if len(worked) else 0.0
 
@@ -70,12 +70,12 @@ def stragglers_of(observables: Observables) -> tuple[Straggler, ...]:
     Returns
     -------
     tuple of Straggler
-        The stragglers, the slowest first.
+        The stragglers, starting with the slowest.
 
     Notes
     -----
-    The threshold is from Khoshlessan et al. (2017); the publication of 2020 also compares with the fastest rank.
-    The median excludes ranks without blocks.
+    The threshold is taken from Khoshlessan et al. (2017). Their publication from 2020 also compares with the fastest
+    rank. Ranks without blocks are not included in the median.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def stragglers_of(observables: Observables) -> tuple[Straggler, ...]:
 
 
 def _spent(observables: Observables) -> Times:
-    """Return the time of each rank for each cause, shape (n_causes, n_ranks), s."""
+    """Return the time that each rank spent on each cause, shape (n_causes, n_ranks), in s."""
     # The end of the loop counts as reading: the reader finds the end of the file and closes it.
     reading = observables.t_io - observables.t_decompress + observables.t_end_loop
     spent = {

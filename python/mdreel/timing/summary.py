@@ -1,4 +1,4 @@
-"""Lines of the summary of a run."""
+"""Lines of a run's summary."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mdreel.timing.stragglers import Straggler
 from mdreel.timing.workers import Member
 
 SHORT_RUN_SECONDS = 2.0
-"""Time below which a run has no verdict: start-up and other programs influence so short a run too much."""
+"""Run time, in s, below which no bottleneck is reported. Shorter runs are dominated by start-up and other programs."""
 
 _MOST_NAMED = 5
-"""Number of stragglers that a summary names."""
+"""Maximum number of stragglers that are listed in a summary."""
 
 
 def duration_text(run_seconds: float) -> str:
-    """Return the sentence about the time of a run, such as "This run took 0.3 s"."""
+    """Return a sentence about the run time, such as "This run took 0.3 s"."""
     return f"This run took {digits(run_seconds)} s"
 
 
@@ -31,7 +31,7 @@ def workers_text(n_workers: int, crew: Mapping[int, Member], n_requested: int = 
     crew : mapping of int to Member
         Process of each worker, and of `COORDINATOR`.
     n_requested : int
-        Number of workers that the user requested; 0 for the default.
+        Number of workers that the user requested, or 0 for the default.
     """
     n_workers = max(n_workers, 1)
     processes = {(own.host, own.process) for worker, own in crew.items() if worker != COORDINATOR}
@@ -47,7 +47,7 @@ def workers_text(n_workers: int, crew: Mapping[int, Member], n_requested: int = 
 
 
 def idle_text(n_workers: int, n_requested: int, n_blocks: int) -> str:
-    """Return why fewer workers had work than were requested, in brackets; an empty text if all had work."""
+    """Explain in brackets why some workers had no work. Return an empty string if all workers had work."""
     if n_requested <= max(n_workers, 1):
         return ""
     if n_blocks <= max(n_workers, 1):

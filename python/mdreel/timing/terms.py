@@ -1,4 +1,4 @@
-"""Terms of timing with their definitions, which the report shows and the documentation repeats."""
+"""Timing terms and their definitions, which are shown in the report and repeated in the documentation."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -18,7 +18,7 @@ KINDS_OF_TIME: Mapping[str, str] = MappingProxyType(
         "overheads": "Time of a worker that belongs to no other kind: merging, and gaps between the recorded spans.",
     }
 )
-"""Kinds of spans, and the other parts of the time of a worker."""
+"""Kinds of spans, and the other parts of a worker's time."""
 
 OBSERVABLES: Mapping[str, str] = MappingProxyType(
     {
@@ -45,7 +45,7 @@ OBSERVABLES: Mapping[str, str] = MappingProxyType(
         "t_own": "t_n - t_idle: the time of a rank without waiting for the other ranks.",
     }
 )
-"""Observables of the papers; the words are those of `Observables`."""
+"""Observables as defined in the papers, with the same wording as in `Observables`."""
 
 TERMS: Mapping[str, str] = MappingProxyType(
     {
@@ -78,4 +78,4 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "E(N)": "Efficiency on N workers: the time of a serial run divided by N times t_total.",
     }
 )
-"""All terms that the report explains."""
+"""All terms that are explained in the report."""

@@ -1,4 +1,4 @@
-"""Shares of the run time by kind of span."""
+"""Shares of the run time for each kind of span."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from mdreel.timing.observables import seconds_by_kind
 from mdreel.timing.spans import COORDINATOR, KINDS
 
 _RARE = ("write", "communicate", "topology")
-"""Kinds that a text leaves out if they took no time: few runs write files or send results."""
+"""Kinds that are omitted from texts if they took no time, because few runs write files or send results."""
 
 _TOPOLOGY, _WAIT = KINDS.index("topology"), KINDS.index("wait")
 
 
 def topology_seconds(spans: NDArray[np.void]) -> float:
-    """Return the time in which the caller loaded the topology before the run, s."""
+    """Return the time that the caller spent on loading the topology before the run, in s."""
     is_meant = (spans["worker"] == COORDINATOR) & (spans["kind"] == _TOPOLOGY)
     return float((spans["stop_ns"][is_meant] - spans["start_ns"][is_meant]).sum()) * 1e-9
 
 
 def run_seconds(spans: NDArray[np.void]) -> float:
-    """Return the time of a run without the loading of the topology before it, s."""
+    """Return the time of a run, excluding the time that was spent on loading the topology, in s."""
     return max(float(spans["stop_ns"].max(initial=0)) * 1e-9 - topology_seconds(spans), 0.0)
 
 
@@ -43,10 +43,10 @@ def shares_of(spans: NDArray[np.void]) -> dict[str, float]:
 
     Notes
     -----
-    The shares refer to the time of the run (`run_seconds`), averaged over the workers. Each moment of a worker counts
-    once; where spans overlap, it counts for the kind that comes first (as for `Observables`). After a worker has ended,
-    its time counts for the average activity of the last worker. Idle time of a worker counts for the activity of the
-    caller, such as merging or writing, while the caller is busy; otherwise it is waiting.
+    The shares refer to the time of the run (`run_seconds`), averaged over the workers. If spans of a worker overlap,
+    the time is assigned to the kind that comes first (as for `Observables`). The time after a worker has ended is
+    assigned to the average activity of the last worker. While a worker is idle, its time is assigned to the activity of
+    the caller, such as merging or writing, if the caller is busy. Otherwise, it is counted as waiting.
     """
     whole = run_seconds(spans)
     if whole <= 0:
@@ -64,7 +64,7 @@ def shares_of(spans: NDArray[np.void]) -> dict[str, float]:
 
 
 def share_texts(shares: Mapping[str, float]) -> dict[str, str]:
-    """Return the text of each share, such as "6 %", by kind; rare kinds appear only where they took time."""
+    """Return the text for each share by kind, such as "6 %". Rare kinds are only included if they took time."""
     return {kind: percent(share) for kind, share in shares.items() if share > 0 or kind not in _RARE}
 
 
@@ -74,7 +74,7 @@ def shares_in_words(shares: Mapping[str, float]) -> list[str]:
 
 
 def _of_workers(spans: NDArray[np.void]) -> NDArray[np.float64]:
-    """Return the mean time of a worker by kind, shape (n_kinds,), s, up to the end of the last worker."""
+    """Return the mean time per worker and kind until the end of the last worker, shape (n_kinds,), in s."""
     workers, places = np.unique(spans["worker"], return_inverse=True)
     if not len(workers):
         return np.zeros(len(KINDS))

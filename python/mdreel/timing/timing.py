@@ -33,25 +33,25 @@ class Timing:
     crew : mapping of int to Member, optional
         Process of each worker, and of `COORDINATOR`.
     tasks : ndarray, shape (n_tasks,), TASK, optional
-        Tasks that an external scheduler has recorded.
+        Tasks that were recorded by an external scheduler.
     missed : int
-        Number of frames of a running simulation that the run could not have.
+        Number of frames of a running simulation that the run missed.
     n_requested : int
-        Number of workers that the user requested; 0 for the default.
+        Number of workers that the user requested, or 0 for the default.
 
     Attributes
     ----------
     spans : ndarray, shape (n_spans,), SPAN
-        Recorded spans, with the fields kind, block, worker, start_ns, stop_ns, n_frames and n_bytes.
+        Recorded spans with the fields kind, block, worker, start_ns, stop_ns, n_frames and n_bytes.
     crew : dict of int to Member
-        Host, process and peak memory of each worker, and of `COORDINATOR`; empty if not recorded.
+        Host, process and peak memory of each worker, and of `COORDINATOR`. It is empty if they were not recorded.
     tasks : ndarray, shape (n_tasks,), TASK
-        With Dask, the scheduler's record of each task, with the fields first and end (blocks), worker, start_ns and
-        stop_ns. A task and the spans of its blocks have the same worker.
+        Tasks as recorded by the Dask scheduler, with the fields first and end (blocks), worker, start_ns and stop_ns.
+        The spans of a task's blocks have the same worker as the task.
     missed : int
-        Number of frames of a running simulation that had left the channel before the run took them.
+        Number of frames of a running simulation that were removed from the channel before the run could read them.
     n_requested : int
-        Number of workers that the user requested; 0 for the default.
+        Number of workers that the user requested, or 0 for the default.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Timing:
 
     @classmethod
     def in_a_row(cls, timings: Iterable[Timing]) -> Timing:
-        """Return the timing of consecutive runs, without the time between them."""
+        """Return the timing of consecutive runs, excluding the time between them."""
         moved = []
         since_ns, n_blocks = 0, 0
         for timing in timings:
@@ -95,14 +95,14 @@ class Timing:
         return cls(np.concatenate([np.zeros(0, SPAN), *moved]))
 
     def preceded_by(self, kind: str, seconds: float) -> Timing:
-        """Return the timing with a span of the caller before the run.
+        """Return the timing with an additional span of the caller before the run.
 
         Parameters
         ----------
         kind : str
             One of `KINDS`.
         seconds : float
-            Duration of the span, s.
+            Duration of the span, in s.
         """
         taken_ns = np.uint64(round(1e9 * seconds))
         before = np.array([(KINDS.index(kind), NO_BLOCK, COORDINATOR, 0, taken_ns, 0, 0)], SPAN)
@@ -113,7 +113,7 @@ class Timing:
         return Timing(np.concatenate([before, spans]), self.crew, tasks, self.missed, self.n_requested)
 
     def without_topology(self) -> Timing:
-        """Return the timing from the start of the run, without the loading of the topology before it."""
+        """Return the timing from the start of the run, excluding the time that was spent on loading the topology."""
         is_topology = (self.spans["worker"] == COORDINATOR) & (self.spans["kind"] == KINDS.index("topology"))
         spans, tasks = self.spans[~is_topology], self.tasks.copy()
         before_ns = np.uint64(round(1e9 * self.topology_seconds))
@@ -126,32 +126,32 @@ class Timing:
 
     @cached_property
     def wall_seconds(self) -> float:
-        """Time from the first to the last span, including the loading of the topology, s."""
+        """Time from the first to the last span, including the time for loading the topology, in s."""
         return float(self.spans["stop_ns"].max(initial=0)) * 1e-9
 
     @cached_property
     def topology_seconds(self) -> float:
-        """Time in which the caller loaded the topology before the run, s."""
+        """Time that the caller spent on loading the topology before the run, in s."""
         return topology_seconds(self.spans)
 
     @cached_property
     def run_seconds(self) -> float:
-        """Time of the run, without the loading of the topology before it, s."""
+        """Time of the run, excluding the time that was spent on loading the topology, in s."""
         return run_seconds(self.spans)
 
     @cached_property
     def frames_per_second(self) -> float:
-        """Frames divided by the time of the run, 1/s; 0 if the run took no time."""
+        """Number of frames per second of the run, or 0 if the run took no time."""
         return self.n_frames / self.run_seconds if self.run_seconds else 0.0
 
     @cached_property
     def bytes_per_second(self) -> float:
-        """Bytes read from storage divided by the time of the run, 1/s; 0 if the run took no time."""
+        """Number of bytes read from storage per second of the run, or 0 if the run took no time."""
         return self.n_bytes / self.run_seconds if self.run_seconds else 0.0
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """The share of each kind of span in the time of the run (see `docs/explanation/timing.md`).
+        """Share of each kind of span in the time of the run (see `docs/explanation/timing.md`).
 
         The shares add up to 1.
         """
@@ -164,12 +164,12 @@ class Timing:
 
     @cached_property
     def n_bytes(self) -> int:
-        """Bytes read from storage."""
+        """Number of bytes read from storage."""
         return int(self._of_kind("read")["n_bytes"].sum())
 
     @cached_property
     def peak_bytes(self) -> int:
-        """Upper limit of the anonymous memory of all processes together, bytes; 0 if not recorded."""
+        """Upper limit of the total anonymous memory of all processes, in bytes, or 0 if it was not recorded."""
         return sum({(own.host, own.process): own.peak_bytes for own in self.crew.values()}.values())
 
     @cached_property
@@ -186,32 +186,32 @@ class Timing:
         return int(blocks.max()) + 1 if len(blocks) else 0
 
     def seconds(self, kind: str | None = None) -> float:
-        """Summed time of all workers.
+        """Return the total time of all workers.
 
         Parameters
         ----------
         kind : str, optional
-            One of `KINDS`; by default all.
+            One of `KINDS`. By default, all kinds.
 
         Returns
         -------
         float
-            Time, s.
+            Time, in s.
         """
         return float(_durations(self.spans if kind is None else self._of_kind(kind)).sum())
 
     def per_worker(self, kind: str | None = None) -> NDArray[np.float64]:
-        """Summed time of each worker.
+        """Return the total time of each worker.
 
         Parameters
         ----------
         kind : str, optional
-            One of `KINDS`; by default all except waiting.
+            One of `KINDS`. By default, all kinds except waiting.
 
         Returns
         -------
         ndarray, shape (n_workers,), float64
-            Time of each of `workers`, s.
+            Time of each of `workers`, in s.
         """
         spans = self._busy() if kind is None else self._of_kind(kind)
         spans = spans[spans["worker"] != COORDINATOR]
@@ -219,24 +219,24 @@ class Timing:
         return _sums(places, spans, len(self.workers))
 
     def per_block(self, kind: str | None = None) -> NDArray[np.float64]:
-        """Summed time of each block.
+        """Return the total time of each block.
 
         Parameters
         ----------
         kind : str, optional
-            One of `KINDS`; by default all except waiting.
+            One of `KINDS`. By default, all kinds except waiting.
 
         Returns
         -------
         ndarray, shape (n_blocks,), float64
-            Time of each block, s.
+            Time of each block, in s.
         """
         spans = self._busy() if kind is None else self._of_kind(kind)
         spans = spans[spans["block"] != NO_BLOCK]
         return _sums(spans["block"], spans, self.n_blocks)
 
     def worker_seconds(self) -> NDArray[np.float64]:
-        """Time from the start of the first worker to the end of each worker, shape (n_workers,), float64, s."""
+        """Time from the start of the first worker to the end of each worker, shape (n_workers,), float64, in s."""
         spans = self.spans[self.spans["worker"] != COORDINATOR]
         ends = np.zeros(len(self.workers), np.uint64)
         np.maximum.at(ends, np.searchsorted(self.workers, spans["worker"]), spans["stop_ns"])
@@ -250,28 +250,28 @@ class Timing:
 
     @cached_property
     def straggling(self) -> tuple[Straggler, ...]:
-        """Workers that took more than 1.5 times the median, with their causes, the slowest first."""
+        """Workers that took more than 1.5 times the median time, with their causes, starting with the slowest."""
         return stragglers_of(self.observables)
 
     @cached_property
     def bottleneck(self) -> Bottleneck:
-        """Kind of span that took most of the time."""
+        """Kind of span that took up most of the time."""
         return bottleneck_of(self.shares)
 
     def stragglers(self) -> NDArray[np.uint32]:
-        """Stragglers, see `straggling` for their causes; shape (n,), uint32, ascending."""
+        """Numbers of the stragglers in ascending order, shape (n,), uint32; see `straggling` for their causes."""
         return np.array(sorted(straggler.rank for straggler in self.straggling), np.uint32)
 
     @property
     def is_short(self) -> bool:
-        """Whether the run took less than 2 s, which is too short to name a bottleneck."""
+        """Whether the run took less than 2 s, which is too short to determine a bottleneck."""
         return self.run_seconds < SHORT_RUN_SECONDS
 
     def summary(self) -> str:
-        """Return a summary in three lines: rates, shares of time, and the bottleneck with the stragglers.
+        """Return a summary with three lines: rates, shares of time, and the bottleneck with the stragglers.
 
-        A run of less than 2 s has a summary of one line, because so short a run does not show what limits a long one.
-        `bottleneck`, `shares` and `observables` exist for every run.
+        If the run took less than 2 s, the summary has only one line, because such a short run does not show what would
+        limit a long run. Nevertheless, `bottleneck`, `shares` and `observables` are available for every run.
         """
         missed = f" ({self.missed:,} missed)" if self.missed else ""
         frames, n_workers = f"{self.n_frames:,} frames{missed}", len(self.workers)
@@ -290,7 +290,7 @@ class Timing:
         return f"{first}\n{shares}\nbottleneck: {self.bottleneck.sentence}; {stragglers}{memory}"
 
     def table(self) -> str:
-        """Return a text table of the time of each worker by kind, ms."""
+        """Return a text table with the time of each worker by kind, in ms."""
         head = "worker (ms)" + "".join(f"{kind:>12}" for kind in KINDS) + f"{'blocks':>12}"
         rows = [head]
         columns = {kind: self.per_worker(kind) for kind in KINDS}
@@ -311,28 +311,30 @@ class Timing:
         title: str = "",
         force: bool = False,
     ) -> None:
-        """Write the timing to a file, which stays unchanged after an error.
+        """Write the timing to a file. If an error occurs, an existing file is not modified.
 
         Parameters
         ----------
         path : path
-            The file. Its extension selects the format: ``.jsonl`` or ``.parquet``, which `read_record` reads, or
-            ``.trace.json`` (Perfetto), ``.otlp.json`` (OpenTelemetry) or ``.cali.json`` (Hatchet) for viewers.
+            The output file. Its extension determines the format. Use ``.jsonl`` or ``.parquet`` for files that
+            `read_record` can read, and ``.trace.json`` (Perfetto), ``.otlp.json`` (OpenTelemetry) or ``.cali.json``
+            (Hatchet) for viewers.
         environment : mapping, optional
-            Environment of the run, from `environment_of` before it; by default the current one, without files.
+            Environment of the run, as returned by `environment_of` before the run. By default, the current environment
+            without files.
         limits : Limits, optional
-            Limits of the machine, from `measure_limits`.
+            Limits of the machine, as returned by `measure_limits`.
         title : str
             Title of the run.
         force : bool
-            Whether an existing file may be replaced.
+            Whether to replace an existing file.
 
         Raises
         ------
         UnsupportedError
-            If the extension is unknown, or its format needs a package that is not installed.
+            If the extension is unknown, or if the format requires a package that is not installed.
         OSError
-            If the file exists and `force` is false, or cannot be written. No partial file remains.
+            If the file exists and `force` is false, or if it cannot be written. No partial file is left behind.
 
         Examples
         --------
@@ -370,7 +372,7 @@ def _durations(spans: NDArray[np.void]) -> NDArray[np.float64]:
 
 
 def _sums(places: NDArray[np.integer], spans: NDArray[np.void], n_places: int) -> NDArray[np.float64]:
-    """Sum the spans of each place."""
+    """Add up the spans of each place."""
     sums = np.zeros(n_places)
     np.add.at(sums, places, _durations(spans))
     return sums

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Process:
-    """A process with its workers.
+    """A process and its workers.
 
     Attributes
     ----------
     host : str
-        Name of its host; empty if not recorded.
+        Name of its host, or an empty string if it was not recorded.
     number : int
-        Process id; 0 if not recorded.
+        Process ID, or 0 if it was not recorded.
     workers : tuple of int
-        Workers with spans or tasks, ascending; the caller first.
+        Workers with spans or tasks in ascending order, after the caller.
     """
 
     host: str
@@ -38,7 +38,7 @@ class Process:
 
 
 def processes_of(timing: "Timing") -> tuple[Process, ...]:
-    """Return the processes of a run: the caller's first, the others in the order of their workers."""
+    """Return the caller's process, followed by the other processes of a run in the order of their workers."""
     seen = np.unique(np.concatenate([timing.spans["worker"], timing.tasks["worker"]])).tolist()
     found: dict[tuple[str, int], list[int]] = {}
     for worker in sorted(seen, key=lambda one: (one != COORDINATOR, one)):
@@ -53,7 +53,7 @@ def name_of_worker(worker: int) -> str:
 
 
 def by_worker(table: NDArray[np.void]) -> dict[int, NDArray[np.void]]:
-    """Return the rows of each worker by start; of rows with the same start, the longest first."""
+    """Return the rows of each worker sorted by start. Rows with the same start are sorted by length, longest first."""
     longest_first = np.iinfo(np.uint64).max - table["stop_ns"]
     table = table[np.lexsort((longest_first, table["start_ns"], table["worker"]))]
     workers, begins = np.unique(table["worker"], return_index=True)
@@ -62,7 +62,7 @@ def by_worker(table: NDArray[np.void]) -> dict[int, NDArray[np.void]]:
 
 
 def lanes_of(rows: NDArray[np.void]) -> NDArray[np.intp]:
-    """Distribute the rows of one worker over lanes, so that rows of a lane are either disjoint or nested.
+    """Distribute the rows of a worker over lanes, so that rows in the same lane are either disjoint or nested.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def lanes_of(rows: NDArray[np.void]) -> NDArray[np.intp]:
     Returns
     -------
     ndarray, shape (n_rows,), intp
-        Lane of each row; 0 for all rows if none overlap.
+        Lane of each row. If no rows overlap, it is 0 for all rows.
     """
     lanes = np.zeros(len(rows), np.intp)
     if (rows["stop_ns"][:-1] <= rows["start_ns"][1:]).all():
@@ -88,7 +88,7 @@ def lanes_of(rows: NDArray[np.void]) -> NDArray[np.intp]:
 
 
 def _fits(ends: list[int], start: int, stop: int) -> bool:
-    """Return whether a row fits a lane: after its open rows or within the innermost one; forget ended rows."""
+    """Return whether a row fits into a lane, after its open rows or within the innermost row. Remove ended rows."""
     while ends and ends[-1] <= start:
         ends.pop()
     return not ends or stop <= ends[-1]

@@ -1,4 +1,4 @@
-"""Workers of a run: process, host and peak memory."""
+"""Workers of a run, with their processes, hosts and peak memory."""
 
 import os
 import socket
@@ -16,9 +16,10 @@ class Member:
     host : str
         Name of its host.
     process : int
-        Process id.
+        Process ID.
     peak_bytes : int
-        Largest observed anonymous memory, bytes, without pages of mapped files; 0 if the system does not report it.
+        Largest observed anonymous memory in bytes, which does not include pages of mapped files. It is 0 if the
+        operating system does not report it.
     """
 
     host: str
@@ -28,12 +29,12 @@ class Member:
 
 @dataclass
 class Watch:
-    """Observer of the memory of this process.
+    """Observes the memory usage of this process.
 
     Attributes
     ----------
     peak_bytes : int
-        Largest anonymous memory so far, bytes.
+        Largest anonymous memory so far, in bytes.
     """
 
     peak_bytes: int = 0
@@ -52,7 +53,7 @@ class Watch:
 
 
 def anonymous_bytes() -> int:
-    """Return the anonymous memory of this process, bytes; 0 if the system does not report it."""
+    """Return the anonymous memory of this process in bytes, or 0 if the operating system does not report it."""
     # Called every 50 ms, so it reads a short file that is fast to parse.
     try:
         with open("/proc/self/statm", "rb", buffering=0) as file:  # noqa: PTH123 (a Path takes as long as the rest)

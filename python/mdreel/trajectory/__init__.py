@@ -1,7 +1,7 @@
-"""Trajectories: reading, following, writing, converting, splitting, joining and checking.
+"""Functions to read, follow, write, convert, split, join and check trajectories.
 
-`mdreel.open` and `follow` open trajectories, and `mdreel.read` and `mdreel.iread` read them into arrays. The other
-functions of this package write and examine trajectories.
+Use `mdreel.open` or `follow` to open a trajectory, and `mdreel.read` or `mdreel.iread` to read it into arrays. The
+other functions of this package write and examine trajectories.
 
 Examples
 --------

@@ -90,11 +90,11 @@ class Reading:
 
     @property
     def frame_bytes(self) -> int:
-        """Bytes that a frame takes in the arrays."""
+        """Size of a frame in the arrays, in bytes."""
         return 3 * self.n_atoms * len(self.quantities) * self.dtype.itemsize
 
     def arrays(self, n_frames: int) -> dict[str, Coordinates]:
-        """Return new arrays for frames."""
+        """Return new arrays for a number of frames."""
         shape = self._shape(n_frames)
         try:
             return {name: np.empty(shape, self.dtype) for name in self.quantities}
@@ -106,7 +106,7 @@ class Reading:
             raise UnsupportedError(f"{message}: read fewer frames, or use iread", path=self.name) from error
 
     def checked(self, out: Coordinates | Mapping[str, Coordinates], n_frames: int) -> dict[str, Coordinates]:
-        """Return the arrays of the user by quantity."""
+        """Check the arrays that the user provided, and return them by quantity."""
         given = dict(out) if isinstance(out, Mapping) else dict.fromkeys(self.quantities, out)
         if len(given) > 1 and not isinstance(out, Mapping):
             raise MismatchError("out must be a mapping of names to arrays, because there are several quantities")
@@ -148,7 +148,7 @@ class Reading:
         return self.result(values, numbers, times, steps, cells, damaged_frames(records))
 
     def frames(self, start: int | None, stop: int | None, step: int | None, frames: Frames | None) -> FrameSet:
-        """Return the frames to read of a trajectory that does not grow."""
+        """Return the frames to read from a trajectory that does not grow."""
         selected = select_frames(self.source, start, stop, step, frames)
         if selected is None:
             self.source.check_end()
@@ -185,7 +185,7 @@ class Reading:
                 return
 
     def chunks(self, parts: Iterable[FrameSet], chunk: int) -> Iterator[FrameArrays]:
-        """Yield frames in chunks of at most `chunk` frames, which share their memory."""
+        """Yield chunks of at most `chunk` frames. All chunks share the same memory."""
         buffers: dict[str, Coordinates] = {}
         for part in parts:
             n_frames = len(part)
@@ -207,11 +207,11 @@ class Reading:
         return tuple(sizes[axis] for axis in self.order)
 
     def in_frames(self, array: Coordinates) -> Coordinates:
-        """Return a view with the axes frames, atoms, coordinates of an array in the order of the user."""
+        """Return a view of an array in the user's order, with the axes frames, atoms, coordinates."""
         return array.transpose([self.order.index(axis) for axis in "fac"])
 
     def in_order(self, array: Coordinates) -> Coordinates:
-        """Return a view in the order of the user of an array with the axes frames, atoms, coordinates."""
+        """Return a view, in the user's order, of an array with the axes frames, atoms, coordinates."""
         return array.transpose(["fac".index(axis) for axis in self.order])
 
     def result(
@@ -223,12 +223,12 @@ class Reading:
         cells: NDArray[np.float32],
         damage: tuple[DamagedFrame, ...],
     ) -> FrameArrays:
-        """Return the arrays with the data of their frames."""
+        """Return the arrays together with the data of their frames."""
         return FrameArrays(values, numbers.astype(np.int64), times, steps, cells, damage, self.order)
 
 
 def read_to_end(reading: Reading, parts: Iterable[FrameSet], progress: bool) -> FrameArrays:
-    """Read a growing trajectory until it ends; arrays grow with it."""
+    """Read a growing trajectory until it ends. The arrays grow with the trajectory."""
     growing = {name: _GrowingArray(reading) for name in reading.quantities}
     columns = []
     with Progress("reading", None, enabled=progress) as bar:
@@ -245,7 +245,7 @@ def read_to_end(reading: Reading, parts: Iterable[FrameSet], progress: bool) -> 
 
 
 class _GrowingArray:
-    """An array (n_frames, n_atoms, 3) to which frames are added."""
+    """An array of shape (n_frames, n_atoms, 3) to which frames are appended."""
 
     def __init__(self, reading: Reading) -> None:
         self.n_frames = 0
@@ -261,7 +261,7 @@ class _GrowingArray:
         self.n_frames = end
 
     def values(self) -> Coordinates:
-        """Return the frames so far."""
+        """Return the frames that have been added so far."""
         return self._array[: self.n_frames]
 
 
@@ -279,7 +279,7 @@ def _open(trajectory: Any) -> Source:
 
 
 def _indices_of(source: Source, trajectory: Any, atoms: Any) -> tuple[NDArray[np.uint32], NDArray[np.uint32] | None]:
-    """Return ascending indices of atoms, and the place among them of each requested atom if the order differs."""
+    """Return ascending indices of atoms, and if the order differs, the position of each requested atom among them."""
     if isinstance(atoms, str):
         if not hasattr(trajectory, "select_atoms"):
             raise SelectionError(

@@ -6,7 +6,7 @@ from mdreel.execution.source_name import source_name
 
 
 def topology_mismatch(source: Source, n_atoms: int) -> MismatchError:
-    """Return the error for a trajectory with a different number of atoms than its topology.
+    """Return the error for a trajectory whose number of atoms differs from that of its topology.
 
     Parameters
     ----------

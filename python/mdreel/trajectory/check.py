@@ -32,7 +32,7 @@ class Defect:
         ``file`` (the file cannot be opened), ``damaged frame``, ``torn end``, ``trailing bytes``, ``frame count``,
         ``atoms``, ``not finite``, ``cell``, ``no cell``, ``time``, ``interval``.
     frame : int or None
-        The frame, if the defect concerns a single frame.
+        The affected frame, if the defect concerns a single frame.
     byte : int or None
         Position of the damage, or of the frame, if it is known.
     message : str
@@ -62,19 +62,19 @@ class Report:
     path : str
         The file.
     format : str or None
-        Format of the file; None if the file could not be opened.
+        Format of the file, or None if the file could not be opened.
     n_atoms : int
         Number of atoms.
     n_frames : int
         Number of readable frames.
     n_bytes : int
-        Size of the frames in the file, bytes.
+        Total size of the frames in the file, in bytes.
     defects : tuple of Defect
-        All defects, in the order of frames.
+        All defects, in the order of the frames.
     notes : tuple of Defect
-        Unusual properties: time intervals that differ from the others.
+        Unusual properties that are not defects, such as time intervals that differ from the others.
     timing : Timing or None
-        Timing; None if the file could not be opened.
+        Timing of the check, or None if the file could not be opened.
 
     Examples
     --------
@@ -108,38 +108,38 @@ def check(
     n_workers: int | None = None,
     progress: bool = False,
 ) -> Report:
-    """Decode all of a trajectory and report all defects.
+    """Decode an entire trajectory and report all defects.
 
     Parameters
     ----------
     path : path, URL or RemoteFile
         The file.
     n_atoms : int, optional
-        Expected number of atoms, for example of a topology.
+        Expected number of atoms, for example that of the topology.
     n_workers : int, optional
-        Number of threads; by default one for each processor.
+        Number of threads. By default, one per processor.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
 
     Returns
     -------
     Report
-        Result of the check. A damaged file gives a report, not an error.
+        Result of the check. Damage to the file is reported and does not raise an error.
 
     Raises
     ------
     OSError
-        If the file cannot be opened or read. Failing storage is not a defect of the file.
+        If the file cannot be opened or read, because a storage failure is not a defect of the file.
     UnsupportedError
         If the file is valid but not supported.
 
     Notes
     -----
-    The check decodes positions, velocities and forces of all atoms in all frames, and compares redundant information of
-    the format: headers, record markers, lengths and checksums. For XTC, it also compares the number of compressed
-    bytes, the extremes of each axis, and the bytes of the coordinates after they are packed again. The page
-    ``docs/how-to/damage.md`` lists the damage that no check can detect. A check takes as long as reading all atoms, and
-    for XTC, as writing them as well. Memory grows by 16 bytes per frame.
+    The check decodes the positions, velocities and forces of all atoms in all frames. It also compares all redundant
+    information in the file, namely headers, record markers, lengths and checksums. For XTC, it additionally compares
+    the number of compressed bytes and the extremes of each axis, and compresses the coordinates again to compare the
+    bytes. Some damage cannot be detected by any check; see ``docs/how-to/damage.md`` for a list. A check takes as long
+    as reading all atoms (for XTC, as long as reading and writing them). It needs 16 bytes of memory per frame.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def _of_damage(damage: DamagedFrame) -> Defect:
 
 
 def _of_whole(source: Source, n_frames: int, n_atoms: int | None) -> Iterator[Defect]:
-    """Compare the header of the file with its content."""
+    """Compare the file header with the content of the file."""
     if n_atoms not in (None, source.n_atoms):
         yield Defect("atoms", None, None, f"expected {n_atoms} atoms as in the topology, got {source.n_atoms}")
     facts: dict[str, Any] = source.describe()[0]

@@ -30,9 +30,10 @@ class Chunking:
     Attributes
     ----------
     frames, atoms : int
-        Numbers of frames and atoms of a chunk.
+        Numbers of frames and atoms in each chunk.
     level : int or None
-        Level of gzip, from 0 to 9, after the shuffle filter of HDF5; None for no compression.
+        Compression level of gzip, from 0 to 9, which is applied after the shuffle filter of HDF5. If None, the chunks
+        are not compressed.
     """
 
     frames: int
@@ -41,21 +42,22 @@ class Chunking:
 
 
 def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int = 1) -> Chunking:
-    """Choose chunks for a later use.
+    """Choose chunks that suit the way a file will be read.
 
     Parameters
     ----------
     access : {"frames", "atoms", "both"}
-        Later use: whole frames, few atoms in all frames, or both.
+        How the file will be read: whole frames, a few atoms in all frames, or both.
     n_frames, n_atoms : int
         Numbers of frames and atoms in the file.
     n_quantities : int
-        Number of quantities: positions, velocities and forces.
+        Number of stored quantities among positions, velocities and forces.
 
     Returns
     -------
     Chunking
-        The chunks, not compressed. Numbers of frames and atoms are powers of two, or all frames or atoms.
+        The chunks, without compression. The numbers of frames and atoms in a chunk are powers of two, unless a chunk
+        contains all frames or all atoms.
 
     Raises
     ------
@@ -64,13 +66,13 @@ def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int 
 
     Notes
     -----
-    Compressed chunks are read as a whole. Reading a single frame from chunks of f frames therefore reads f times its
-    bytes, and reading a single atom from chunks of a atoms reads a times its bytes.
+    Compressed chunks can only be read as a whole. To read a single frame from chunks of f frames, mdreel therefore has
+    to read f times as many bytes as the frame contains. The same applies to single atoms.
 
-    * ``"frames"`` has all atoms in a chunk, and as many frames as fit into 1 MiB.
-    * ``"atoms"`` has as many frames as fit, with all their atoms, into the 32 MiB of a worker, and as many atoms as
-      give 32 KiB.
-    * ``"both"`` has equal numbers of frames and atoms in 48 KiB.
+    * With ``"frames"``, a chunk contains all atoms, and as many frames as fit into 1 MiB.
+    * With ``"atoms"``, a chunk contains as many frames as a worker can store with all their atoms in 32 MiB. The number
+      of atoms is chosen so that the chunk has a size of 32 KiB.
+    * With ``"both"``, a chunk has 48 KiB and as many frames as atoms.
 
     Examples
     --------
@@ -123,19 +125,19 @@ def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantitie
     Parameters
     ----------
     chunk : tuple of int
-        Numbers of frames and atoms; a larger number than there are means all.
+        Numbers of frames and atoms in each chunk. Numbers larger than those of the file are reduced.
     n_frames, n_atoms, n_quantities : int
         See `choose_chunking`.
 
     Returns
     -------
     Chunking
-        The chunks, not compressed.
+        The chunks, without compression.
 
     Raises
     ------
     MismatchError
-        If a number is not positive, or the frames of a chunk with all their atoms take more than 256 MiB of memory.
+        If a number is not positive, or if the frames of a chunk with all their atoms need more than 256 MiB of memory.
     """
     if min(chunk) < 1:
         raise MismatchError(f"a chunk has at least 1 frame and 1 atom, not {chunk[0]} and {chunk[1]}")
@@ -157,12 +159,12 @@ def check_compression(compression: str, level: int | None) -> int | None:
     compression : {"none", "gzip"}
         The compression.
     level : int, optional
-        Level of gzip, from 0 to 9; by default 4.
+        Compression level of gzip, from 0 to 9. The default is 4.
 
     Returns
     -------
     int or None
-        The level; None for no compression.
+        The level, or None if there is no compression.
 
     Raises
     ------

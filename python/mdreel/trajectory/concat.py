@@ -30,30 +30,30 @@ def concat(
     Parameters
     ----------
     paths : sequence of paths
-        The files in their order, which must have the same atoms.
+        The files, in the order in which they are written. They must contain the same atoms.
     output : path
-        The file, which appears when it is complete.
+        The output file, which appears only when it is complete.
     overlaps : {"keep", "drop"}
-        Handling of overlapping times: keep all frames, or end each file where the next file begins.
+        How to handle overlapping times: keep all frames, or end each file where the next file begins.
     atoms, precision, n_workers, progress, force, on_error
         See `convert`.
 
     Returns
     -------
     Written
-        The file and the timing.
+        The output file and the timing.
 
     Raises
     ------
     MismatchError
-        If files have different numbers of atoms; see also `convert`.
+        If the files have different numbers of atoms. See also `convert`.
     UnsupportedError, FormatError, FrameIndexError, SelectionError, OSError
         See `convert`.
 
     Notes
     -----
-    XTC files with all atoms are copied to XTC as bytes, without loss, and TRR files to TRR. With ``on_error="stop"``,
-    the output ends at the first incomplete file.
+    If you write all atoms of XTC files to an XTC file, the frames are copied byte by byte, without loss. The same
+    applies to TRR files. With ``on_error="stop"``, the output ends at the first incomplete file.
 
     Examples
     --------

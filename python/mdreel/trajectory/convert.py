@@ -42,59 +42,65 @@ def convert(
     force: bool = False,
     on_error: str = "raise",
 ) -> Written:
-    """Write a trajectory to a file, whose extension selects the format.
+    """Write a trajectory to a file. The extension of the file determines its format.
 
     Parameters
     ----------
     trajectory : path, sequence of paths, or Source
-        The trajectory; several files are written one after another.
+        The trajectory. Several files are written one after another.
     output : path
-        The file, which appears when it is complete.
+        The output file, which appears only when it is complete.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Atoms to write, by default all; each is written once, in the order of the trajectory.
+        Atoms to write. By default, all atoms. Each atom is written once, in the order of the trajectory.
     start, stop, step : int, optional
         Range of frames, as in a Python slice.
     frames : array_like, shape (n_frames,), int, optional
         Frame numbers in any order, instead of `start`, `stop` and `step`.
     precision : float, optional
-        Precision of XTC, integers per nm; by default, the precision of the trajectory, or 1000 if it has none.
+        Precision of an XTC file, in integers per nm. By default, the precision of the trajectory, or 1000 if it has
+        none.
     n_workers : int, optional
-        Number of threads; by default one for each processor. The bytes of the file do not depend on it.
+        Number of threads. By default, one per processor. The output file is bitwise identical for any number of
+        threads.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
     force : bool
-        Whether an existing file may be replaced, which happens when the new file is complete.
+        Whether to replace an existing file. The old file is replaced only when the new file is complete.
     on_error : {"raise", "stop", "skip"}
-        Handling of a damaged frame: raise an error, end the file before it, or leave it out. A warning reports frames
-        that were left out, and `Written.damage` lists them.
+        How to handle a damaged frame: raise an error, end the file before the frame, or skip the frame. Skipped frames
+        cause a warning and are listed in `Written.damage`.
 
     Returns
     -------
     Written
-        The file and the timing.
+        The output file and the timing.
 
     Raises
     ------
     UnsupportedError
-        If the extension of `output` is unknown, or H5MD is requested without h5py, or the trajectory grows.
+        If the extension of `output` is unknown, if `output` is an H5MD file and h5py is not installed, or if the
+        trajectory is still growing.
     FormatError
-        If the trajectory is damaged. Regardless of `on_error`, if no frame can be read.
+        If the trajectory is damaged. This error is raised for any value of `on_error` if no frame can be read.
     FrameIndexError
-        If a frame does not exist, or no frame is left.
+        If a frame does not exist, or if no frames are selected.
     MismatchError
-        If a coordinate is not finite or exceeds the range of the format, or atoms, frames or precision do not fit.
+        If a coordinate is not finite or exceeds the range of the format, or if the atoms, the frames or the precision
+        are not valid for this trajectory or format.
     SelectionError
-        If there are no atoms, or `atoms` is not a selection.
+        If `atoms` is empty or not a valid selection.
     OSError
-        If the file exists and may not be replaced, or cannot be written. No partial file remains.
+        If the file exists and `force` is false, or if it cannot be written. No partial file is left behind.
 
     Notes
     -----
-    Coordinates are float32 in Å. Quantities that the format cannot store are left out. A warning is issued if times
-    have no constant interval and the format stores a single one. Consecutive frames of XTC files with all atoms are
-    copied to XTC as bytes, without loss; unless `on_error` is ``"raise"``, every frame is also decoded to check it.
-    H5MD files are stored in chunks of whole frames; `repack` creates other chunks. Memory does not grow with the number
-    of frames.
+    Coordinates are read as float32 in Å. Quantities that the output format cannot store are omitted. Some formats store
+    only a single time interval for all frames. In this case, a warning is issued if the frames are not evenly spaced in
+    time.
+
+    If you write all atoms of consecutive frames from XTC to XTC, the frames are copied byte by byte, without loss.
+    Unless `on_error` is ``"raise"``, every frame is also decoded to check it. H5MD files are stored in chunks of whole
+    frames; use `repack` to create other chunks. The memory use does not depend on the number of frames.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reading of files while a simulation writes them."""
+"""Reading files while a simulation is writing them."""
 
 from __future__ import annotations
 
@@ -25,43 +25,46 @@ def follow(
 ) -> Source:
     """Open an XTC, TRR or DCD file that is still being written, and wait for its frames.
 
-    At least one of `n_frames`, `idle`, `stop_file` and `process` must tell when the file has ended.
+    You have to specify at least one of `n_frames`, `idle`, `stop_file` and `process`, so that mdreel can recognize the
+    end of the file.
 
     Parameters
     ----------
     path : path
-        The file, which may not exist yet.
+        The file to follow. It does not have to exist yet.
     n_frames : int, optional
-        Final number of frames. If it is given, it is an error if another condition is met earlier.
+        Final number of frames. If another condition is met before the file has this number of frames, an error is
+        raised.
     idle : float, optional
-        The file has ended when it has not grown for this time, s.
+        The file is considered complete if it has not grown for this time, in s.
     stop_file : path, optional
-        The file has ended when this other file exists.
+        The file is considered complete when this other file exists.
     process : int, optional
-        The file has ended when the process with this id has ended.
+        The file is considered complete when the process with this id has exited.
     timeout : float, optional
-        Longest wait for the first frame, s; by default unlimited.
+        Maximum time to wait for the first frame, in s. By default, there is no limit.
     format : str, optional
-        XTC, TRR or DCD; by default, the format is detected from the content.
+        Format of the file: XTC, TRR or DCD. By default, the format is detected from the content.
     index : {"cache", "beside", "none"}
-        Location of the frame index; see `read`.
+        Where to store the frame index; see `mdreel.open`.
     notify : bool
-        Whether to use inotify on local file systems. Otherwise, and on network file systems, mdreel checks the file
-        every 10 ms to 1 s, less often the longer it has not grown.
+        Whether to use inotify on local file systems. Otherwise, and on network file systems, mdreel checks the file at
+        intervals, which increase from 10 ms to 1 s as long as the file does not grow.
 
     Returns
     -------
     Source
-        The trajectory, which has at least one frame. Its `n_frames` and `times` cover the frames so far.
+        The trajectory, which has at least one frame. Its `n_frames` and `times` only include the frames that have been
+        written so far.
 
     Raises
     ------
     MismatchError
-        If no condition for the end is given, or a number is invalid.
+        If none of the conditions is given, or if a number is invalid.
     FileNotFoundError
-        If the end was reached before the file existed.
+        If a condition for the end was met before the file existed.
     FormatError
-        If the end was reached before the first frame was complete, or the file is not a trajectory.
+        If a condition for the end was met before the first frame was complete, or if the file is not a trajectory.
     StreamTimeoutError
         If no frame arrived within `timeout`.
     UnsupportedError
@@ -69,10 +72,11 @@ def follow(
 
     Notes
     -----
-    An analysis over the source waits for frames, reads each complete frame once, in order, and ends with the file. It
-    raises `FormatError` if the last frame is incomplete at the end, or the file is truncated or damaged. It raises
-    `StreamError` if the file is removed or replaced, or ends before it has `n_frames`. Operations that need the final
-    number of frames (`frames=`, negative limits, conversions) raise `UnsupportedError`.
+    An analysis of the source waits for new frames, reads each complete frame once and in order, and ends when the file
+    is complete. It raises `FormatError` if the file ends in an incomplete frame, or if the file is truncated or
+    damaged. It raises `StreamError` if the file is removed or replaced, or if it ends before it has `n_frames` frames.
+    Operations that need to know the final number of frames (`frames=`, negative limits, conversions) raise
+    `UnsupportedError`.
 
     Examples
     --------
@@ -105,5 +109,5 @@ def follow(
 
 
 def _follow_again(path: str, settings: dict[str, Any]) -> Source:
-    """Follow a pickled trajectory."""
+    """Follow a trajectory again after unpickling it."""
     return follow(path, **settings)

@@ -16,7 +16,7 @@ UNITS = {"positions": "Å", "velocities": "Å/ps", "forces": "kJ/(mol Å)"}
 """Units of the quantities."""
 
 Coordinates: TypeAlias = NDArray[np.floating[Any]]
-"""A quantity of atoms in frames."""
+"""Values of a quantity for atoms in a number of frames."""
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,18 @@ class FrameArrays:
     Attributes
     ----------
     quantities : mapping of str to ndarray, shape (n_frames, n_atoms, 3), float32 or float64
-        The requested quantities by name: positions in Å, velocities in Å/ps, forces in kJ/(mol Å). Values are NaN if a
-        frame lacks the quantity. With another `order`, the axes are in that order.
+        The requested quantities by name: positions in Å, velocities in Å/ps, and forces in kJ/(mol Å). If a frame lacks
+        a quantity, its values are NaN. The shape given here is that for the default `order` of the axes.
     frames : ndarray, shape (n_frames,), int64
         Frame numbers, from 0.
     times : ndarray, shape (n_frames,), float64
-        Times, ps.
+        Times, in ps.
     steps : ndarray, shape (n_frames,), int64
         Integration steps.
     cells : ndarray, shape (n_frames, 6), float32
-        Lengths in Å and angles in degrees of the periodic cell; NaN if a frame has no cell.
+        Lengths (in Å) and angles (in degrees) of the periodic cell. The values are NaN for frames without a cell.
     damage : tuple of DamagedFrame
-        Damaged frames that were left out.
+        Damaged frames that were skipped.
     order : str
         Order of the axes of the quantities: f for frames, a for atoms, c for coordinates.
 
@@ -71,31 +71,33 @@ class FrameArrays:
 
     @property
     def positions(self) -> Coordinates | None:
-        """Positions, Å; None if they were not requested."""
+        """Positions in Å, or None if they were not requested."""
         return self.quantities.get("positions")
 
     @property
     def velocities(self) -> Coordinates | None:
-        """Velocities, Å/ps; None if they were not requested."""
+        """Velocities in Å/ps, or None if they were not requested."""
         return self.quantities.get("velocities")
 
     @property
     def forces(self) -> Coordinates | None:
-        """Forces, kJ/(mol Å); None if they were not requested."""
+        """Forces in kJ/(mol Å), or None if they were not requested."""
         return self.quantities.get("forces")
 
     def copy(self) -> Self:
-        """Return a copy, which keeps its values when `iread` reads on."""
+        """Return a copy, which `iread` does not overwrite with the next chunk."""
         return replace(self, quantities={name: values.copy() for name, values in self.quantities.items()})
 
     def to_xarray(self) -> "Dataset":
-        """Return the arrays as an xarray dataset, which must be installed.
+        """Return the arrays as an xarray dataset.
+
+        This method requires xarray to be installed.
 
         Returns
         -------
         xarray.Dataset
-            The quantities with the dimensions ``frame``, ``atom`` and ``axis`` in the order of the arrays, and the
-            coordinates ``time``, ``step`` and ``cell``. The quantities are not copied.
+            Dataset of the quantities, with the coordinates ``time``, ``step`` and ``cell``. The dimensions ``frame``,
+            ``atom`` and ``axis`` are in the order of the array axes. The quantities are not copied.
 
         Examples
         --------

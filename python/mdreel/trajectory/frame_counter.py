@@ -1,4 +1,4 @@
-"""Sources without coordinates, whose frames are numbers."""
+"""Sources whose frames are only numbered and have no real coordinates."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ _NAMES = ["positions"]
 
 @dataclass(frozen=True)
 class _Counted:
-    """Trajectory and reader of frames with one atom at the origin."""
+    """A trajectory, and its reader, in which each frame has one atom at the origin."""
 
     n_frames: int
 
@@ -22,7 +22,7 @@ class _Counted:
         return self
 
     def times(self) -> list[float]:
-        """Return the time of each frame, ps, which is its number."""
+        """Return the time of each frame in ps, which equals the number of the frame."""
         return [float(number) for number in range(self.n_frames)]
 
     def expect(self, frames: FrameSet) -> None:
@@ -34,12 +34,12 @@ class _Counted:
 
 
 def counted_source(n_frames: int) -> Source:
-    """Return a source of frames with one atom at the origin.
+    """Return a source in which each frame has one atom at the origin.
 
     Parameters
     ----------
     n_frames : int
-        Number of frames; frame i is at i ps.
+        Number of frames. Frame i has the time i ps.
 
     Returns
     -------

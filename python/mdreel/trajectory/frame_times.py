@@ -17,11 +17,11 @@ class Intervals:
     Attributes
     ----------
     usual : float or None
-        Median of the positive intervals, ps; None if there are none.
+        Median of the positive intervals, in ps, or None if no interval is positive.
     shortest, longest : float or None
-        Least and largest interval between consecutive frames, ps; None for fewer than two frames.
+        Shortest and longest interval between consecutive frames, in ps, or None for fewer than two frames.
     gaps : ndarray, shape (n_gaps,), int64
-        Frames more than 1.5 usual intervals after the previous frame.
+        Frames that follow the previous frame by more than 1.5 times the usual interval.
     repeated : ndarray, shape (n_repeated,), int64
         Frames with the same time as the previous frame.
     backward : ndarray, shape (n_backward,), int64
@@ -42,12 +42,12 @@ def intervals(times: NDArray[np.float64]) -> Intervals:
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times of all frames, ps.
+        Times of all frames, in ps.
 
     Returns
     -------
     Intervals
-        The properties; frames are counted from 0.
+        The properties. Frames are counted from 0.
     """
     steps = np.diff(times)
     forward = steps[steps > 0]

@@ -24,7 +24,7 @@ Cells = Dataset | tuple[Dataset, Dataset | None] | list[float] | list[list[float
 def open_h5md(
     file: "h5py.File", path: str, *, group: str | None, access: str, recipe: tuple[Any, Any], open_files: OpenFiles
 ) -> Source:
-    """Open the particles of an H5MD file.
+    """Open a particle group of an H5MD file.
 
     Parameters
     ----------
@@ -33,30 +33,31 @@ def open_h5md(
     path : str
         Its path.
     group : str, optional
-        Particle group; by default the only one.
+        Name of the particle group, which is only required if the file has several groups.
     access : str
-        Access to the bytes; see `read`.
+        How to access the bytes; see `mdreel.open`.
     recipe : tuple
         Function and arguments that open the file again.
     open_files : OpenFiles
-        Limit of open files, which includes this one.
+        Limit on the number of open files, in which this file is counted.
 
     Returns
     -------
     Source
-        The trajectory. Positions in Å, velocities in Å/ps, forces in kJ/(mol Å), times in ps.
+        The trajectory, with positions in Å, velocities in Å/ps, forces in kJ/(mol Å), and times in ps.
 
     Raises
     ------
     FormatError
-        If the file violates H5MD.
+        If the file violates the H5MD specification.
     UnsupportedError
-        If there are several groups and `group` is not given; if units are missing or unknown; if the storage layout is
-        not supported.
+        If there are several groups and `group` is not given, if units are missing or unknown, or if the storage layout
+        is not supported.
 
     Notes
     -----
-    De Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. Only times and steps are read here.
+    The format is described in de Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. This function only
+    reads times and steps.
     """
     name = _group_name(file, path, group)
     particles = file["particles"][name]
@@ -100,9 +101,9 @@ def positions_in(file: "h5py.File", path: str, group: str) -> "tuple[h5py.Datase
     Returns
     -------
     positions : h5py.Dataset
-        Shape (n_frames, n_atoms, 3); its frames are those of the trajectory.
+        Dataset of shape (n_frames, n_atoms, 3). Its frames are the frames of the trajectory.
     unit : float
-        The factor to Å.
+        Conversion factor to Å.
 
     Raises
     ------
@@ -160,7 +161,7 @@ def _unit(dataset: "h5py.Dataset", kind: str, path: str, default: "h5py.Dataset 
 
 
 def _axis(dataset: "h5py.Dataset", n_frames: int, path: str) -> NDArray[Any]:
-    """Return steps or times, shape (n_frames,), stored for each frame or as an increment and an offset."""
+    """Return steps or times, shape (n_frames,). They are stored per frame, or as an increment and an offset."""
     if dataset.shape == ():
         offset = dataset.attrs.get("offset", 0)
         return np.asarray(offset + np.arange(n_frames) * dataset[()])
@@ -189,7 +190,7 @@ def _times(particles: "h5py.Group", here: list[str], n_frames: int, path: str) -
 
 
 def _frames(element: "h5py.Group", steps: NDArray[np.int64], path: str) -> NDArray[np.int64] | None:
-    """Return the frame of an element for each step of the trajectory; None if they are equal."""
+    """Return the frame of an element for each step of the trajectory, or None if the frames are the same."""
     n_frames = int(_value(element, path).shape[0])
     own = _steps(element, n_frames, path)
     if np.array_equal(own, steps):
@@ -203,7 +204,7 @@ def _frames(element: "h5py.Group", steps: NDArray[np.int64], path: str) -> NDArr
 
 
 def _cells(particles: "h5py.Group", here: list[str], steps: NDArray[np.int64], path: str) -> Cells:
-    """Return the edges of the box: fixed, or as datasets."""
+    """Return the edges of the box, which are either fixed or stored in datasets."""
     if "box" not in particles:
         return None
     box = particles["box"]

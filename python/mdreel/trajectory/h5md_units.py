@@ -49,7 +49,7 @@ def conversion_factor(unit: str, kind: str, where: str) -> float:
     Parameters
     ----------
     unit : str
-        Units separated by spaces, each followed by its power if that is not 1.
+        Units separated by spaces. Each unit is followed by its power unless the power is 1.
     kind : {"length", "time", "velocity", "force"}
         Kind of quantity.
     where : str
@@ -58,17 +58,17 @@ def conversion_factor(unit: str, kind: str, where: str) -> float:
     Returns
     -------
     float
-        Factor to Å, ps, Å/ps or kJ/(mol Å).
+        Factor that converts to Å, ps, Å/ps or kJ/(mol Å).
 
     Raises
     ------
     UnsupportedError
-        If the unit is unknown, or belongs to another kind of quantity.
+        If the unit is unknown, or if it is the unit of a different kind of quantity.
 
     Notes
     -----
-    The syntax is that of the units module of H5MD (https://nongnu.org/h5md/modules/units.html). Forces on one particle,
-    without ``mol-1``, are converted to forces on a mole of particles.
+    The syntax follows the units module of H5MD (https://nongnu.org/h5md/modules/units.html). Forces without ``mol-1``
+    act on one particle, and are converted to forces on a mole of particles.
     """
     dimensions: Counter[str] = Counter()
     factors = []

@@ -41,11 +41,11 @@ class H5mdSettings:
     Attributes
     ----------
     access : {"frames", "atoms", "both"}
-        Later use, which determines the chunks.
+        How the file will be read, which determines the chunks.
     chunk : tuple of int, optional
-        Numbers of frames and atoms of a chunk, instead of `access`.
+        Numbers of frames and atoms in each chunk, instead of `access`.
     level : int, optional
-        Level of gzip; None for no compression.
+        Compression level of gzip. If None, the chunks are not compressed.
     group : str
         Name of the particle group.
     """
@@ -66,7 +66,7 @@ class H5mdSettings:
 
 @dataclass(frozen=True)
 class Layout:
-    """Chunk layout for the core, with the names of the core."""
+    """Chunk layout for the core. The attributes have the names that the core expects."""
 
     quantities: list[str]
     has_unit_cell: bool
@@ -76,7 +76,7 @@ class Layout:
 
 
 def check_group(group: str) -> None:
-    """Refuse an invalid name of a particle group.
+    """Reject an invalid name for a particle group.
 
     Raises
     ------
@@ -105,15 +105,15 @@ def write_h5md(
     source : Source
         The trajectory.
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices of the atoms, ascending.
+        Indices of the atoms, in ascending order.
     frames : FrameSet
         The frames.
     path : Path
-        The file, which appears when it is complete and replaces an existing file.
+        The output file. It appears only when it is complete, and then replaces an existing file.
     settings : H5mdSettings
         Chunks, compression and particle group.
     n_workers : int
-        Number of threads. The bytes of the file do not depend on it.
+        Number of threads. The output file is bitwise identical for any number of threads.
     title : str
         Title of the progress bar.
     progress : bool
@@ -129,18 +129,18 @@ def write_h5md(
     UnsupportedError
         If h5py is not installed.
     MismatchError
-        If the chunks are unsuitable, or frames have different quantities.
+        If the chunks are unsuitable, or if not all frames have the same quantities.
     FormatError
         If the trajectory is damaged.
     OSError
-        If the file cannot be written. No partial file remains.
+        If the file cannot be written. No partial file is left behind.
 
     Notes
     -----
-    De Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. Positions are float32 in Å, velocities in
-    Å/ps, forces in kJ/(mol Å); times are float64 in ps, steps int64. A box consists of three row vectors in Å for each
-    frame, which are zero if the frame has no cell. The quantities of the file are those of the first two frames and the
-    last frame.
+    The format is described in de Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. Positions are stored
+    as float32 in Å, velocities in Å/ps, and forces in kJ/(mol Å). Times are stored as float64 in ps, and steps as
+    int64. The box of each frame consists of three row vectors in Å, which are zero if the frame has no cell. The file
+    contains the quantities that are found in the first two frames and the last frame.
     """
     h5py = find_h5py(path)
     with naming(source), Progress(title, len(frames), enabled=progress) as bar:
@@ -157,7 +157,7 @@ def write_h5md(
 
 @contextmanager
 def created(path: Path, h5py: ModuleType) -> "Iterator[tuple[h5py.File, Callable[[], None]]]":
-    """Yield a file that appears when it is complete, and a function that raises errors of the disk so far."""
+    """Yield a file that appears when it is complete, and a function that raises any disk errors so far."""
     lent = LentFile(path)
     try:
         file = h5py.File(lent, "w")
@@ -174,7 +174,7 @@ def created(path: Path, h5py: ModuleType) -> "Iterator[tuple[h5py.File, Callable
 
 
 class Sink:
-    """Datasets of a file, which receive the chunks of the core.
+    """Datasets of a file, which receive the chunks from the core.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class Sink:
     group : str
         Name of the particle group.
     check : callable
-        Function that raises errors of the disk.
+        Function that raises disk errors.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class Sink:
             self._link_axes(edges)
 
     def _link_axes(self, element: "h5py.Group") -> None:
-        """Link the steps and times of the first element, which are stored once."""
+        """Link to the steps and times of the first element, so that they are stored only once."""
         element["step"], element["time"] = self._steps, self._times
 
     def write(
@@ -240,9 +240,9 @@ class Sink:
         steps : ndarray, shape (n_frames,), int64
             Integration steps.
         times : ndarray, shape (n_frames,), float64
-            Times, ps.
+            Times, in ps.
         cells : ndarray, shape (n_frames * 9,), float32, or None
-            Vectors of the cells, Å.
+            Vectors of the cells, in Å.
         chunks : sequence of tuple
             Quantity, first frame, first atom and bytes of each chunk.
 

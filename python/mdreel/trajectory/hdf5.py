@@ -1,7 +1,8 @@
 """Structure of HDF5 files, read with h5py.
 
-The HDF5 library has one lock, so that threads that read through it wait for each other. mdreel uses the library only
-for metadata. The core gets the positions of the chunks in the file, and reads and decodes them itself.
+The HDF5 library has a single lock, so threads that read through the library have to wait for each other. mdreel
+therefore uses the library only to read metadata. The core receives the positions of the chunks in the file, and then
+reads and decodes the chunks itself.
 """
 
 import errno
@@ -41,19 +42,20 @@ class Dataset:
     number : str
         Data type in the file: ``<f4``, ``>f4``, ``<f8``, and so on.
     shape, chunk : tuple of int
-        Numbers of frames, rows and columns of the dataset and of a chunk. Contiguous data are one chunk.
+        Numbers of frames, rows and columns of the dataset and of a chunk. Contiguous data are treated as one chunk.
     filters : list of tuple
-        Identifier and first parameter of each filter, in the order of application when writing.
+        Identifier and first parameter of each filter, in the order in which the filters are applied when writing.
     cells, offsets, sizes : numpy.ndarray, shape (n_chunks,), uint64
-        Index in the grid of chunks, first byte, and size in bytes of each stored chunk.
+        Index in the chunk grid, first byte, and size in bytes of each stored chunk.
     filter_masks : numpy.ndarray, shape (n_chunks,), uint32
-        Bits of the filters that were skipped.
+        Bit mask of the filters that were skipped for each chunk.
     fill_value : float
-        Value in chunks that are not stored.
+        Value of the elements in chunks that are not stored.
     scale, in_double, unit : float, bool, float
         Scale factor in the file, whether it applies in double precision, and conversion factor to the unit of mdreel.
     frames : numpy.ndarray, shape (n_frames,), int64, or None
-        Frame of the dataset for each frame of the trajectory, -1 for none; None if they are equal.
+        Frame of the dataset for each frame of the trajectory, or -1 if the dataset has no such frame. If None, the
+        frames of both are the same.
     """
 
     name: str
@@ -73,7 +75,7 @@ class Dataset:
 
     @property
     def summary(self) -> str:
-        """Description of the storage for users."""
+        """Description of the storage that is shown to users."""
         names = [KNOWN_FILTERS[identifier] for identifier, _ in self.filters]
         layout = "contiguous" if self.chunk == self.shape else f"chunks of {' x '.join(map(str, self.chunk))}"
         return ", ".join([np.dtype(self.number).name, layout, *names])
@@ -90,22 +92,22 @@ Structure: TypeAlias = tuple[
     tuple[object, object],
     OpenFiles,
 ]
-"""Arguments of `chunked_source`, from the path to the limit of open files."""
+"""Arguments of `chunked_source`, from the path to the limit on open files."""
 
 
 def chunked(*structure: *Structure) -> Source:
-    """Open a trajectory whose structure has been read, and keep the structure for other processes.
+    """Open a trajectory whose structure is already known, and store the structure for other processes.
 
     Parameters
     ----------
     *structure
-        Arguments of `chunked_source`, from the path to the limit of open files.
+        Arguments of `chunked_source`, from the path to the limit on open files.
 
     Returns
     -------
     Source
-        The trajectory. A process that unpickles it as a part of a job does not read the structure again, and opens the
-        file when it reads the first frame.
+        The trajectory. A process that unpickles it as part of a job does not need to read the structure again. It opens
+        the file only when it reads the first frame.
     """
     return chunked_source(*structure, workers=lambda source: (_chunked_elsewhere, (structure, source.stamp())))
 
@@ -126,12 +128,12 @@ def open_hdf5(path: str) -> "Iterator[h5py.File]":
     Yields
     ------
     h5py.File
-        The file, which is not locked, so that other processes and file systems without locks can read it.
+        The file. It is not locked, so other processes can read it, and it may be on a file system without locks.
 
     Raises
     ------
     FormatError
-        If HDF5 reports a damaged file, now or while it is used.
+        If HDF5 reports that the file is damaged, either when it is opened or while it is being used.
     UnsupportedError
         If h5py is not installed.
     """
@@ -160,7 +162,7 @@ def _unlocked(h5py: ModuleType, path: str) -> "h5py.File":
 
 
 def import_h5py(path: str) -> ModuleType:
-    """Import h5py to read a file; raise an `UnsupportedError` if it is not installed."""
+    """Import h5py to read a file. Raise `UnsupportedError` if h5py is not installed."""
     try:
         return import_module("h5py")
     except ImportError as error:
@@ -195,7 +197,7 @@ def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None =
 
     Notes
     -----
-    The time is that of a pass over the index of chunks.
+    The function goes through the chunk index once, which determines how long it takes.
     """
     where = f"{path}: {dataset.name}"
     shape = tuple(int(length) for length in dataset.shape)
@@ -228,7 +230,7 @@ def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None =
 
 
 def _storage(dataset: "h5py.Dataset", where: str) -> tuple[list[int], list[tuple[int, int, int, int]]]:
-    """Return the shape of a chunk, and index in the grid, first byte, size and filter mask of each stored chunk."""
+    """Return the chunk shape, and the grid index, first byte, size and filter mask of each stored chunk."""
     from h5py import h5d
 
     properties = dataset.id.get_create_plist()
@@ -271,7 +273,7 @@ def _filter(described: Any, where: str) -> tuple[int, int]:
 
 
 def check_length(dataset: "h5py.Dataset", path: str) -> None:
-    """Refuse a dataset that claims more numbers than its file can hold, before memory is allocated.
+    """Reject a dataset that claims to be larger than its file permits, before memory is allocated.
 
     Parameters
     ----------
@@ -293,12 +295,12 @@ def check_length(dataset: "h5py.Dataset", path: str) -> None:
 
 
 def text_of(value: Any) -> str:
-    """Return the text of an attribute, which HDF5 stores in several ways.
+    """Return the text of an attribute, which HDF5 can store in several ways.
 
     Parameters
     ----------
     value : object
-        Text, bytes, or an array with one of them.
+        A str, a bytes object, or an array that contains one of these.
 
     Returns
     -------

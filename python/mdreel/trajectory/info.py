@@ -31,12 +31,12 @@ def info(trajectory: Stored) -> Facts:
     Returns
     -------
     dict
-        The properties. Missing values are None. The keys are:
+        The properties of the trajectory. Missing values are None. The keys are:
 
         * ``n_atoms`` and ``n_frames``,
         * ``first_time_ps``, ``last_time_ps``, ``shortest_interval_ps``, ``usual_interval_ps`` and
           ``longest_interval_ps``,
-        * ``gaps`` in time, ``repeated_times`` and ``backward_times``, each as a list of the numbers of the frames after
+        * ``gaps`` in time, ``repeated_times`` and ``backward_times``, each given as a list of the frames that follow
           them,
         * ``first_box`` (lengths in Å, angles in degrees),
         * ``size_bytes`` and ``bytes_per_frame``,
@@ -50,8 +50,8 @@ def info(trajectory: Stored) -> Facts:
 
     Notes
     -----
-    If a file has no frame index yet, mdreel creates one, for which it reads the header of each frame. mdreel reads no
-    coordinates.
+    If a file has no frame index yet, mdreel reads the header of each frame to create the index. Coordinates are not
+    read.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def info(trajectory: Stored) -> Facts:
 
 
 def _file(facts: Facts) -> Facts:
-    """Add the file system and the stripes of a file."""
+    """Add the file system and the stripes to the properties of a file."""
     path = Path(str(facts["path"])) if "path" in facts else None
     if path is None or not path.is_file():
         return facts

@@ -1,4 +1,4 @@
-"""Files of the input of an analysis."""
+"""Input files of an analysis."""
 
 from collections.abc import Sequence
 from os import PathLike, fspath
@@ -8,7 +8,7 @@ from mdreel._core import Source
 
 
 def files_of(trajectory: Any) -> list[str]:
-    """Return the files of a trajectory: an MDAnalysis reader, a source, or paths. Other trajectories have none."""
+    """Return the files of an MDAnalysis reader, a source, or paths. For other trajectories, the list is empty."""
     if isinstance(trajectory, Source):
         return [str(facts["path"]) for facts in trajectory.describe() if "path" in facts]
     if isinstance(trajectory, (str, PathLike)):
@@ -21,7 +21,7 @@ def files_of(trajectory: Any) -> list[str]:
 
 
 def input_facts(universe: Any, trajectory: Any) -> dict[str, str]:
-    """Return metadata about topology and trajectory: the names of the files, as far as there are files.
+    """Return metadata about the topology and the trajectory, namely the names of their files, if there are any.
 
     Parameters
     ----------

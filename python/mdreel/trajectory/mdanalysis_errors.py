@@ -1,6 +1,6 @@
-"""Errors of mdreel that programs written for MDAnalysis catch by MDAnalysis's names.
+"""mdreel errors that also have the MDAnalysis types, so that programs written for MDAnalysis can catch them.
 
-Only code that raises one of these errors imports this module, because MDAnalysis takes long to import.
+This module is only imported to raise one of these errors, because importing MDAnalysis takes a long time.
 """
 
 from MDAnalysis.exceptions import SelectionError as MDAnalysisSelectionError
@@ -9,23 +9,23 @@ from mdreel.errors import MismatchError, SelectionError
 
 
 class AtomMismatchError(MismatchError, MDAnalysisSelectionError):  # type: ignore[misc]
-    """Two groups of atoms do not correspond. MDAnalysis raises its `SelectionError` for this."""
+    """Raised if two groups of atoms do not correspond. MDAnalysis raises its `SelectionError` in this case."""
 
 
 class InvalidSelectionError(SelectionError, MDAnalysisSelectionError):  # type: ignore[misc]
-    """A selection is empty or invalid. MDAnalysis raises its `SelectionError` for this."""
+    """Raised if a selection is empty or invalid. MDAnalysis raises its `SelectionError` in this case."""
 
 
 class SelectionTypeError(SelectionError, TypeError):
-    """A selection has a type that no selection has."""
+    """Raised if a selection has an invalid type."""
 
 
 class SelectionKeyError(SelectionError, KeyError):
-    """A dictionary of selections lacks a key."""
+    """Raised if a dictionary of selections lacks a key."""
 
     # `KeyError` would show the message in quotes.
     __str__ = SelectionError.__str__
 
 
 class WeightsTypeError(MismatchError, TypeError):
-    """Weights have a type that no weights have."""
+    """Raised if weights have an invalid type."""

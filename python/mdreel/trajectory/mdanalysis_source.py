@@ -23,14 +23,14 @@ class ForeignReader:
     Parameters
     ----------
     reader : MDAnalysis.coordinates.base.ReaderBase
-        A reader that no other worker uses.
+        A reader that is not used by any other worker.
     """
 
     def __init__(self, reader: Any) -> None:
         self._reader = reader
 
     def expect(self, frames: FrameSet) -> None:
-        """Ignore the frames that will be read, because MDAnalysis reads them one by one."""
+        """Ignore the announced frames, because MDAnalysis reads frames one by one."""
 
     def frame(self, number: int) -> Frame:
         """Read a frame.
@@ -43,13 +43,14 @@ class ForeignReader:
         Returns
         -------
         arrays : list
-            Positions (Å), velocities (Å/ps) and forces (kJ/(mol Å)), each (n_atoms, 3), float32, or None.
+            Positions (in Å), velocities (in Å/ps) and forces (in kJ/(mol Å)). Each is None or a float32 array of shape
+            (n_atoms, 3).
         cell : numpy.ndarray, shape (6,), float32, or None
-            Lengths in Å and angles in degrees. A placeholder is no cell.
+            Lengths in Å and angles in degrees, or None if there is no cell or only a placeholder.
         time : float
-            Time, ps.
+            Time, in ps.
         step : int
-            Integration step; the number of the frame if the file has no steps.
+            Integration step, or the frame number if the file contains no steps.
         """
         ts = self._reader[number]
         arrays = [
@@ -62,7 +63,7 @@ class ForeignReader:
 
 @dataclass(frozen=True)
 class ForeignTrajectory:
-    """Trajectory that MDAnalysis reads; each worker opens it again.
+    """Trajectory that MDAnalysis reads. Each worker opens its own copy.
 
     Attributes
     ----------
@@ -83,12 +84,12 @@ class ForeignTrajectory:
         return ForeignReader(pickle.loads(self.pickled))  # noqa: S301 (our own pickle)
 
     def times(self) -> list[float]:
-        """Return the times of all frames, which reads them.
+        """Return the times of all frames. This method reads all frames.
 
         Returns
         -------
         list of float
-            Time of each frame, ps.
+            Time of each frame, in ps.
         """
         return [float(ts.time) for ts in pickle.loads(self.pickled)]  # noqa: S301 (our own pickle)
 
@@ -103,7 +104,7 @@ def open_foreign(path: str, format: str, n_atoms: int | None = None) -> Source: 
     format : str
         Name of the format in MDAnalysis.
     n_atoms : int, optional
-        Number of atoms, which files of some formats do not contain.
+        Number of atoms, which is required for formats that do not store it.
 
     Returns
     -------
@@ -115,7 +116,7 @@ def open_foreign(path: str, format: str, n_atoms: int | None = None) -> Source: 
     FormatError
         If MDAnalysis cannot read the file.
     UnsupportedError
-        If MDAnalysis does not know the format, or needs ``n_atoms``.
+        If MDAnalysis does not know the format, or if it requires ``n_atoms``.
     """
     from MDAnalysis.coordinates.core import get_reader_for
 
@@ -145,19 +146,19 @@ def _reading(path: str, n_atoms: int | None) -> Iterator[None]:
 
 
 def source_of_reader(reader: Any, recipe: tuple[Any, Any] | None = None) -> Source:
-    """Return a source that reads with copies of an MDAnalysis reader.
+    """Return a source that reads frames with copies of an MDAnalysis reader.
 
     Parameters
     ----------
     reader : MDAnalysis.coordinates.base.ReaderBase
-        The reader, which does not change.
+        The reader, which is not modified.
     recipe : tuple, optional
-        Function and arguments that create the source again; by default from a pickle of the reader.
+        Function and arguments that recreate the source. By default, it is recreated from a pickle of the reader.
 
     Returns
     -------
     Source
-        The trajectory. Reading is as slow as with MDAnalysis, and workers wait for each other.
+        The trajectory. Reading is as slow as with MDAnalysis, because workers have to wait for each other.
 
     Raises
     ------

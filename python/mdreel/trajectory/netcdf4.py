@@ -1,4 +1,4 @@
-"""AMBER trajectories in NetCDF-4 (https://ambermd.org/netcdf/nctraj.xhtml)."""
+"""AMBER trajectories in NetCDF-4 files (https://ambermd.org/netcdf/nctraj.xhtml)."""
 
 from math import isclose
 from pathlib import Path
@@ -47,7 +47,7 @@ def is_amber(file: "h5py.File") -> bool:
 def open_netcdf4(
     file: "h5py.File", path: str, *, access: str, recipe: tuple[Any, Any], open_files: OpenFiles
 ) -> Source:
-    """Open a trajectory in the AMBER convention.
+    """Open a trajectory that follows the AMBER convention.
 
     Parameters
     ----------
@@ -56,27 +56,27 @@ def open_netcdf4(
     path : str
         Its path.
     access : str
-        Access to the bytes; see `read`.
+        How to access the bytes; see `mdreel.open`.
     recipe : tuple
         Function and arguments that open the file again.
     open_files : OpenFiles
-        Limit of open files, which includes this one.
+        Limit on the number of open files, in which this file is counted.
 
     Returns
     -------
     Source
-        The trajectory. Positions in Å, velocities in Å/ps, forces in kJ/(mol Å), times in ps.
+        The trajectory, with positions in Å, velocities in Å/ps, forces in kJ/(mol Å), and times in ps.
 
     Raises
     ------
     FormatError
         If the file violates the convention.
     UnsupportedError
-        If a unit differs from the convention, or the storage layout is not supported.
+        If a unit differs from that of the convention, or if the storage layout is not supported.
 
     Notes
     -----
-    Only times are read here.
+    This function only reads the times.
     """
     here = [name for name in VARIABLES if name in file]
     if not here:
@@ -112,7 +112,7 @@ def open_netcdf4(
 
 
 def _factor_to(expected: str, variable: "h5py.Dataset", path: str) -> float:
-    """Return the factor from the unit of a variable to the one of the convention."""
+    """Return the factor that converts the unit of a variable to the unit of the convention."""
     # Some programs write the plural of degree.
     unit = text_of(variable.attrs.get("units", expected)).removesuffix("s")
     if unit == expected:
@@ -123,7 +123,7 @@ def _factor_to(expected: str, variable: "h5py.Dataset", path: str) -> float:
 
 
 def _scale(variable: "h5py.Dataset") -> tuple[float, bool]:
-    """Return the scale factor in the file, and whether it is in double precision."""
+    """Return the scale factor in the file, and whether it has double precision."""
     scale = np.ravel(variable.attrs.get("scale_factor", np.ones(1)))
     if isclose(scale[0], 1):
         return 1.0, False
@@ -131,7 +131,7 @@ def _scale(variable: "h5py.Dataset") -> tuple[float, bool]:
 
 
 def _describe(variable: "h5py.Dataset", n_frames: int, path: str, n_rows: int | None, unit: float) -> Dataset:
-    """Return the position and storage of a variable, which is shorter if it was not written for the last frames."""
+    """Return the position and storage of a variable, which may be shorter than the trajectory."""
     scale, in_double = _scale(variable)
     n_own = int(variable.shape[0]) if variable.shape else 0
     frames = None if n_own == n_frames else np.where(np.arange(n_frames) < n_own, np.arange(n_frames), -1)

@@ -27,7 +27,8 @@ def atoms_of(source: Source, atoms: Atoms | None) -> NDArray[np.uint32]:
     source : Source
         The trajectory.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        The atoms; None for all. Indices must ascend. The order and repetitions of a group are ignored.
+        The atoms to write. By default, all atoms. Indices must be in ascending order. If you pass a group, its order
+        and its repetitions are ignored.
 
     Returns
     -------
@@ -37,9 +38,10 @@ def atoms_of(source: Source, atoms: Atoms | None) -> NDArray[np.uint32]:
     Raises
     ------
     SelectionError
-        If there are no atoms, or indices do not ascend from 0.
+        If there are no atoms, or if the indices are negative or not in ascending order.
     MismatchError
-        If the group belongs to a Universe with another number of atoms, or the trajectory lacks an atom.
+        If the Universe of the group has a different number of atoms than the trajectory, or if an index exceeds the
+        number of atoms in the trajectory.
     """
     if atoms is None:
         return np.arange(source.n_atoms, dtype=np.uint32)

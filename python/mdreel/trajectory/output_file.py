@@ -1,4 +1,4 @@
-"""Checks of output files before a trajectory is read."""
+"""Checks of output files that are made before a trajectory is read."""
 
 import warnings
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class OutputFormat:
     rounds : bool
         Whether coordinates are rounded to a given precision.
     keeps_times : bool
-        Whether the time of each frame is stored, and not only a constant interval.
+        Whether the time of each frame is stored, rather than a constant interval.
     """
 
     name: str
@@ -43,13 +43,13 @@ class OutputFormat:
 
 
 def formats() -> list[OutputFormat]:
-    """Return the output formats: those of the core, and H5MD, which needs h5py."""
+    """Return the output formats of the core, and H5MD, which requires h5py."""
     of_core = [OutputFormat(name, f".{ending}", *facts) for name, ending, *facts in output_formats()]
     return of_core + [OutputFormat(H5MD, ending, rounds=False, keeps_times=True) for ending in (".h5md", ".h5")]
 
 
 def find_format(path: str | PathLike[str]) -> OutputFormat:
-    """Return the format for the extension of a file.
+    """Return the format that corresponds to the extension of a file.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def find_format(path: str | PathLike[str]) -> OutputFormat:
 
 
 def is_supported(path: str | PathLike[str]) -> bool:
-    """Return whether a format has the extension of a file."""
+    """Return whether the extension of a file belongs to a supported format."""
     return any(Path(path).suffix.lower() == known.ending for known in formats())
 
 
@@ -105,7 +105,7 @@ def check_settings(path: str | PathLike[str], precision: float | None) -> None:
     Raises
     ------
     UnsupportedError
-        If the extension is unknown, or h5py is required and not installed.
+        If the extension is unknown, or if h5py is required but not installed.
     MismatchError
         If the format has no precision, or the precision is not positive.
     """
@@ -126,11 +126,11 @@ def check_trajectory(path: str | PathLike[str], precision: float | None = None, 
     Parameters
     ----------
     path : path
-        The file; its extension selects the format.
+        The file. Its extension determines the format.
     precision : float, optional
         Integers per nm.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Returns
     -------
@@ -140,11 +140,11 @@ def check_trajectory(path: str | PathLike[str], precision: float | None = None, 
     Raises
     ------
     UnsupportedError
-        If no format has this ending.
+        If the extension is unknown.
     MismatchError
-        If the format has no precision, or it is not positive.
+        If the format has no precision, or if the precision is not positive.
     OSError
-        If the file exists and may not be replaced, or cannot be created.
+        If the file exists and `force` is false, or if it cannot be created.
     """
     check_settings(path, precision)
     check_target(Path(path), force)
@@ -152,7 +152,7 @@ def check_trajectory(path: str | PathLike[str], precision: float | None = None, 
 
 
 def warn_of_times(path: Path, source: Source, times: NDArray[np.float64]) -> None:
-    """Warn if times will change in a file that stores a single interval for all frames.
+    """Warn if times will change because the output file stores a single interval for all frames.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def warn_of_times(path: Path, source: Source, times: NDArray[np.float64]) -> Non
     source : Source
         The trajectory.
     times : ndarray, shape (n_frames,), float64
-        Times of the frames, ps.
+        Times of the frames, in ps.
     """
     if find_format(path).keeps_times or len(times) < 3:
         return

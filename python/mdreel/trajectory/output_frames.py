@@ -30,16 +30,16 @@ def frames_of(
     Returns
     -------
     FrameSet
-        The frames, which the frame index contains.
+        The frames, all of which are contained in the frame index.
 
     Raises
     ------
     FrameIndexError, MismatchError
         See `mdreel.execution.blocks.select_frames`.
     FormatError
-        If the frames reach the end of the trajectory, and the last frame is torn.
+        If the frames extend to the end of the trajectory, and the last frame is incomplete.
     UnsupportedError
-        If the trajectory grows.
+        If the trajectory is still growing.
     """
     refuse_growing(source, "conversions")
     selected = select_frames(source, start, stop, step, frames)

@@ -1,4 +1,4 @@
-"""H5MD files that all MPI ranks open together through parallel HDF5."""
+"""H5MD files that all MPI ranks open collectively through parallel HDF5."""
 
 from dataclasses import dataclass
 from math import prod
@@ -16,12 +16,12 @@ from mdreel.trajectory.hdf5 import import_h5py, open_hdf5
 from mdreel.trajectory.mdanalysis_source import Frame
 
 BATCH_BYTES = 8 << 20
-"""Approximate size of the coordinates that one call reads."""
+"""Approximate size of the coordinates that are read per call."""
 
 
 @dataclass(frozen=True)
 class SharedPositions:
-    """Dataset of positions, and all other data of the frames, which one rank reads for all.
+    """Dataset of positions, and all other data of the frames, which one rank reads on behalf of all ranks.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class SharedPositions:
 
     @classmethod
     def of(cls, source: Source, is_collective: bool) -> Self:
-        """Read the description of an open trajectory.
+        """Read the description of an open trajectory from its file.
 
         Parameters
         ----------
@@ -67,8 +67,8 @@ class SharedPositions:
         Raises
         ------
         UnsupportedError
-            If the trajectory is not a single H5MD file with positions; if chunks are missing and the ranks read
-            collectively; if h5py is built without MPI.
+            If the trajectory is not a single H5MD file with positions, if chunks are missing and the ranks read
+            collectively, or if h5py was built without MPI.
         """
         if source.format != "H5MD":
             raise UnsupportedError(
@@ -94,9 +94,9 @@ class SharedPositions:
         Raises
         ------
         UnsupportedError
-            If h5py is built without MPI.
+            If h5py was built without MPI.
         FormatError
-            If this host sees another file.
+            If a different file has this path on this host.
         """
         _check_h5py(self.path)
         n_bytes = Path(self.path).stat().st_size
@@ -117,11 +117,12 @@ class PositionsTogether:
     described : SharedPositions
         Description of the positions.
     atoms : ndarray, shape (n_wanted,), uint32
-        Ascending indices of the atoms. Rows before the first and after the last are not read.
+        Ascending indices of the atoms. Rows before the first atom and after the last atom are not read.
     communicator : mpi4py.MPI.Comm
         The ranks, which open the file collectively.
     is_collective : bool
-        Whether the ranks also read collectively, so that each makes the same number of calls; see `join`.
+        Whether the ranks also read collectively. In this case, each rank has to make the same number of calls; see
+        `join`.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class PositionsTogether:
         self._file = h5py.File(described.path, "r", driver="mpio", comm=communicator)
 
     def find(self) -> int:
-        """Open the dataset of positions; return the number of frames that one call reads.
+        """Open the dataset of positions, and return the number of frames to read per call.
 
         Raises
         ------
@@ -160,7 +161,7 @@ class PositionsTogether:
         return self._n_batch_frames
 
     def source(self) -> Source:
-        """Return the trajectory as a source for this rank, which must not outlive the file."""
+        """Return the trajectory as a source for this rank. Do not use the source after the file is closed."""
         about = self.described
         facts = {"format": "H5MD", "path": Path(about.path), "size": about.n_bytes, "read by": "parallel HDF5"}
         n_frames = len(about.times)
@@ -173,20 +174,20 @@ class PositionsTogether:
         return BatchReader(self, self._n_batch_frames)
 
     def times(self) -> list[float]:
-        """Return the time of each frame, ps."""
+        """Return the time of each frame, in ps."""
         return [float(time) for time in self.described.times]
 
     def read(self, frames: NDArray[np.uint64], target: NDArray[np.float32], alone: bool = False) -> None:
-        """Read frames with one call of the library.
+        """Read frames with a single call to the library.
 
         Parameters
         ----------
         frames : ndarray, shape (n,), uint64
-            Frame numbers in any order. With collective reading, the list may be empty.
+            Frame numbers in any order. The array may be empty if the ranks read collectively.
         target : ndarray, shape (n, n_atoms, 3), float32
-            Array that receives the positions, Å.
+            Array to which the positions are written, in Å.
         alone : bool
-            Whether this call is independent of the other ranks.
+            Whether to make this call independently of the other ranks.
         """
         h5s = self._h5py.h5s
         low, high = self._rows
@@ -207,13 +208,13 @@ class PositionsTogether:
         target[:, low:high] = (single * np.float32(self.described.unit))[places]
 
     def join(self, n_reads: int) -> None:
-        """Take part in collective calls, without reading, until there were `n_reads`."""
+        """Take part in collective calls without reading any frames, until `n_reads` calls have been made."""
         nothing = np.empty((0, self.described.n_atoms, 3), np.float32)
         while self._n_reads < n_reads:
             self.read(np.empty(0, np.uint64), nothing)
 
     def close(self) -> None:
-        """Close the file, collectively."""
+        """Close the file collectively."""
         self._file.close()
 
 
@@ -225,7 +226,7 @@ class BatchReader:
     positions : PositionsTogether
         The positions.
     n_batch_frames : int
-        Number of frames that one call reads.
+        Number of frames to read per call.
     """
 
     def __init__(self, positions: PositionsTogether, n_batch_frames: int) -> None:
@@ -237,7 +238,7 @@ class BatchReader:
         self._batch = np.empty((0, positions.described.n_atoms, 3), np.float32)
 
     def expect(self, frames: FrameSet) -> None:
-        """Set the frames that will be read, in this order."""
+        """Announce the frames that will be read, in this order."""
         self._numbers = frames.numbers()
         self._first = self._next = self._end = self._alone_until = 0
 
@@ -278,7 +279,7 @@ def _runs(numbers: NDArray[np.uint64]) -> list[tuple[int, int, int]]:
 
 
 def _is_stored(dataset: Any) -> bool:
-    """Return whether all chunks of a dataset are stored; HDF5 fills in missing ones."""
+    """Return whether all chunks of a dataset are stored. HDF5 returns fill values for missing chunks."""
     if dataset.chunks is None:
         return dataset.id.get_offset() is not None
     grid = (-(-length // piece) for length, piece in zip(dataset.shape, dataset.chunks, strict=True))

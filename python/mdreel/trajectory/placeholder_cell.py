@@ -1,4 +1,4 @@
-"""The cell of 1 x 1 x 1 Å that files of structures without a periodic cell contain."""
+"""Placeholder cell of 1 x 1 x 1 Å, which is found in the files of structures without a periodic cell."""
 
 import warnings
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from MDAnalysis import Universe
 
 _PLACEHOLDER = (1.0, 1.0, 1.0, 90.0, 90.0, 90.0)
-"""Lengths in Å and angles in degrees, as in the CRYST1 record of structures from NMR or electron microscopy."""
+"""Lengths in Å and angles in degrees, as in the CRYST1 record of NMR and electron microscopy structures."""
 
 
 def is_placeholder(dimensions: NDArray[np.floating]) -> NDArray[np.bool_]:
@@ -27,26 +27,26 @@ def is_placeholder(dimensions: NDArray[np.floating]) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray, shape (...), bool
-        Whether all lengths are 1 Å and all angles 90 degrees.
+        Whether all lengths are 1 Å and all angles are 90 degrees.
     """
     found: NDArray[np.bool_] = np.all(np.asarray(dimensions) == _PLACEHOLDER, axis=-1)
     return found
 
 
 def known_cell(dimensions: NDArray[np.floating] | None) -> NDArray[np.float32] | None:
-    """Return the lengths and angles of a cell, shape (6,), float32; None without a cell or for a placeholder."""
+    """Return the lengths and angles of a cell, or None if there is no cell or only a placeholder."""
     if dimensions is None or is_placeholder(dimensions):
         return None
     return np.array(dimensions, np.float32)
 
 
 def cell_of(universe: "Universe") -> NDArray[np.float32] | None:
-    """Return the cell of the current frame of a Universe, shape (6,), float32; None without one.
+    """Return the cell of the current frame of a Universe, shape (6,), float32, or None if it has no cell.
 
     Warns
     -----
     MdreelWarning
-        If the cell is a placeholder, which is not used.
+        If the cell is a placeholder. It is then not used.
     """
     dimensions = universe.dimensions
     if dimensions is not None and is_placeholder(dimensions):
@@ -55,7 +55,7 @@ def cell_of(universe: "Universe") -> NDArray[np.float32] | None:
 
 
 def warn_of_placeholder() -> None:
-    """Warn that a placeholder is not used as a cell."""
+    """Warn that a placeholder cell is ignored."""
     message = (
         "the cell of 1 × 1 × 1 Å is a placeholder for structures without a cell: not using periodic boundary conditions"
     )

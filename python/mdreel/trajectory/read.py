@@ -1,4 +1,4 @@
-"""Reading of frames into arrays."""
+"""Reading frames into arrays."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ def read(
     Parameters
     ----------
     trajectory : path, URL, sequence of paths, Source, Channel or MDAnalysis.Universe
-        The trajectory. A growing one is read until it ends.
+        The trajectory. A growing trajectory is read until it ends.
     atoms : MDAnalysis.AtomGroup, str, or array_like, shape (n_atoms,), int, optional
-        The atoms, in this order and with repetitions: a group, a selection string for a Universe, or indices. By
-        default, all. Other atoms are not decoded where the format allows this.
+        The atoms to read, given as a group, as indices, or as a selection string if `trajectory` is a Universe. By
+        default, all atoms. Atoms are returned in this order, including repetitions. If the format allows it, other
+        atoms are not decoded.
     start, stop, step : int, optional
         Range of frames, as in a Python slice.
     frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
@@ -54,19 +55,20 @@ def read(
     quantities : str or sequence of str
         Quantities to read: ``"positions"``, ``"velocities"``, ``"forces"``.
     dtype : float32 or float64
-        Type of the arrays. Files of most formats have float32.
+        Data type of the arrays. Most formats store float32.
     order : {"fac", "fca", "afc", "acf", "caf", "cfa"}
         Order of the axes: f for frames, a for atoms, c for coordinates.
     out : ndarray, or mapping of str to ndarray, optional
-        Arrays to fill, of the shape, order and dtype of the result: one for a single quantity, or one for each name.
-        To fill existing arrays is faster, because the system need not provide new memory.
+        Arrays to fill, with the shape, axis order and dtype of the result. Pass one array for a single quantity, or a
+        mapping with one array per quantity. Filling existing arrays is faster, because no new memory has to be
+        allocated.
     n_workers : int, optional
-        Number of threads; by default one for each processor.
+        Number of threads. By default, one per processor.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
     on_error : {"raise", "stop", "skip"}
-        How to handle a damaged frame: raise an error, end before the frame, or leave it out. A warning reports the
-        frames left out, and `FrameArrays.damage` lists them.
+        How to handle a damaged frame: raise an error, stop before the frame, or skip the frame. Skipped frames cause a
+        warning and are listed in `FrameArrays.damage`.
 
     Returns
     -------
@@ -76,20 +78,21 @@ def read(
     Raises
     ------
     FrameIndexError
-        If a frame does not exist, or no frame is left.
+        If a frame does not exist, or if no frames are selected.
     FormatError, OSError
         If the trajectory cannot be read.
     MismatchError
-        If the trajectory lacks an atom or a quantity, or `out` does not fit.
+        If the trajectory lacks an atom or a quantity, or if `out` does not match the result.
     SelectionError
-        If there are no atoms, or `atoms` is not a selection.
+        If `atoms` is empty or not a valid selection.
     UnsupportedError
-        If a quantity, type or order is unknown, or the frames do not fit into memory.
+        If a quantity, data type or axis order is unknown, or if the frames do not fit into memory.
 
     Notes
     -----
-    Several threads decode blocks of frames and write them directly into the arrays, so `read` needs little memory
-    besides the arrays. For a growing trajectory, whose number of frames is unknown, the arrays grow with it.
+    Several threads decode blocks of frames and write them directly into the arrays. Therefore, `read` needs little
+    memory besides the arrays. The final number of frames of a growing trajectory is not known, so its arrays grow as
+    frames arrive.
 
     Examples
     --------
@@ -136,19 +139,19 @@ def iread(
     trajectory, atoms, start, stop, step, frames, quantities, dtype, order, n_workers, on_error
         See `read`.
     chunk : int, optional
-        Number of frames in each chunk but the last; by default as many as fit into 32 MiB. A chunk of a growing
-        trajectory has the frames that have arrived, up to this number.
+        Number of frames in each chunk except the last. By default, as many frames as fit into 32 MiB. For a growing
+        trajectory, a chunk contains the frames that have arrived, up to this number.
 
     Yields
     ------
     FrameArrays
-        The chunks in order. All chunks use the same memory: use a chunk before you ask for the next one, or take its
-        `copy`.
+        The chunks in order. Note that each chunk overwrites the memory of the previous one. If you need a chunk later,
+        make a copy with its `copy` method.
 
     Raises
     ------
     MismatchError
-        If `chunk` is not positive; see also `read`.
+        If `chunk` is not positive. See also `read`.
     MdreelError, OSError
         See `read`.
 

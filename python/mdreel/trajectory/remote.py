@@ -11,24 +11,24 @@ from mdreel.foundation.arguments import checked_arguments
 
 
 class RemoteFile:
-    """Remote file that is read by ranges of bytes.
+    """Remote file, of which only the required byte ranges are read.
 
     Parameters
     ----------
     url : str
         ``http(s)://host/path``, ``s3://bucket/path``, ``gs://bucket/path`` or ``az://container/path``.
     options : mapping, optional
-        Options of obstore (``endpoint``, ``region``, ``skip_signature``...). Credentials come from the environment, the
-        configuration or the role, as for the tools of the store.
+        Options of obstore (``endpoint``, ``region``, ``skip_signature``...). As in the vendor's own tools, credentials
+        are taken from the environment, the configuration file or the role.
 
     Attributes
     ----------
     url : str
         The URL.
     size : int
-        Size of the file, bytes.
+        Size of the file, in bytes.
     version : str
-        Entity tag, or modification time and size, which change with the content.
+        Entity tag of the file, or its modification time and size. It changes when the content changes.
 
     Raises
     ------
@@ -43,7 +43,7 @@ class RemoteFile:
 
     Notes
     -----
-    An unpickled file sends a new request to the server. obstore and the core repeat failed requests.
+    Unpickling a remote file sends a new request to the server. Failed requests are repeated by obstore and by the core.
 
     Examples
     --------
@@ -67,12 +67,12 @@ class RemoteFile:
         Parameters
         ----------
         ranges : sequence of (int, int)
-            Start and end (exclusive) of each range.
+            Start and (exclusive) end of each range.
 
         Returns
         -------
         list of bytes
-            Bytes of each range.
+            The bytes of each range.
         """
         import obstore
 
@@ -89,7 +89,7 @@ class RemoteFile:
 
 
 def _store(url: str, options: dict[str, Any]) -> tuple[Any, str]:
-    """Return the store of a URL and the name of the file in it."""
+    """Return the store that a URL refers to, and the name of the file in this store."""
     try:
         from obstore.exceptions import BaseError
         from obstore.store import from_url

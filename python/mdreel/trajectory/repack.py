@@ -1,4 +1,4 @@
-"""Repacking of H5MD files with other chunks."""
+"""Repacking H5MD files with different chunks."""
 
 from __future__ import annotations
 
@@ -41,55 +41,58 @@ def repack(
     progress: bool = False,
     force: bool = False,
 ) -> Written:
-    """Write a trajectory to an H5MD file with chunks that suit its later use.
+    """Write a trajectory to an H5MD file with chunks that suit the way you will read it.
 
     Parameters
     ----------
     trajectory : path, sequence of paths, or Source
-        The trajectory; several files are written one after another.
+        The trajectory. Several files are written one after another.
     output : path
-        The file, with the extension .h5md or .h5, which appears when it is complete.
+        The output file, with the extension .h5md or .h5. It appears only when it is complete.
     access : {"frames", "atoms", "both"}, optional
-        Later use: whole frames, few atoms in all frames, or both. The default is "both", unless `chunk` is given.
+        How you will read the file: whole frames, a few atoms in all frames, or both. The default is "both", unless you
+        specify `chunk`.
     chunk : tuple of int, optional
-        Numbers of frames and atoms of a chunk, instead of `access`.
+        Numbers of frames and atoms in each chunk, instead of `access`.
     compression : {"none", "gzip"}
         Compression of the chunks.
     level : int, optional
-        Level of gzip, from 0 to 9; by default 4.
+        Compression level of gzip, from 0 to 9. The default is 4.
     group : str
         Name of the particle group.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Atoms to write, by default all; each is written once, in the order of the trajectory.
+        Atoms to write. By default, all atoms. Each atom is written once, in the order of the trajectory.
     start, stop, step : int, optional
         Range of frames, as in a Python slice.
     frames : array_like, shape (n_frames,), int, optional
         Frame numbers in any order, instead of `start`, `stop` and `step`.
     n_workers : int, optional
-        Number of threads; by default one for each processor. The bytes of the file do not depend on it.
+        Number of threads. By default, one per processor. The output file is bitwise identical for any number of
+        threads.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
     force : bool
-        Whether an existing file may be replaced, which happens when the new file is complete.
+        Whether to replace an existing file. The old file is replaced only when the new file is complete.
 
     Returns
     -------
     Written
-        The file and the timing.
+        The output file and the timing.
 
     Raises
     ------
     UnsupportedError
-        If `output` has another extension, or h5py is not installed.
+        If `output` has a different extension, or if h5py is not installed.
     MismatchError
-        If an option is invalid, or both `access` and `chunk` are given; see also `convert`.
+        If an option is invalid, or if both `access` and `chunk` are given. See also `convert`.
     FormatError, FrameIndexError, SelectionError, OSError
         See `convert`.
 
     Notes
     -----
-    See `mdreel.trajectory.chunking.choose_chunking` for the choice of chunks. Each worker holds all atoms of the frames
-    of a chunk, at most 32 MiB unless `chunk` requires more, and up to four times as much of complete chunks.
+    See `mdreel.trajectory.chunking.choose_chunking` for how the chunks are chosen. Each worker needs memory for all
+    atoms in the frames of a chunk, which is at most 32 MiB unless `chunk` requires more. In addition, it needs up to
+    four times as much memory for complete chunks.
 
     Examples
     --------

@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, ResidueGroup, SegmentGroup, Universe
 
 Atoms: TypeAlias = "AtomGroup | ResidueGroup | SegmentGroup | Universe"
-"""Atoms as a user names them: a group, or a Universe for all of its atoms."""
+"""Atoms as specified by the user: a group, or a Universe if all atoms are meant."""
 
 Select: TypeAlias = str | Sequence[str] | None
-"""One or more selection strings, as MDAnalysis's `select_atoms` takes them; None for all atoms."""
+"""One or more selection strings, as in MDAnalysis's `select_atoms`, or None for all atoms."""
 
 SelectBoth: TypeAlias = Select | tuple[Select, Select] | Mapping[str, Select]
 """Selections for a system and for its reference."""
 
 
 Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
-"""A group of atoms as computations take it; see `Selection.members`."""
+"""A group of atoms in the form that computations expect; see `Selection.members`."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The atoms of an AtomGroup, each once and in the order of the file.
+    """The atoms of an AtomGroup, in the order of the file and without repetitions.
 
     Attributes
     ----------
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices of the atoms to read, ascending.
+        Indices of the atoms to read, in ascending order.
     places : ndarray, shape (n_given,), int64
-        Position among `atoms` of each atom of the group, in the order of the group. For a group that changes, of each
-        atom that can belong to it.
+        Position of each atom of the group in `atoms`, in the order of the group. If the group changes, these are all
+        atoms that can belong to the group.
     changing : FrameSelection or None
-        Members of the group in each frame; None if the group does not change.
+        Selects the members of the group in each frame. If None, the group does not change.
     """
 
     atoms: NDArray[np.uint32]
@@ -69,14 +69,15 @@ class Selection:
         may_change : bool
             Whether the group may be an UpdatingAtomGroup.
         may_be_empty : bool
-            Whether a group that does not change may have no atoms.
+            Whether a group that does not change may be empty.
 
         Raises
         ------
         SelectionError
-            If the group is empty and may not be, or not an AtomGroup. If no atom can belong to a group that changes.
+            If the group is not an AtomGroup, if it is empty and `may_be_empty` is false, or if no atom can belong to a
+            group that changes.
         UnsupportedError
-            If the group is an UpdatingAtomGroup where this is not allowed.
+            If the group is an UpdatingAtomGroup and `may_change` is false.
         """
         # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
         kinds = {kind.__name__ for kind in type(atomgroup).__mro__}
@@ -92,7 +93,7 @@ class Selection:
 
     @classmethod
     def again(cls, changing: FrameSelection, name: str = "atomgroup") -> Self:
-        """Return the selection of a group that is selected again in each frame.
+        """Return the selection for a group that is re-evaluated in each frame.
 
         Raises
         ------
@@ -112,45 +113,45 @@ class Selection:
 
     @property
     def given(self) -> NDArray[np.intp]:
-        """Index of each atom of the group, or of each atom that can belong to it, shape (n_given,), int64."""
+        """Index of each atom that belongs or can belong to the group, shape (n_given,), int64."""
         return self.atoms[self.places].astype(np.intp)
 
     @property
     def has_repetitions(self) -> bool:
-        """Whether an atom is in the group more than once."""
+        """Whether any atom is in the group more than once."""
         return len(self.places) > len(self.atoms)
 
     def members(self, atoms: NDArray[np.uint32] | None = None) -> Members:
-        """Return the group for a computation.
+        """Return the group in the form that computations expect.
 
         Parameters
         ----------
         atoms : ndarray, shape (n_read,), uint32, optional
-            Indices of the atoms that the computation receives, ascending; by default `atoms`.
+            Indices of the atoms that the computation receives, in ascending order. By default, `atoms`.
 
         Returns
         -------
         ndarray, shape (n_given,), uint32, or tuple
-            The places of the atoms among those; for a group that changes, also the selection among those and the
-            index of each atom.
+            Positions of the group's atoms among the received atoms. For a group that changes, a tuple that additionally
+            contains the selection among the received atoms and the index of each atom.
         """
         atoms = self.atoms if atoms is None else atoms
         return members_of(np.searchsorted(atoms, self.given).astype(np.uint32), self.changing, atoms, self.given)
 
     def gather(self, positions: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-        """Reorder positions from the order of the group to that of `atoms`.
+        """Reorder positions from the order of the group to the order of `atoms`.
 
         Parameters
         ----------
         positions : ndarray, shape (n_given, 3), float64
-            Positions in the order of the group, Å.
+            Positions in the order of the group, in Å.
         name : str
             Name of the positions, for errors.
 
         Returns
         -------
         ndarray, shape (n_atoms, 3), float64
-            Positions of `atoms`, Å.
+            Positions of `atoms`, in Å.
 
         Raises
         ------
@@ -166,17 +167,17 @@ class Selection:
         return gathered
 
     def add_up(self, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        """Reorder weights from the order of the group to that of `atoms`, and sum the weights of repeated atoms.
+        """Reorder weights from the order of the group to the order of `atoms`, adding up the weights of repeated atoms.
 
         Parameters
         ----------
         weights : ndarray, shape (n_given,), float64, optional
-            Weights in the order of the group; None for 1 each.
+            Weights, in the same order as the atoms of the group. By default, all weights are 1.
 
         Returns
         -------
         ndarray, shape (n_atoms,), float64, or None
-            Weights of `atoms`; None if all are equal.
+            Weights of `atoms`, or None if all weights are equal.
 
         Raises
         ------
@@ -200,16 +201,16 @@ def members_of(
     atoms: NDArray[np.uint32],
     keys: NDArray[np.integer],
 ) -> Members:
-    """Return a group for a computation.
+    """Return a group in the form that computations expect.
 
     Parameters
     ----------
     places : ndarray, shape (n_given,), uint32
         Indices of the atoms within the atoms that the computation receives.
     changing : FrameSelection or None
-        Selection of each frame; None if all atoms belong to the group in every frame.
+        Selects the members in each frame. If None, all atoms belong to the group in every frame.
     atoms : ndarray, shape (n_read,), uint32
-        Indices of the atoms that the computation receives, ascending.
+        Indices of the atoms that the computation receives, in ascending order.
     keys : ndarray, shape (n_given,), int
         Index of the atom that must be selected for each of `places` to belong to the group.
     """
@@ -217,17 +218,17 @@ def members_of(
 
 
 def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, may_change: bool = False) -> "AtomGroup":
-    """Return the atoms that a user names, as an AtomGroup.
+    """Return the atoms that the user specified as an AtomGroup.
 
     Parameters
     ----------
     atoms : MDAnalysis.AtomGroup, ResidueGroup, SegmentGroup or Universe
-        The atoms; all of a Universe.
+        The atoms. If you pass a Universe, all of its atoms.
     select : str or sequence of str, optional
-        Selection strings that the atoms must match, in the order of MDAnalysis's `select_atoms`. By default, the
-        atoms in their order.
+        Selection strings that the atoms must match. The selected atoms are in the order of MDAnalysis's `select_atoms`.
+        By default, all atoms are returned in their original order.
     name : str
-        Name of the atoms in messages.
+        Name of the argument in messages.
     may_change : bool
         Whether the atoms may be an UpdatingAtomGroup.
 
@@ -239,9 +240,9 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, ma
     Raises
     ------
     SelectionError
-        If `atoms` is neither a group nor a Universe, or a selection is invalid or empty.
+        If `atoms` is neither a group nor a Universe, or if a selection is invalid or empty.
     UnsupportedError
-        If the atoms are an UpdatingAtomGroup where this is not allowed.
+        If the atoms are an UpdatingAtomGroup and `may_change` is false.
     """
     # Compares names of classes, because importing MDAnalysis takes longer than most analyses.
     kinds = {kind.__name__ for kind in type(atoms).__mro__}
@@ -260,22 +261,24 @@ def select_both(
     reference: "Atoms | None",
     select: SelectBoth,
 ) -> "tuple[AtomGroup, AtomGroup | None]":
-    """Select the same atoms of a system and of its reference.
+    """Select the same atoms in a system and in its reference.
 
     Parameters
     ----------
     mobile : MDAnalysis.Universe or AtomGroup
         The system.
     reference : MDAnalysis.Universe, AtomGroup or None
-        The reference; None for the system itself.
+        The reference. If None, the system itself is the reference.
     select : str, tuple, dict or None
-        One selection for both, ``(mobile, reference)``, or ``{"mobile": ..., "reference": ...}``. Each of the two may
-        be a sequence of selection strings, or None. With None, the atoms are taken in their order.
+        A single selection for both, a tuple ``(mobile, reference)``, or a dictionary ``{"mobile": ..., "reference":
+        ...}``. Each of the two selections can also be a sequence of selection strings. If a selection is None, all
+        atoms are used in their original order.
 
     Returns
     -------
     tuple of AtomGroup and AtomGroup or None
-        The atoms and the atoms of the reference; None if they are the same atoms of the same Universe.
+        The atoms of the system, and the atoms of the reference. The latter is None if they are the same atoms of the
+        same Universe.
 
     Raises
     ------
@@ -295,14 +298,15 @@ def selections_of(select: SelectBoth, name: str = "select") -> tuple[Select, Sel
     Parameters
     ----------
     select : str, tuple, dict or None
-        One selection for both, ``(mobile, reference)``, or ``{"mobile": ..., "reference": ...}``.
+        A single selection for both, a tuple ``(mobile, reference)``, or a dictionary ``{"mobile": ..., "reference":
+        ...}``.
     name : str
         Name of the argument in messages.
 
     Raises
     ------
     SelectionError
-        If `select` is something else, or a dict lacks a key.
+        If `select` has a different form, or if the dictionary lacks a key.
     """
     if isinstance(select, Mapping):
         if not {"mobile", "reference"} <= set(select):
@@ -327,17 +331,17 @@ def selected(
     may_be_empty: bool = False,
     updating: bool = False,
 ) -> "AtomGroup":
-    """Select atoms of a Universe or a group; messages call the selection `name`.
+    """Select atoms of a Universe or a group. In messages, the selection is called `name`.
 
-    Several selection strings give the atoms of each, one after the other. With `updating`, the result is an
-    UpdatingAtomGroup, which may be empty at the moment, and `of` may be one, too.
+    If there are several selection strings, their atoms are concatenated. With `updating`, the result is an
+    UpdatingAtomGroup, which may be empty in the current frame. In this case, `of` can be an UpdatingAtomGroup, too.
 
     Raises
     ------
     SelectionError
-        If the selection is invalid, or empty and `may_be_empty` is false.
+        If the selection is invalid, or if it is empty and `may_be_empty` is false.
     UnsupportedError
-        If the atoms are an UpdatingAtomGroup: the selection would keep its current atoms for all frames.
+        If the atoms are an UpdatingAtomGroup, because the selection would use its current atoms for all frames.
     """
     if not hasattr(of, "select_atoms"):
         raise SelectionError(f"expected a Universe or an AtomGroup, got {type(of).__name__}")
@@ -383,7 +387,7 @@ def _refuse_updating(atoms: Atoms, name: str) -> None:
 
 
 def _invalid(message: str) -> SelectionError:
-    """Return the error of an invalid selection, which MDAnalysis's `SelectionError` also catches."""
+    """Return the error for an invalid selection. It is also an instance of MDAnalysis's `SelectionError`."""
     from mdreel.trajectory.mdanalysis_errors import InvalidSelectionError
 
     return InvalidSelectionError(message)

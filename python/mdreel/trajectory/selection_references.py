@@ -1,4 +1,4 @@
-"""Atoms that a selection refers to, although they are outside the group that it applies to."""
+"""Atoms that a selection refers to, although they do not belong to the group that it is applied to."""
 
 import warnings
 
@@ -21,20 +21,20 @@ REFERRING = frozenset(
         "BondedSelection",
     )
 )
-"""Names of the MDAnalysis classes of selections that select atoms by their relation to other atoms."""
+"""Names of the MDAnalysis classes for selections that select atoms by their relation to other atoms."""
 
 
 def warn_of_missing_references(words: str, wanted: NDArray[np.integer], present: NDArray[np.integer]) -> None:
-    """Warn if a selection refers to atoms outside the group that it applies to, because they do not count.
+    """Warn if a selection refers to atoms outside the group that it is applied to, because they are ignored.
 
     Parameters
     ----------
     words : str
         The selection.
     wanted : ndarray, shape (n_wanted,), int
-        Indices of the atoms of the whole system that the selection refers to.
+        Indices of the atoms in the whole system that the selection refers to.
     present : ndarray, shape (n_present,), int
-        Indices of the atoms of the group that it refers to.
+        Indices of the atoms in the group that the selection refers to.
 
     Warns
     -----

@@ -1,4 +1,4 @@
-"""Remedies in the messages about selections that are invalid or match no atom."""
+"""Hints for error messages about selections that are invalid or do not match any atoms."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 LANGUAGE = "https://userguide.mdanalysis.org/stable/selections.html"
-"""MDAnalysis's selection language."""
+"""Documentation of the MDAnalysis selection language."""
 
 _ATTRIBUTES = {
     "name": "names",
@@ -18,7 +18,7 @@ _ATTRIBUTES = {
     "segid": "segids",
     "chainID": "chainIDs",
 }
-"""Keywords that are followed by values of an attribute of the topology."""
+"""Keywords that are followed by values of a topology attribute."""
 
 _KEYWORDS = (
     *_ATTRIBUTES,
@@ -32,12 +32,12 @@ _MOST_VALUES = 6
 
 
 def remedy_for_syntax(message: str) -> str:
-    """Return the remedy for a selection that MDAnalysis cannot parse.
+    """Return a hint on how to fix a selection that MDAnalysis cannot parse.
 
     Parameters
     ----------
     message : str
-        MDAnalysis's message.
+        The error message from MDAnalysis.
     """
     unknown = _UNKNOWN.search(message)
     if unknown is not None and unknown[1] == "None":
@@ -47,12 +47,12 @@ def remedy_for_syntax(message: str) -> str:
 
 
 def remedy_for_no_atoms(of: Any, selections: Sequence[str]) -> str:
-    """Return the remedy for selections that match no atom.
+    """Return a hint on how to fix selections that do not match any atoms.
 
     Parameters
     ----------
     of : MDAnalysis.Universe or AtomGroup
-        The atoms that the selections were made of.
+        The atoms that the selections were applied to.
     selections : sequence of str
         The selections.
     """
@@ -75,7 +75,7 @@ def _first(values: Sequence[str]) -> str:
 
 
 def _named_values(selections: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield keywords with the values that follow them."""
+    """Yield the keywords together with the values that follow them."""
     for selection in selections:
         for keyword, words in _NAMED.findall(selection):
             for word in words.split():

@@ -1,4 +1,4 @@
-"""Translation of MDAnalysis's selections for the core, which evaluates them in each frame."""
+"""Translation of MDAnalysis selections for the core, which evaluates them in each frame."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from MDAnalysis.core.groups import UpdatingAtomGroup
 
 _UNLIKE = np.iinfo(np.uint32).max
-"""Label of an atom that equals no other atom."""
+"""Label of an atom that is not equal to any other atom."""
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 Tree = tuple[Any, ...]
-"""A tuple of the name of an expression and its operands; see `FrameSelection`."""
+"""A tuple that consists of the name of an expression and its operands; see `FrameSelection`."""
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """Atoms that a selection applies to.
+    """Atoms that a selection is applied to.
 
     Attributes
     ----------
     universe : MDAnalysis.Universe
         The Universe.
     base : AtomGroup or None
-        The group; None if it changes.
+        The group, or None if it changes.
     candidates : ndarray, shape (n_candidates,), int, or None
         Indices of the atoms that can belong to a group that changes.
     words : str
@@ -53,7 +53,7 @@ class _Scope:
         return replace(self, base=self.universe.atoms, candidates=None)
 
     def check_references(self, selection: Any) -> None:
-        """Warn if a selection that does not depend on positions loses atoms because it applies to this group."""
+        """Warn if a selection that does not depend on positions loses atoms because it is limited to this group."""
         wanted = _applied(selection, self.universe.atoms).ix
         present = self.candidates if self.base is None else _applied(selection, self.base).ix
         assert present is not None, "the candidates of a group that changes are known"
@@ -66,7 +66,7 @@ def is_updating(atoms: object) -> bool:
 
 
 def named_groups(atoms: Any, selections: Sequence[str]) -> tuple[Sequence[str], dict[str, "AtomGroup"]]:
-    """Return selections without the groups of an index file, and these groups, if the Universe has such a file."""
+    """Return selections in which index file groups are replaced by named groups, together with these groups."""
     universe = getattr(atoms, "universe", None)
     # A Universe resolves the groups of its own selections.
     if universe is None or universe is atoms or not hasattr(universe, "resolve_groups"):
@@ -81,25 +81,26 @@ def frame_selection(group: "UpdatingAtomGroup") -> FrameSelection:
     Parameters
     ----------
     group : MDAnalysis.core.groups.UpdatingAtomGroup
-        The group. The groups that it was selected from, or that its selection names, may be updating groups too.
+        The group. The groups that it was selected from, or that are named in its selection, can also be updating
+        groups.
 
     Returns
     -------
     FrameSelection
-        The selection. It contains each selected atom once, in the order of the topology.
+        The selection. Each selected atom occurs once, in the order of the topology.
 
     Raises
     ------
     UnsupportedError
-        If the group has several selection strings, or a keyword depends on more than the topology and positions.
+        If the group has several selection strings, or if a keyword depends on more than the topology and the positions.
     SelectionError
-        If the topology lacks what the selection needs.
+        If the topology lacks an attribute that the selection needs.
     """
     return FrameSelection(len(group.universe.atoms), _group_tree(group))
 
 
 def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
-    """Return the selection that a string makes of a group, for the core; the Universe needs no positions.
+    """Parse a selection string that is applied to a group, for the core. The Universe does not need positions.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
     Raises
     ------
     UnsupportedError, SelectionError
-        See `frame_selection`; also if the string is not valid.
+        See `frame_selection`. Also raised if the string is invalid.
     """
     from MDAnalysis.core.selection import Parser
 
@@ -124,7 +125,7 @@ def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
 
 
 def _group_tree(group: "AtomGroup") -> Tree:
-    """Return the expression that selects the atoms of a group among all atoms."""
+    """Return the expression that selects the atoms of a group from all atoms."""
     if not is_updating(group):
         return _fixed(group)
     # MDAnalysis has no public names for these.
@@ -143,7 +144,7 @@ def _group_tree(group: "AtomGroup") -> Tree:
 
 
 def _applied_tree(selection: Any, base: "AtomGroup", words: str) -> Tree:
-    """Return the expression of a parsed selection that applies to a group that does not change."""
+    """Return the expression for a parsed selection that is applied to a group that does not change."""
     tree = _tree(selection, _Scope(base.universe, base, None, words))
     return tree if len(base.unique) == len(base.universe.atoms) else ("within", _fixed(base), tree)
 
@@ -153,16 +154,16 @@ def _fixed(group: "AtomGroup") -> Tree:
 
 
 def _tree(selection: Any, scope: _Scope, is_reference: bool = False) -> Tree:
-    """Return the expression of a parsed MDAnalysis selection.
+    """Return the expression for a parsed MDAnalysis selection.
 
     Parameters
     ----------
     selection : MDAnalysis.core.selection.Selection or LogicOperation
         The selection.
     scope : _Scope
-        The atoms that it applies to.
+        The atoms that the selection is applied to.
     is_reference : bool
-        Whether other atoms are selected by their relation to these.
+        Whether other atoms are selected by their relation to these atoms.
     """
     name = type(selection).__name__
     if not _depends_on_positions(selection):
@@ -187,7 +188,7 @@ def _applied(selection: Any, group: "AtomGroup") -> "AtomGroup":
 
 
 def _depends_on_positions(selection: Any) -> bool:
-    """Return whether the atoms that a parsed selection selects can change from frame to frame.
+    """Return whether the atoms of a parsed selection can change from frame to frame.
 
     Raises
     ------
@@ -213,7 +214,7 @@ def _depends_on_positions(selection: Any) -> bool:
 
 
 def _labels(values: Any) -> NDArray[np.uint32]:
-    """Number the distinct values; NaN gets the label `_UNLIKE`."""
+    """Number the distinct values. NaN gets the label `_UNLIKE`."""
     values = np.asarray(values)
     _, labels = np.unique(values, return_inverse=True)
     labels = labels.reshape(-1)
@@ -252,7 +253,7 @@ def _property(selection: Any, inner: Callable[..., Tree], universe: Any) -> Tree
 
 
 def _within(selection: Any, outer: str, inner: str | None = None) -> tuple[float | None, float, bool]:
-    """Return the inner and outer limit of a distance in Å, and whether images count."""
+    """Return the inner and outer limit of a distance in Å, and whether periodic images are included."""
     limits = (None if inner is None else float(getattr(selection, inner))), float(getattr(selection, outer))
     return *limits, bool(selection.periodic)
 
@@ -280,4 +281,4 @@ _COMPOUND: dict[str, Callable[[Any, Callable[..., Tree], Any], Tree]] = {
     "CylindricalZoneSelection": _cylinder,
     "CylindricalLayerSelection": _cylinder,
 }
-"""Selections that contain others or depend on positions, by the names of their classes."""
+"""Selections that contain other selections or depend on positions, by their class names."""

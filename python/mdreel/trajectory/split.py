@@ -1,4 +1,4 @@
-"""Splitting of a trajectory into segments."""
+"""Splitting a trajectory into segments."""
 
 from __future__ import annotations
 
@@ -48,44 +48,45 @@ def split(
     trajectory : path, sequence of paths, or Source
         The trajectory.
     output : path
-        Pattern of the file names: ``part.xtc`` gives ``part-1.xtc``, ``part-2.xtc`` and so on, with leading zeros so
-        that the names sort. The extension selects the format.
+        Pattern for the file names. For example, ``part.xtc`` results in the files ``part-1.xtc``, ``part-2.xtc`` and so
+        on. The numbers have leading zeros, so that the names sort correctly. The extension determines the format.
     n_parts : int, optional
-        Number of files; their numbers of frames differ by at most one.
+        Number of files. The number of frames per file differs by at most one.
     frames_per_part : int, optional
         Number of frames in each file except the last, instead of `n_parts`.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Atoms to write, by default all.
+        Atoms to write. By default, all atoms.
     start, stop : int, optional
         Range of frames, as in a Python slice.
     precision : float, optional
-        Precision of XTC, integers per nm; by default, the precision of the trajectory, or 1000 if it has none.
+        Precision of XTC files, in integers per nm. By default, the precision of the trajectory, or 1000 if it has none.
     n_workers : int, optional
-        Number of files that are written at the same time; by default one for each processor. H5MD files are written one
-        after another, with this number of threads.
+        Number of files that are written at the same time. By default, one per processor. H5MD files are written one
+        after another instead, each with this number of threads.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
     force : bool
-        Whether existing files may be replaced.
+        Whether to replace existing files.
 
     Returns
     -------
     Written
-        The files and the timing.
+        The output files and the timing.
 
     Raises
     ------
     MismatchError
-        Unless exactly one of `n_parts` and `frames_per_part` is given; see also `convert`.
+        If not exactly one of `n_parts` and `frames_per_part` is given. See also `convert`.
     FrameIndexError
-        If there are fewer frames than parts; see also `convert`.
+        If there are fewer frames than parts. See also `convert`.
     UnsupportedError, FormatError, SelectionError, OSError
-        See `convert`. Files that were complete before an error remain.
+        See `convert`. Files that were complete before the error occurred are not removed.
 
     Notes
     -----
-    Frames of XTC and TRR files with all atoms are copied as bytes, without decoding. Splitting a trajectory into one
-    file per process is the subfiling of Khoshlessan et al., Proc. 16th Python in Science Conf., 121 (2017).
+    If you write all atoms of XTC and TRR files, the frames are copied byte by byte, without decoding. Splitting a
+    trajectory into one file per process corresponds to the subfiling approach of Khoshlessan et al., Proc. 16th Python
+    in Science Conf., 121 (2017).
 
     Examples
     --------
@@ -129,7 +130,7 @@ def _split_to_h5md(
     n_workers: int,
     progress: bool,
 ) -> Written:
-    """Write one file after another with all workers, because the HDF5 library runs one call at a time."""
+    """Write the files one after another, each with all workers, because the HDF5 library runs one call at a time."""
     parts = []
     for i, (path, first, stop) in enumerate(segments, start=1):
         frames = FrameSet.range(first, 1, stop - first)
@@ -146,7 +147,7 @@ def _split_to_h5md(
 
 
 def _range(source: Source, start: int | None, stop: int | None) -> tuple[int, int]:
-    """Return the first frame and the end of the range."""
+    """Return the first frame of the range and its end."""
     selected = select_frames(source, start, stop)
     if selected is None:
         source.check_end()

@@ -9,7 +9,7 @@ from mdreel.timing.timing import Timing
 
 @dataclass(frozen=True)
 class Written:
-    """Report on the files that a conversion has written.
+    """Report on the files that were written, for example by a conversion.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Written:
     timing : Timing
         Timing.
     damage : tuple of DamagedFrame
-        Damaged frames that were left out.
+        Damaged frames that were skipped.
 
     Examples
     --------
@@ -41,5 +41,5 @@ class Written:
 
     @property
     def n_bytes(self) -> int:
-        """Size of all files, bytes."""
+        """Total size of all files, in bytes."""
         return sum(path.stat().st_size for path in self.paths)

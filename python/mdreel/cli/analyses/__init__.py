@@ -1,1 +1,1 @@
-"""Commands that run an analysis, and their shared code."""
+"""Commands that run an analysis, and the code that they share."""

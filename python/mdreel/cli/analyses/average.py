@@ -1,4 +1,4 @@
-"""``mdreel average``: mean positions after superposition."""
+"""Command ``mdreel average``, which computes mean positions after superposition."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""``mdreel contacts``: native contacts, or the number of contacts, over time."""
+"""Command ``mdreel contacts``, which computes native contacts or the number of contacts over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""Descriptions of runs of the command line, for records and reports."""
+"""Descriptions of command-line runs, for records and reports."""
 
 import shlex
 import sys
@@ -23,7 +23,7 @@ def command_line() -> str:
 
 
 def describe_run(request: Request, each: "Sequence[tuple[AnalysisRequest, AtomGroup, Analysis]]") -> RunDescription:
-    """Describe a finished run; with plots if there is a report to write.
+    """Describe a finished run. The description includes plots if a report is requested.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``mdreel dihedral``: dihedral angles of any four atoms, over time."""
+"""Command ``mdreel dihedral``, which computes dihedral angles between any four atoms over time."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -76,7 +76,7 @@ def dihedral(
 
 
 def _selected(universe: "Universe", selections: list[str], path: str) -> "Iterator[AtomGroup]":
-    """Yield the atoms of each angle that four selections name."""
+    """Yield the atoms of each angle that is specified by four selections."""
     from mdreel.analysis.topology.topology_file import select_atoms
     from mdreel.errors import SelectionError
 
@@ -89,7 +89,7 @@ def _selected(universe: "Universe", selections: list[str], path: str) -> "Iterat
 
 
 def _grouped(universe: "Universe", names: list[str]) -> "Iterator[AtomGroup]":
-    """Yield the atoms of each angle of groups of the index file."""
+    """Yield the atoms of each angle that is specified by groups from the index file."""
     from mdreel.errors import MismatchError
 
     for name in names:

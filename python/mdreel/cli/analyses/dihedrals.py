@@ -1,4 +1,4 @@
-"""``mdreel dihedrals``: the torsions of a protein, over time."""
+"""Command ``mdreel dihedrals``, which computes the torsions of a protein over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

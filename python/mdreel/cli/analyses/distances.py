@@ -1,4 +1,4 @@
-"""``mdreel distances``: mean, variance and contact frequency of all distances."""
+"""Command ``mdreel distances``, which computes mean, variance and contact frequency of all distances."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -83,7 +83,7 @@ def _table(analysis: "DistanceArray") -> Table:
 
 
 def _table_over_time(analysis: "DistanceArray", is_same: bool) -> Table:
-    """Return a table with a column per pair; `is_same` says that each group is the other one."""
+    """Return a table with one column per pair. `is_same` means that both groups are the same."""
     import numpy as np
 
     from mdreel.results.series import series_summary

@@ -1,4 +1,4 @@
-"""``mdreel dssp``: the secondary structure of a protein."""
+"""Command ``mdreel dssp``, which assigns the secondary structure of a protein."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""``mdreel end-to-end``: distances from the first to the last atom of chains."""
+"""Command ``mdreel end-to-end``, which computes the distance from the first to the last atom of chains."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 

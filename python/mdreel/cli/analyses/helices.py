@@ -1,4 +1,4 @@
-"""``mdreel helices``: eigenvalues of the distance matrices of helices, over time."""
+"""Command ``mdreel helices``, which computes eigenvalues of the distance matrices of helices over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""``mdreel janin``: chi1 and chi2 of the residues of a protein, over time."""
+"""Command ``mdreel janin``, which computes the torsions chi1 and chi2 of protein residues over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

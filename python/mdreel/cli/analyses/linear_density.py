@@ -1,4 +1,4 @@
-"""``mdreel linear-density``: profiles of mass and charge along the axes."""
+"""Command ``mdreel linear-density``, which computes mass and charge profiles along the axes."""
 
 from typing import TYPE_CHECKING, Annotated
 

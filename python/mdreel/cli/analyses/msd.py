@@ -1,4 +1,4 @@
-"""``mdreel msd``: mean square displacements, and the diffusion coefficient."""
+"""Command ``mdreel msd``, which computes mean square displacements and the diffusion coefficient."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -86,7 +86,7 @@ def _table(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> T
 
 
 def _fit(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> list[str]:
-    """Return lines with the slope and the diffusion coefficient."""
+    """Return lines of text with the slope and the diffusion coefficient."""
     from mdreel.errors import MismatchError
 
     try:

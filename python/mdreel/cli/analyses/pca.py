@@ -1,4 +1,4 @@
-"""``mdreel pca``: principal components of the motion of a selection."""
+"""Command ``mdreel pca``, which computes the principal components of the motion of a selection."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""``mdreel projection``: frames in the space of the first principal components."""
+"""Command ``mdreel projection``, which projects frames on the first principal components."""
 
 from typing import TYPE_CHECKING, Annotated
 

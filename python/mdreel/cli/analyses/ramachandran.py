@@ -1,4 +1,4 @@
-"""``mdreel ramachandran``: phi and psi of the residues of a protein, over time."""
+"""Command ``mdreel ramachandran``, which computes the torsions phi and psi of protein residues over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""``mdreel rdf``: the radial distribution function of two selections."""
+"""Command ``mdreel rdf``, which computes the radial distribution function of two selections."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 

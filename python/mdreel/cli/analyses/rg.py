@@ -1,4 +1,4 @@
-"""``mdreel rg``: the radius of gyration of a selection, over time."""
+"""Command ``mdreel rg``, which computes the radius of gyration of a selection over time."""
 
 from typing import TYPE_CHECKING
 

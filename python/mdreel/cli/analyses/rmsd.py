@@ -1,4 +1,4 @@
-"""``mdreel rmsd``: the minimum RMSD of a selection, over time."""
+"""Command ``mdreel rmsd``, which computes the minimum RMSD of a selection over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

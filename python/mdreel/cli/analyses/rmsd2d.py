@@ -1,4 +1,4 @@
-"""``mdreel rmsd2d``: RMSD of each frame from each other frame."""
+"""Command ``mdreel rmsd2d``, which computes the RMSD between all pairs of frames."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""``mdreel rmsf``: root mean square fluctuation of each atom."""
+"""Command ``mdreel rmsf``, which computes the root mean square fluctuation of each atom."""
 
 from typing import TYPE_CHECKING, Annotated
 

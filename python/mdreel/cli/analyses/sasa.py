@@ -1,4 +1,4 @@
-"""``mdreel sasa``: the solvent accessible surface area of a selection."""
+"""Command ``mdreel sasa``, which computes the solvent accessible surface area of a selection."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""``mdreel select``: atoms that are selected again in each frame, and how long they stay."""
+"""Command ``mdreel select``, which re-evaluates a selection in each frame, and computes how long atoms stay in it."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""``mdreel site-rdf``: the radial distribution function of each pair of atoms."""
+"""Command ``mdreel site-rdf``, which computes the radial distribution function of each pair of atoms."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Tables of torsions over time, which several commands write."""
+"""Tables of torsions over time, which are used by several commands."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def torsion_table(analysis: "QuadrupleAngles", figure: "Callable[[str], Figure] | None" = None) -> Table:
-    """Return the table of a finished analysis of torsions; `figure` draws the results under a title."""
+    """Return the table for a finished torsion analysis. `figure` takes a title and draws the results."""
     time, names = analysis.times, analysis.names
     named = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
     return Table(

@@ -147,7 +147,7 @@ def slurm(
 
 
 def _make_job(task: EnsembleFile) -> "BatchJob":
-    """Return the batch job of one part."""
+    """Return the batch job for one part."""
     from mdreel.cluster.batch_job import BatchJob, seconds_of
     from mdreel.cluster.shell import activation_of, own_environment
 
@@ -185,7 +185,7 @@ def _run(task: EnsembleFile, numbers: Sequence[int], retry: bool, quiet: bool) -
 
 
 def _numbers(part: str | None, n_replicas: int) -> Sequence[int]:
-    """Return the replicas of a part; parts are consecutive and of nearly equal size."""
+    """Return the replicas of a part. Parts are consecutive and have nearly the same size."""
     if part is None:
         return range(n_replicas)
     found = _PART.fullmatch(part)
@@ -196,7 +196,7 @@ def _numbers(part: str | None, n_replicas: int) -> Sequence[int]:
 
 
 def _facts(task: EnsembleFile, number: int) -> dict[str, Any]:
-    """Return the state of a replica as JSON, with stable names."""
+    """Return the state of a replica for JSON output. Its keys are stable."""
     from mdreel.live.channels.status import Status
     from mdreel.live.ensemble.ensemble import replica_state
     from mdreel.live.ensemble.replica import Replica

@@ -1,4 +1,4 @@
-"""Ensemble files, checked before a simulation is started."""
+"""Ensemble files, which are checked before a simulation is started."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -37,7 +37,7 @@ class EnsembleFile:
     analyses : dict
         Analyses by the names of their tables.
     identity : dict
-        Settings that must not change between two runs.
+        Settings that must not be changed between two runs.
     """
 
     path: Path
@@ -55,12 +55,12 @@ class EnsembleFile:
 def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
     """Read an ensemble file and check everything that can be checked before the first frame.
 
-    If its commands are to be run, other users must not be able to change the file.
+    If `runs_commands` is true, other users must not be able to modify the file.
 
     Raises
     ------
     CommandError
-        If an entry is unknown, missing, of a wrong type, or contradicts another one.
+        If an entry is unknown, missing, has the wrong type, or contradicts another entry.
     """
     from mdreel.live.ensemble.configuration import EnsembleTable, check_analysis, parse_ensemble
 
@@ -102,7 +102,7 @@ def make_analyses(task: EnsembleFile) -> "ReplicaAnalyses":
     Raises
     ------
     CommandError
-        If the topology or a selection is invalid, or an analysis does not support running simulations.
+        If the topology or a selection is invalid, or if an analysis does not support running simulations.
     """
     import numpy as np
 
@@ -136,7 +136,7 @@ def make_analyses(task: EnsembleFile) -> "ReplicaAnalyses":
 
 
 def ensemble_file_schema() -> dict[str, Any]:
-    """Return the JSON schema of ensemble files."""
+    """Return the JSON schema for ensemble files."""
     from mdreel.live.ensemble.configuration import ensemble_schema
 
     recipe, table = recipe_format(analysis_commands()).schema(), ensemble_schema()

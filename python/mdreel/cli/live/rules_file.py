@@ -1,4 +1,4 @@
-"""Rules files of ``mdreel steer``, checked before the first frame."""
+"""Rules files for ``mdreel steer``, which are checked before the first frame."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _TABLES = ("rule", "action", "engine")
 
 @dataclass(frozen=True)
 class RulesFile:
-    """Validated rules file, with the options of the command.
+    """Validated rules file, together with the options of the command.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class RulesFile:
 
     @property
     def reach(self) -> str:
-        """Control of the engine: by requests or signals."""
+        """How the engine is controlled, which is by requests or by signals."""
         from mdreel.live.steering.rules_file import REQUESTS, SIGNALS
 
         return self.plan.engine.reach or (SIGNALS if self.request.channel is None else REQUESTS)
@@ -55,7 +55,7 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Rul
     Raises
     ------
     CommandError
-        If an entry is unknown, missing, of a wrong type, or contradicts another one.
+        If an entry is unknown, missing, has the wrong type, or contradicts another entry.
     """
     path = required_path(path, "name the rules file (mdreel steer rules.toml)")
 
@@ -85,7 +85,7 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Rul
 
 
 def steering_schema() -> dict[str, Any]:
-    """Return the JSON schema of rules files."""
+    """Return the JSON schema for rules files."""
     from mdreel.live.steering.rules_file import SERIES, plan_schema
 
     recipe, plan = recipe_format(analysis_commands()).schema(), plan_schema()
@@ -112,7 +112,7 @@ def steering_schema() -> dict[str, Any]:
 
 @contextmanager
 def _in_file(path: Path) -> Iterator[None]:
-    """Add the name of the file to errors."""
+    """Add the name of the file to error messages."""
     from mdreel.errors import MismatchError
 
     try:

@@ -1,4 +1,4 @@
-"""Completion of commands and options in shells."""
+"""Shell completion of commands and options."""
 
 import os
 from pathlib import Path
@@ -15,19 +15,19 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def script_of(command: click.Command, shell: str) -> str:
-    """Return the script that makes a shell complete the words of mdreel.
+    """Return the script that enables completion of mdreel commands in a shell.
 
     Parameters
     ----------
     command : click.Command
         The main command.
     shell : str
-        The shell; empty for the one of the user.
+        The name of the shell. If it is empty, the user's shell is used.
 
     Raises
     ------
     CommandError
-        If there is no completion for this shell.
+        If completion is not available for this shell.
     """
     found = get_completion_class(_known(shell))
     assert found is not None
@@ -35,7 +35,7 @@ def script_of(command: click.Command, shell: str) -> str:
 
 
 def install(command: click.Command, shell: str) -> str:
-    """Write the script to the configuration of a shell; return a message for the user. Parameters as of `script_of`."""
+    """Write the script to the configuration of a shell, and return a message for the user; see `script_of`."""
     shell, script = _known(shell), script_of(command, shell)
     places = {
         "bash": Path.home() / ".bash_completions" / f"{PROGRAM}.sh",
@@ -58,7 +58,7 @@ def install(command: click.Command, shell: str) -> str:
 
 
 def _known(shell: str) -> str:
-    """Return the name of a shell, by default the user's shell."""
+    """Return the name of a shell. By default, return the user's shell."""
     name = shell or Path(os.environ.get("SHELL", "")).name
     if name not in SHELLS:
         message = f"no completion for the shell {name!r}: name one of {', '.join(SHELLS)}"

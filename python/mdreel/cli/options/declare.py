@@ -1,4 +1,4 @@
-"""Declaration of commands: annotated parameters of functions become options and arguments of Click commands."""
+"""Declaration of Click commands, whose options and arguments are the annotated parameters of functions."""
 
 import inspect
 import re
@@ -23,35 +23,37 @@ _FACTORS = {
     "SECONDS": {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0},
     "DEGREES": {"deg": 1.0, "degrees": 1.0, "°": 1.0},
 }
-"""Numbers of the units of options, by their metavars, that other units are."""
+"""Factors that convert other units to the units of options, by the metavars of the options."""
 
 _NAMES = {"PS": "ps", "SECONDS": "seconds", "DEGREES": "degrees"}
 
 
 class Option:
-    """An option, in the annotation of a parameter: ``Annotated[int, Option("--step", help="...")]``.
+    """An option in the annotation of a parameter, such as ``Annotated[int, Option("--step", help="...")]``.
 
     Parameters
     ----------
     *names : str
-        The names, such as ``"-o", "--output"``; by default, the name of the parameter. A switch can have the form
-        ``"--pbc/--no-pbc"``.
+        The names of the option, such as ``"-o", "--output"``. By default, the name of the parameter is used. A switch
+        can have the form ``"--pbc/--no-pbc"``.
     help : str
         The help text.
     metavar : str, optional
-        The name of the value in the help.
+        The name of the value in the help text.
     group : str
-        The heading of the option in the help.
+        The heading under which the option is listed in the help.
     minimum, maximum : float, optional
-        The least and the largest value.
+        The smallest and the largest allowed value.
     choices : sequence of str, optional
-        The values; a parameter whose type is a ``Literal`` or a ``StrEnum`` has those of its type.
+        The allowed values. If the type of the parameter is a ``Literal`` or a ``StrEnum``, they are taken from the
+        type.
     is_advanced : bool
-        Whether the option is shown by ``--help-all`` only.
+        Whether the option is only shown by ``--help-all``.
     takes_several : bool
-        Whether all words up to the next option are values: ``-f a.xtc b.xtc`` is ``-f a.xtc -f b.xtc``.
+        Whether all words up to the next option are values. For example, ``-f a.xtc b.xtc`` then means the same as ``-f
+        a.xtc -f b.xtc``.
     callback : callable, optional
-        Receives the value before the command runs.
+        Function that is called with the value before the command is run.
     """
 
     def __init__(
@@ -73,16 +75,16 @@ class Option:
 
 
 class Argument:
-    """A positional argument, in the annotation of a parameter.
+    """A positional argument in the annotation of a parameter.
 
     Parameters
     ----------
     metavar : str, optional
-        The name in the help.
+        The name of the argument in the help text.
     help : str
         The help text.
     is_hidden : bool
-        Whether it is the command line of another program, which the usage shows instead.
+        Whether the argument is the command line of another program, which is already shown in the usage line.
     """
 
     def __init__(self, *, metavar: str | None = None, help: str = "", is_hidden: bool = False) -> None:  # noqa: A002
@@ -98,19 +100,19 @@ class _DescribedArgument(click.Argument):
         self.text = text
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """Return its line of the help."""
+        """Return the line for this argument in the help text."""
         return self.make_metavar(ctx), self.text + "  [required]" * self.required
 
 
 class SectionedCommand(click.Command):
-    """A command whose help lists its options under headings.
+    """A command whose help text lists its options under headings.
 
     Parameters
     ----------
     usage : str, optional
-        The usage behind the name of the command.
+        The usage text that follows the name of the command.
     hides_advanced : bool
-        Whether advanced options are shown by ``--help-all`` only.
+        Whether advanced options are only shown by ``--help-all``.
     """
 
     def __init__(self, *args: Any, usage: str | None = None, hides_advanced: bool = False, **settings: Any) -> None:
@@ -125,7 +127,7 @@ class SectionedCommand(click.Command):
         self.params.append(click.Option(["--help-all"], help=text, hidden=not hides_advanced, **show))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words of a command, in which some options take several values."""
+        """Parse the words of a command. Some options can take several values."""
         names = {
             name
             for one in self.params
@@ -142,7 +144,7 @@ class SectionedCommand(click.Command):
             raise click.UsageError(message, ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Its errors name options, not the parameters of the library."""
+        """Run the command. Its error messages contain the names of options, not of library parameters."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -155,11 +157,11 @@ class SectionedCommand(click.Command):
             raise CommandError(in_options(one_line(error), self), ExitCode.INPUT) from error
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Return the usage behind the name of the command."""
+        """Return the usage text that follows the name of the command."""
         return [self.usage] if self.usage else super().collect_usage_pieces(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections, in the order in which their headings first occur, and the help options last."""
+        """Write the sections in the order in which their headings first occur, followed by the help options."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = None if _declared(parameter, "is_hidden", False) else parameter.get_help_record(ctx)
@@ -174,7 +176,7 @@ class SectionedCommand(click.Command):
                 formatter.write_dl([(f"{name:{longest}}", text) for name, text in records], col_max=34)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples as they are."""
+        """Write the examples without changing them."""
         if self.epilog:
             formatter.write("\n" + self.epilog.rstrip() + "\n")
 
@@ -186,7 +188,7 @@ class CommandGroup(click.Group):
         super().__init__(name, help=help, no_args_is_help=False)
 
     def add(self, *, summary: str, name: str | None = None, **settings: Any) -> "Callable[[Callable[..., Any]], Any]":
-        """Make a command from a function and add it; see `command`."""
+        """Create a command from a function and add it; see `command`."""
 
         def made(function: Callable[..., Any]) -> Callable[..., Any]:
             self.add_command(command(name=name, short_help=summary, **settings)(function))
@@ -198,18 +200,18 @@ class CommandGroup(click.Group):
 def command(
     *, name: str | None = None, examples: str = "", usage: str | None = None, **settings: Any
 ) -> Callable[[Callable[..., Any]], SectionedCommand]:
-    """Make a command from a function.
+    """Create a command from a function.
 
     Parameters
     ----------
     name : str, optional
-        Its name; by default, the name of the function.
+        Name of the command. By default, the name of the function.
     examples : str
-        Examples, at the end of the help.
+        Examples that are shown at the end of the help.
     usage : str, optional
-        The usage behind the name of the command, where Click's does not say enough.
+        The usage text that follows the name of the command, if the default text of Click is not sufficient.
     **settings
-        Arguments of `click.Command`.
+        Additional arguments of `click.Command`.
     """
 
     def made(function: Callable[..., Any]) -> SectionedCommand:
@@ -259,14 +261,14 @@ def click_parameter(parameter: inspect.Parameter) -> click.Parameter:
 
 
 def long_name(parameter: inspect.Parameter) -> str:
-    """Return the long name of an option, without its dashes; of a switch with two names the one that means true."""
+    """Return the long name of an option without its dashes. For a switch with two names, return the name for true."""
     declared = get_args(parameter.annotation)[1]
     spelled = [name for name in declared.names if name.startswith("--")]
     return spelled[0].removeprefix("--").split("/")[0] if spelled else parameter.name.replace("_", "-")
 
 
 def without_none(hint: Any) -> Any:
-    """Return a type without its None."""
+    """Remove None from a type."""
     if get_origin(hint) in (UnionType, Union):
         return next(one for one in get_args(hint) if one is not type(None))
     return hint
@@ -303,7 +305,7 @@ def _type(kind: Any, declared: Any) -> Any:
 
 
 def _repeated(words: Sequence[str], names: Collection[str]) -> list[str]:
-    """Repeat the names of options before each of their values: ``-f a b`` becomes ``-f a -f b``."""
+    """Repeat the names of options before each of their values. For example, ``-f a b`` becomes ``-f a -f b``."""
     found: list[str] = []
     name = None  # of the option whose values follow
     for number, word in enumerate(words):
@@ -327,12 +329,12 @@ def _show_all(context: click.Context, parameter: click.Parameter, is_given: bool
 
 
 class Number(click.types.FloatParamType):
-    """A number of a unit; a value such as ``10ns`` gives an error with the number to write.
+    """A number in a given unit. For a value such as ``10ns``, the error message suggests the number to enter.
 
     Parameters
     ----------
     metavar : str or None
-        Name of the value in the help, which is the unit.
+        Name of the value in the help text, which is the unit.
     """
 
     def __init__(self, metavar: str | None) -> None:
@@ -345,7 +347,7 @@ class Number(click.types.FloatParamType):
 
 
 class NumberInRange(click.FloatRange):
-    """A number of a unit, within limits; see `Number`."""
+    """A number in a given unit and within limits; see `Number`."""
 
     def __init__(self, metavar: str | None, minimum: float | None, maximum: float | None) -> None:
         super().__init__(minimum, maximum)
@@ -358,12 +360,12 @@ class NumberInRange(click.FloatRange):
 
 
 def _refuse_unit(value: Any, metavar: str | None, param: click.Parameter | None, ctx: click.Context | None) -> None:
-    """Refuse a number with a unit.
+    """Reject a number with a unit.
 
     Raises
     ------
     click.BadParameter
-        If the value has a unit that can be converted to that of the option.
+        If the value has a unit that can be converted to the unit of the option.
     """
     factors = _FACTORS.get(metavar or "", {})
     found = _WITH_UNIT.fullmatch(value.strip()) if isinstance(value, str) else None

@@ -1,1 +1,1 @@
-"""Commands about recipes, advice, clusters and the timing of runs."""
+"""Commands for recipes, recommendations, clusters and the timing of runs."""

@@ -1,4 +1,4 @@
-"""``mdreel advise``: the fastest way to run an analysis, estimated from a short sample."""
+"""Command ``mdreel advise``, which uses a short sample to estimate the fastest way to run an analysis."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,7 +86,7 @@ def advise(
 
 
 def _check(nested: NestedCommand) -> None:
-    """Refuse options that the advice chooses, and live inputs."""
+    """Reject options that are chosen by the advice, and live inputs."""
     request = nested.request
     request.check()
     given = [option for name, option in _ADVISED.items() if getattr(request, name) is not None]

@@ -1,4 +1,4 @@
-"""Commands that follow from advice: split the trajectory first if advised, then start the analysis."""
+"""Commands that follow a recommendation, which first split the trajectory if necessary, and then run the analysis."""
 
 import os
 import shlex
@@ -26,14 +26,14 @@ _MOST_LISTED = 8
 
 
 def commands_of(advice: "Advice", nested: "NestedCommand") -> list[str]:
-    """Return the commands, as lines for a shell.
+    """Return the commands as lines for a shell.
 
     Parameters
     ----------
     advice : Advice
         The advice.
     nested : NestedCommand
-        The command that it is about.
+        The command to which the advice applies.
     """
     plan = advice.plan
     trajectories: Sequence[Path] = nested.request.trajectories
@@ -83,7 +83,7 @@ def _comments(advice: "Advice", nested: "NestedCommand", files: str) -> "Iterato
 
 
 def _without(arguments: "Sequence[str]", left_out: tuple[str, ...]) -> "Iterator[str]":
-    """Leave out options with their values."""
+    """Remove options and their values."""
     takes_several = arguments[0] != "run"  # which has an argument of its own
     n_values = 0.0  # of the option so far, that are left out
     for word in arguments:
@@ -100,7 +100,7 @@ def _without(arguments: "Sequence[str]", left_out: tuple[str, ...]) -> "Iterator
 
 
 def _folder_for(trajectory: Path) -> Path:
-    """Return a new folder beside the trajectory, or in the working directory if the trajectory's is read-only."""
+    """Return a new folder beside the trajectory, or in the working directory if the former is read-only."""
     place = trajectory.parent if os.access(trajectory.parent, os.W_OK) else Path()
     for number in count(1):
         folder = place / f"{trajectory.stem}-segments{'' if number == 1 else f'-{number}'}"
@@ -110,14 +110,14 @@ def _folder_for(trajectory: Path) -> Path:
 
 
 def _ending(advice: "Advice", trajectory: Path) -> str:
-    """Return the extension of the segments: the trajectory's if mdreel writes that format."""
+    """Return the extension for the segments, which is that of the trajectory if mdreel can write its format."""
     if trajectory.suffix.lower() in EXTENSIONS:
         return trajectory.suffix
     return _ENDINGS.get(advice.sample.format, ".dcd")
 
 
 def _segments(target: Path, n_files: int) -> str:
-    """Return the options that name all segments, as a list or with a shell pattern."""
+    """Return the options that specify all segments, as a list or as a shell pattern."""
     names = [target.with_name(f"{target.stem}-{i:0{len(str(n_files))}}{target.suffix}") for i in range(1, n_files + 1)]
     pattern = f"{target.parent / target.stem}-*{target.suffix}"
     if n_files <= _MOST_LISTED or _quoted(target) != str(target):

@@ -1,4 +1,4 @@
-"""Command of a batch script, checked before the job is queued."""
+"""Command of a batch script, which is checked before the job is queued."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,20 +13,20 @@ from mdreel.cli.run.nested_command import parse_nested
 
 @dataclass(frozen=True)
 class BatchCommand:
-    """An analysis that a batch script runs.
+    """Analysis that is run by a batch script.
 
     Attributes
     ----------
     program : str
-        ``mdreel``, as the user wrote it.
+        The ``mdreel`` command, as the user typed it.
     arguments : tuple of str
-        The other words, with a checkpoint.
+        The other words of the command, including a checkpoint.
     inputs : tuple of Path
-        The files that it reads.
+        Files that the command reads.
     folders : tuple of Path
-        The folders that it writes to.
+        Folders that the command writes to.
     checkpoint : Path
-        Its checkpoint.
+        Checkpoint of the command.
     """
 
     program: str
@@ -37,7 +37,7 @@ class BatchCommand:
 
     @property
     def name(self) -> str:
-        """The default name of its job."""
+        """Default name of the job."""
         return f"mdreel-{self.arguments[0]}"
 
 
@@ -49,14 +49,15 @@ def parse_batch_command(context: click.Context, words: list[str], n_ranks: int) 
     context : click.Context
         The context of the command that writes the script.
     words : list of str
-        The command: ``mdreel``, an analysis or ``run``, its options.
+        The command, which consists of ``mdreel``, an analysis or ``run``, and the options.
     n_ranks : int
-        Number of ranks that will run it.
+        Number of ranks that will run the command.
 
     Raises
     ------
     CommandError
-        If the command is not an analysis, or MPI ranks cannot run it. Wrong options raise Click's errors.
+        If the command is not an analysis, or if it cannot be run by MPI ranks. Click raises its own errors for invalid
+        options.
     """
     nested = parse_nested(context, words)
     request, analyses, arguments = nested.request, nested.analyses, nested.arguments
@@ -77,7 +78,7 @@ def parse_batch_command(context: click.Context, words: list[str], n_ranks: int) 
 
 
 def _check(request: Request, analyses: list[AnalysisRequest], n_ranks: int) -> None:
-    """Refuse options that would end the job at its start."""
+    """Reject options that would cause the job to fail immediately."""
     check(request, analyses)
     if request.backend not in (None, "mpi") or request.scheduler is not None:
         message = "the script starts MPI ranks: leave out --backend and --scheduler"

@@ -1,4 +1,4 @@
-"""``mdreel cluster``: batch scripts that run an analysis on several nodes of a cluster."""
+"""Command ``mdreel cluster``, which writes batch scripts to run an analysis on several nodes of a cluster."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -199,7 +199,7 @@ def _job(
 
 
 def write_script(text: str, file: Path | None, force: bool, submit: str) -> None:
-    """Write a script to an executable file or to standard output; ``submit`` is the command that submits it."""
+    """Write a script to an executable file or to standard output. It can be submitted with the command ``submit``."""
     if file is None:
         echo_script(text)
         return

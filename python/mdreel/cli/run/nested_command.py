@@ -1,4 +1,4 @@
-"""Analysis commands as arguments of other commands, such as ``mdreel advise`` and ``mdreel cluster``."""
+"""Analysis commands that are arguments of other commands, such as ``mdreel advise`` and ``mdreel cluster``."""
 
 import shlex
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from mdreel.cli.errors import CommandError, ExitCode
 from mdreel.cli.run.run import requests_of
 
 _COMMANDS = (*(entry.name for entry in ANALYSES), "run")
-"""The commands that several processes can run, and that can continue from a checkpoint."""
+"""Commands that can be run by several processes and can continue from a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class NestedCommand:
     Attributes
     ----------
     program : str
-        ``mdreel``, as the user wrote it.
+        The ``mdreel`` command, as the user typed it.
     arguments : tuple of str
-        The other words: an analysis or ``run``, and its options.
+        The other words of the command, which are an analysis or ``run``, and its options.
     request : Request
         The options that all analyses share.
     analyses : list of AnalysisRequest
@@ -46,14 +46,14 @@ def parse_nested(context: click.Context, words: list[str]) -> NestedCommand:
     Parameters
     ----------
     context : click.Context
-        The context of the command that received it.
+        The context of the command that received the words.
     words : list of str
-        The command: ``mdreel``, an analysis or ``run``, its options.
+        The command, which consists of ``mdreel``, an analysis or ``run``, and the options.
 
     Raises
     ------
     CommandError
-        If the command is not an analysis. Wrong options raise Click's errors.
+        If the command is not an analysis. Click raises its own errors for invalid options.
     """
     if len(words) < 2 or Path(words[0]).name != "mdreel" or words[1] not in _COMMANDS:
         known = ", ".join(f"mdreel {name}" for name in _COMMANDS)

@@ -1,4 +1,4 @@
-"""``mdreel report``: the report page of a recorded run."""
+"""Command ``mdreel report``, which writes the report page of a recorded run."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``mdreel run``: the analyses of a recipe, in one pass."""
+"""Command ``mdreel run``, which runs the analyses of a recipe in a single pass."""
 
 from pathlib import Path
 from typing import Annotated
@@ -78,12 +78,12 @@ def run(
 
 
 def requests_of(path: Path | None, **of_command: object) -> tuple[Request, list[AnalysisRequest]]:
-    """Return the requests of a recipe; `of_command` are fields of the request that the command line sets.
+    """Return the requests of a recipe. `of_command` contains the fields that are set on the command line.
 
     Raises
     ------
     CommandError
-        If no recipe is given, it cannot be read, or a setting is unknown, missing or of a wrong type.
+        If no recipe is specified, if it cannot be read, or if a setting is unknown, missing or has the wrong type.
     """
     path = required_path(path, "no recipe given (mdreel run recipe.toml)")
     with failing_with(ExitCode.INPUT):

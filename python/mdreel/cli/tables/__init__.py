@@ -1,1 +1,1 @@
-"""Commands on tables of results."""
+"""Commands for result tables."""

@@ -1,4 +1,4 @@
-"""``mdreel correlation``: autocorrelation of the columns of a table, and errors of their means."""
+"""Command ``mdreel correlation``, which computes the autocorrelation of table columns and the errors of their means."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,7 +100,7 @@ def _chosen(path: Path, found: "Sequence[Column]", names: list[str] | None) -> "
     Raises
     ------
     CommandError
-        If there is no such column, or none but frame and time.
+        If a column does not exist, or if there are no columns except frame and time.
     """
     series = {one.name: one for one in found if one.name not in ("frame", "time")}
     for name in names or ():
@@ -119,12 +119,12 @@ def _correlated(
     normalize: bool,
     subtract_mean: bool,
 ) -> "tuple[list[Column], list[Column]]":
-    """Return the columns of lags, and the autocorrelation of each chosen column.
+    """Return the columns of lags, and the autocorrelation of each selected column.
 
     Raises
     ------
     MismatchError
-        If times are not evenly spaced, or a value is not finite.
+        If the times are not evenly spaced, or if a value is not finite.
     """
     import numpy as np
 
@@ -158,12 +158,12 @@ def _correlated(
 
 
 def _check_steps(path: Path, column: "Column", tolerance: float) -> None:
-    """Check that frames or times ascend in equal steps.
+    """Check that frames or times increase in equal steps.
 
     Raises
     ------
     MismatchError
-        If they do not.
+        If the steps are not equal.
     """
     import numpy as np
 
@@ -211,7 +211,7 @@ def _summary(column: "Column") -> list[str]:
 
 
 def _figure(lags: "Sequence[Column]", columns: "Sequence[Column]", title: str) -> "Figure":
-    """Draw the correlations over the lag."""
+    """Plot the correlations as a function of the lag."""
     import numpy as np
 
     from mdreel.results.curves import lines

@@ -1,1 +1,1 @@
-"""Commands about trajectory files."""
+"""Commands for trajectory files."""

@@ -1,4 +1,4 @@
-"""``mdreel align``: a trajectory with each frame superposed on a reference."""
+"""Command ``mdreel align``, which superposes each frame of a trajectory on a reference."""
 
 from mdreel.cli.analyses.request import check_reference, check_window
 from mdreel.cli.options import shared

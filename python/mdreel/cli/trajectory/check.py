@@ -1,4 +1,4 @@
-"""``mdreel check``: defects and irregular times of trajectories."""
+"""Command ``mdreel check``, which reports defects and irregular times of trajectories."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -68,7 +68,7 @@ def check(
 
 
 def _facts(report: "Report") -> dict[str, object]:
-    """Return a report for JSON; its keys are stable."""
+    """Convert a report for JSON output. Its keys are stable."""
     return {
         "path": report.path,
         "format": report.format,
@@ -97,7 +97,7 @@ def _page(report: "Report") -> Iterator[str]:
 
 
 def _line(defect: "Defect", path: str) -> str:
-    """Return place and message of a defect; messages of errors begin with the path and contain the place."""
+    """Return the position and the message of a defect. Error messages begin with the path and contain the position."""
     if defect.message.startswith(f"{path}"):
         return f"{defect.kind}: {defect.message.removeprefix(path).lstrip(',: ')}"
     place = [f"frame {defect.frame}"] if defect.frame is not None else []

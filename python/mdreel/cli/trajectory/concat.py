@@ -1,4 +1,4 @@
-"""``mdreel concat``: several trajectory files joined into one."""
+"""Command ``mdreel concat``, which joins several trajectory files into one file."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""``mdreel convert``: a trajectory, or a part of it, in another format."""
+"""Command ``mdreel convert``, which writes a trajectory, or a part of it, in a different format."""
 
 from mdreel.cli.analyses.request import check_window
 from mdreel.cli.errors import CommandError, ExitCode

@@ -1,4 +1,4 @@
-"""``mdreel info``: atoms, frames, times, box, size and format of a trajectory."""
+"""Command ``mdreel info``, which shows the atoms, frames, times, box, size and format of a trajectory."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -77,7 +77,7 @@ def _topology(path: Path, n_atoms: int) -> Facts:
 
 
 def _page(facts: Facts) -> Iterator[str]:
-    """Yield the facts as lines: first of the trajectory, then of each file."""
+    """Yield lines about the trajectory, followed by lines about each file."""
     files = facts["files"]
     whole = {
         "atoms": f"{facts['n_atoms']:,}",
@@ -127,7 +127,7 @@ def _times(facts: Facts) -> str:
 
 
 def _irregular(facts: Facts) -> dict[str, str]:
-    """Return irregular times, which distort averages over time: gaps, repeated times and steps back."""
+    """Return gaps, repeated times and backward steps, all of which distort averages over time."""
     found = {}
     for name, text in (("gaps", "gaps"), ("repeated_times", "same time"), ("backward_times", "back in time")):
         if frames := facts[name]:

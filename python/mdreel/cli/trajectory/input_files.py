@@ -1,4 +1,4 @@
-"""Input files of commands that take them as arguments or with ``-f``."""
+"""Input files, which the user can specify as arguments or with ``-f``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,19 +12,19 @@ Files = Annotated[
 
 
 def input_files(files: list[Path] | None, trajectories: list[Path] | None) -> list[Path]:
-    """Return the trajectories that the user named.
+    """Return the trajectories that the user specified.
 
     Parameters
     ----------
     files : list of Path, optional
-        Those named as arguments.
+        Trajectories that were specified as arguments.
     trajectories : list of Path, optional
-        Those named with ``-f``.
+        Trajectories that were specified with ``-f``.
 
     Raises
     ------
     CommandError
-        If there are none, or both: their order would be unclear.
+        If no trajectory was specified, or if both ways were used, because the order would then be unclear.
     """
     if files and trajectories:
         message = "name all trajectories as arguments, or all with -f: the order of a mixture is unclear"

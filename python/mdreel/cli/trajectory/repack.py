@@ -1,4 +1,4 @@
-"""``mdreel repack``: a trajectory in H5MD, with chunks that suit the expected access."""
+"""Command ``mdreel repack``, which writes a trajectory to H5MD with chunks that suit the expected access."""
 
 from pathlib import Path
 from typing import Annotated
@@ -110,7 +110,7 @@ def repack(
 def _check_storage(
     output: Path, access: str | None, chunk: str | None, compression: str, level: int | None, group: str
 ) -> tuple[int, int] | None:
-    """Check the storage options before a file is opened, and return frames and atoms of a chunk."""
+    """Check the storage options before a file is opened, and return the numbers of frames and atoms in a chunk."""
     from mdreel.errors import MismatchError
     from mdreel.trajectory.chunking import check_compression, parse_chunk
     from mdreel.trajectory.h5md_writer import check_group

@@ -1,4 +1,4 @@
-"""``mdreel split``: a trajectory in several files."""
+"""Command ``mdreel split``, which splits a trajectory into several files."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Options and messages of commands that write trajectories."""
+"""Options and messages for commands that write trajectories."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,14 +67,14 @@ Selection = Annotated[
 
 @dataclass(frozen=True)
 class WrittenAtoms:
-    """The atoms that a command writes, as its options name them.
+    """The atoms that a command writes, as specified by its options.
 
     Attributes
     ----------
     topology, index, structure : Path or None
         The topology, the index file, and the structure file to write.
     selection : str or None
-        The selection; None for all atoms.
+        The selection, or None for all atoms.
     """
 
     topology: Path | None = None
@@ -100,12 +100,12 @@ class WrittenAtoms:
             raise CommandError(f"{output}: two outputs have the same name", ExitCode.USAGE)
 
     def universe(self, trajectory: Path) -> "Universe | None":
-        """Return the topology, in which selections know the groups of the index file.
+        """Return the topology. Its selections can refer to the groups of the index file.
 
         Raises
         ------
         MismatchError
-            If a structure is to be written, and `trajectory` has a different number of atoms than the topology.
+            If a structure was requested, but `trajectory` and the topology have different numbers of atoms.
         """
         if self.topology is None:
             return None
@@ -120,7 +120,7 @@ class WrittenAtoms:
         return universe
 
     def selected(self, universe: "Universe | None") -> "AtomGroup | None":
-        """Return the atoms to write; None for all."""
+        """Return the atoms to write, or None for all atoms."""
         from mdreel.analysis.topology.topology_file import select_atoms
 
         if universe is None or self.topology is None or self.selection is None:
@@ -128,7 +128,7 @@ class WrittenAtoms:
         return select_atoms(universe, self.selection, self.topology)
 
     def write_structure(self, universe: "Universe | None", atoms: "AtomGroup | None", first: Path, force: bool) -> None:
-        """Write the structure of the first frame of a written trajectory, if a file is named."""
+        """Write the structure of the first frame of the written trajectory if a structure file was specified."""
         if self.structure is None or universe is None:
             return
         from mdreel.analysis.topology.structure_file import write_first_frame
@@ -153,7 +153,7 @@ def check_usage(output: Path, precision: float | None) -> None:
 
 @contextmanager
 def failing_by_file(inputs: list[Path]) -> Iterator[None]:
-    """Turn errors into a `CommandError` whose exit code distinguishes a failed input from a failed output."""
+    """Convert errors to a `CommandError`. Its exit code shows whether the input or the output failed."""
     from mdreel.errors import MdreelError
 
     read = {str(path) for path in inputs}
@@ -168,7 +168,7 @@ def failing_by_file(inputs: list[Path]) -> Iterator[None]:
 
 
 def report(written: "Written", quiet: bool, verbose: bool) -> None:
-    """Print what was written, and the timing."""
+    """Print a report about the written files, and the timing."""
     if quiet:
         return
     echo(written.timing.summary(), err=True)

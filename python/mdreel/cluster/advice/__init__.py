@@ -1,4 +1,4 @@
-"""Advice on how to run an analysis, based on a short sample, published guidelines and a run-time model."""
+"""Recommendations on how to run an analysis, based on a sample, published guidelines and a run-time model."""
 
 from mdreel.cluster.advice.advice import Advice
 from mdreel.cluster.advice.advise import advice_of, advise

@@ -1,4 +1,4 @@
-"""Advice on how to run an analysis, with the numbers behind it."""
+"""Recommendation on how to run an analysis, with the numbers behind it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ class Advice:
     cost : FrameCost
         Cost of a frame for one worker on the target.
     verdicts : tuple of Verdict
-        Recommendations of the guidelines, with the numbers behind them.
+        Recommendations from the guidelines, with the numbers behind them.
     serial : Prediction
         Prediction for one worker.
     chosen : Prediction
@@ -53,12 +53,12 @@ class Advice:
 
     @property
     def ratio_comp_io(self) -> float:
-        """R_comp/io of one worker on the target; inf if the run reads nothing."""
+        """R_comp/io of one worker on the target, or inf if the run does not read any data."""
         return self.cost.ratio_comp_io
 
     @property
     def ratio_comp_comm(self) -> float:
-        """R_comp/comm of the plan; inf if the run sends nothing."""
+        """R_comp/comm of the plan, or inf if the run does not send any data."""
         return self.chosen.ratio_comp_comm
 
     def verdict(self, subject: str) -> Verdict:
@@ -66,7 +66,7 @@ class Advice:
         return next(one for one in self.verdicts if one.subject == subject)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all values in a form that JSON can store: seconds and bytes, with None for infinity."""
+        """Return all values in a form that can be stored as JSON, in seconds and bytes, with None for infinity."""
         found = {
             "sample": {**asdict(self.sample), "slowdown": self.sample.slowdown},
             "target": asdict(self.target),
@@ -82,7 +82,7 @@ class Advice:
 
     @property
     def frames_per_block(self) -> int:
-        """Number of frames in a block of the plan."""
+        """Number of frames in each block of the plan."""
         return -(-self.sample.n_frames // self.plan.n_blocks)
 
     def _row(self, one: Prediction) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Advice for an analysis from a short sample of it."""
+"""Recommendations for an analysis, based on a short sample."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from mdreel.execution.available_cores import available_processors
 from mdreel.execution.blocks import Frames, refuse_growing, select_frames
 
 ENOUGH = 1.05
-"""Choose the fewest workers whose run time is at most this multiple of the shortest run time."""
+"""Choose the smallest number of workers whose run time is at most this multiple of the shortest run time."""
 
 
 def advise(
@@ -52,38 +52,38 @@ def advise(
     Parameters
     ----------
     analyses : Analysis or sequence of Analysis
-        The analyses. Their results do not change.
+        The analyses. Their results are not modified.
     start, stop, step, frames, on_error, transformations
         See `Analysis.run`.
     n_cores, n_nodes : int, optional
-        Number of cores of a node and number of nodes of the target machine. By default, this machine.
+        Number of cores per node, and number of nodes of the target machine. By default, those of this machine.
     file_system : {"local", "nfs", "lustre", "gpfs"}, optional
-        File system that will hold the trajectory. By default, its current file system.
+        File system on which the trajectory will be stored. By default, its current file system.
     n_workers : int, optional
         Number of workers. By default, the number that the model recommends.
     opening : float
-        Time already spent on steps that every run repeats, such as reading the topology, s.
+        Time, in s, that was already spent on steps that every run has to repeat, such as reading the topology.
     most_seconds : float
-        Time limit for the sample, s.
+        Time limit for the sample, in s.
 
     Returns
     -------
     Advice
-        The recommendation. Print it, or use its ``plan``, ``verdicts`` and ``predictions``.
+        The recommendation. You can print it, or use its attributes ``plan``, ``verdicts`` and ``predictions``.
 
     Raises
     ------
     MismatchError
-        If the machine does not exist, or has fewer cores than the requested workers.
+        If the target machine is invalid, or if it has fewer cores than the number of requested workers.
     UnsupportedError
-        If the trajectory grows, or the run time of an analysis does not grow with the number of frames.
+        If the trajectory is still growing, or if the run time of an analysis does not depend on the number of frames.
     MdreelError, OSError
         See `Analysis.run`.
 
     Notes
     -----
-    Guidelines: Khoshlessan et al. 2019, section 8, and 2018, section 6. ``docs/design/028-advice.md`` describes the
-    model. If the trajectory has no frame index yet, the function builds and saves one first.
+    The guidelines are taken from Khoshlessan et al. 2019, section 8, and 2018, section 6. The model is described in
+    ``docs/design/028-advice.md``. If the trajectory has no frame index yet, the function builds and saves one first.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def advise(
 
 
 def _selected(source: Source, start: int | None, stop: int | None, step: int | None, frames: Frames | None) -> FrameSet:
-    """Return the selected frames, and build the frame index of the trajectory if it has none."""
+    """Return the selected frames, and build a frame index if the trajectory has none."""
     selected = select_frames(source, start, stop, step, frames)
     if selected is None:
         source.check_end()
@@ -128,7 +128,7 @@ def advice_of(sample: Sample, target: Target, n_workers: int | None = None) -> A
     Raises
     ------
     MismatchError
-        If the machine has fewer cores, or the trajectory fewer frames, than the requested workers.
+        If the number of requested workers exceeds the number of cores or the number of frames.
     """
     most = 1 if sample.needs_order else min(target.n_workers, sample.n_frames)
     if n_workers is not None and not 1 <= n_workers <= most:
@@ -158,7 +158,7 @@ def advice_of(sample: Sample, target: Target, n_workers: int | None = None) -> A
 
 
 def numbers_of_workers(target: Target, most: int, wanted: int | None = None) -> list[int]:
-    """Return the numbers of workers to compare: 1, 2, 4, ..., whole nodes, all cores, and the requested number."""
+    """Return the numbers of workers to compare: powers of two, whole nodes, all cores, and the requested number."""
     doubled = [2**power for power in range(most.bit_length())]
     of_a_node = [number for number in doubled if number < target.n_cores]
     of_nodes = [target.n_cores * number for number in doubled]
@@ -167,7 +167,7 @@ def numbers_of_workers(target: Target, most: int, wanted: int | None = None) -> 
 
 
 def plan_of(sample: Sample, target: Target, n_workers: int) -> Plan:
-    """Return the plan of the guidelines for a number of workers."""
+    """Return the plan that the guidelines recommend for a number of workers."""
     n_nodes = -(-n_workers // target.n_cores)
     executor = _executor(sample, target, n_nodes, n_workers).choice
     if executor == "serial":

@@ -1,6 +1,6 @@
-"""Model of the run time for a number of workers.
+"""Model of the run time as a function of the number of workers.
 
-``docs/design/028-advice.md`` lists the formulas and their limits.
+The formulas and their limitations are described in ``docs/design/028-advice.md``.
 """
 
 from dataclasses import dataclass, replace
@@ -11,19 +11,19 @@ from mdreel.cluster.advice.sample import FrameCost, Sample
 from mdreel.cluster.advice.target import Target
 
 START_SECONDS = {"serial": 0.0, "threads": 0.0005, "processes": 0.15, "mpi": 0.15}
-"""Time until workers have started, s. `mdreel_lab.bench.contests.startup` measured the values."""
+"""Time until workers have started, in s. The values were measured with `mdreel_lab.bench.contests.startup`."""
 
 START_SECONDS_PER_WORKER = {"serial": 0.0, "threads": 0.0001, "processes": 0.003, "mpi": 0.001}
-"""Additional start time of each worker, s; assumed."""
+"""Additional start time per worker, in s (assumed)."""
 
 MESSAGE_BYTES_PER_S = {"processes": 1e9, "mpi": 5e9}
-"""Rate at which workers on one node send results to the caller, bytes/s; assumed. Threads write them in place."""
+"""Assumed rate, in bytes/s, at which workers on one node send results to the caller. Threads do not send results."""
 
 NETWORK_BYTES_PER_S = 1e9
-"""Rate at which all other nodes together send results, bytes/s; assumed to be 10 Gbit/s."""
+"""Total rate at which all other nodes send results, in bytes/s, for an assumed link of 10 Gbit/s."""
 
 MESSAGE_SECONDS = 2e-5
-"""Latency of a message of each worker, s; assumed."""
+"""Latency of each worker's message, in s (assumed)."""
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,20 @@ class Prediction:
     plan : Plan
         The plan of the run.
     opening : float
-        Time to open the topology, the trajectory, the reference and each worker's reader, s.
+        Time to open the topology, the trajectory, the reference and each worker's reader, in s.
     start : float
-        Time until the workers have started, s.
+        Time until the workers have started, in s.
     loop : float
-        Time until the last worker has finished its last block and the caller has merged it, s.
+        Time until the last worker has finished its last block and the caller has merged it, in s.
     end : float
-        Time to compute the final results, s.
+        Time to compute the final results, in s.
     communication : float
-        Time to send results to the caller, s.
+        Time to send results to the caller, in s.
     bound : str
-        Limiting factor of the loop: ``decompress``, ``compute`` or ``read`` (the largest part of a worker's time), or
-        ``storage`` if the file system limits the loop.
+        Limiting factor of the loop. It is ``decompress``, ``compute`` or ``read``, depending on which takes most of a
+        worker's time, or ``storage`` if the loop is limited by the file system.
     computing : float
-        t_comp of a worker, s.
+        t_comp of a worker, in s.
     """
 
     plan: Plan
@@ -62,16 +62,16 @@ class Prediction:
 
     @property
     def seconds(self) -> float:
-        """t_total, s."""
+        """t_total, in s."""
         return self.opening + self.start + self.loop + self.end + self.communication
 
     @property
     def ratio_comp_comm(self) -> float:
-        """R_comp/comm, the ratio of t_comp of a worker to t_comm; inf if workers send nothing."""
+        """R_comp/comm, the ratio of a worker's t_comp to t_comm, or inf if workers do not send any data."""
         return self.computing / self.communication if self.communication > 0 else float("inf")
 
     def speedup(self, serial: "Prediction") -> float:
-        """Speed-up S, the ratio of t_total with one worker to t_total of this run."""
+        """Speed-up S, the ratio of t_total with one worker to t_total in this run."""
         return serial.seconds / self.seconds
 
     def efficiency(self, serial: "Prediction") -> float:
@@ -80,7 +80,7 @@ class Prediction:
 
 
 def cost_on(sample: Sample, target: Target) -> FrameCost:
-    """Return the cost of a frame for a single worker on a target.
+    """Return the cost per frame for a single worker on a target.
 
     Parameters
     ----------
@@ -88,7 +88,8 @@ def cost_on(sample: Sample, target: Target) -> FrameCost:
         Measurements on this machine.
     target : Target
         The target machine. The model assumes that its cores are as fast as the cores of this machine. If the target is
-        another machine or file system, the model assumes the rate of that file system, at most the rate measured here.
+        a different machine or file system, the model assumes a typical rate for this file system, limited by the rate
+        that was measured here.
     """
     if target.is_here:
         return sample.alone
@@ -132,14 +133,14 @@ def predict(sample: Sample, target: Target, plan: Plan) -> Prediction:
 
 
 def _contention(sample: Sample, target: Target, plan: Plan) -> float:
-    """Return the time that each further worker of a node adds to the time of a frame."""
+    """Return the time that each additional worker on a node adds to the time per frame."""
     if not target.is_here or (sample.runs_python and plan.executor != "threads"):
         return 0.0  # not measured on the target, or threads wait for the interpreter lock
     return sample.contention
 
 
 def _storage_seconds(sample: Sample, target: Target, plan: Plan) -> float:
-    """Return the time in which the file system delivers all bytes; 0 if the measurement includes it."""
+    """Return the time that the file system needs to deliver all bytes, or 0 if the measurement includes it."""
     if target.is_here:
         return 0.0
     storage = target.file_system
@@ -149,14 +150,14 @@ def _storage_seconds(sample: Sample, target: Target, plan: Plan) -> float:
 
 
 def _opening_seconds(target: Target, plan: Plan) -> float:
-    """Return the time in which workers open the same file one after another."""
+    """Return the time that workers need to open the same file one after another."""
     if target.is_here:
         return 0.0
     return ceil(plan.n_workers / plan.n_files) * target.file_system.open_seconds
 
 
 def _communication_seconds(sample: Sample, plan: Plan) -> float:
-    """Return the time to send all results to the caller over its one link."""
+    """Return the time to send all results to the caller over its single link."""
     if plan.executor not in MESSAGE_BYTES_PER_S:
         return 0.0
     rate = MESSAGE_BYTES_PER_S[plan.executor] if plan.n_nodes == 1 else NETWORK_BYTES_PER_S
@@ -164,5 +165,5 @@ def _communication_seconds(sample: Sample, plan: Plan) -> float:
 
 
 def _largest(cost: FrameCost) -> str:
-    """Return the kind of work that takes most of a worker's time."""
+    """Return the kind of work that takes up most of a worker's time."""
     return max(("decompress", "compute", "read"), key=lambda kind: float(getattr(cost, kind)))

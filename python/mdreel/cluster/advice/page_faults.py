@@ -1,4 +1,4 @@
-"""Cost of page faults in fresh memory."""
+"""Cost of page faults in newly allocated memory."""
 
 import mmap
 from time import perf_counter
@@ -9,12 +9,13 @@ _BYTES = 32 << 20
 
 
 def seconds_per_byte() -> float:
-    """Measure the cost of a page fault, in seconds, with large pages if the kernel provides them.
+    """Measure the cost of page faults, in seconds per byte, with large pages if the kernel provides them.
 
     Notes
     -----
-    The function measures once, because the kernel returns memory that a process has just freed faster than fresh
-    memory, and a run receives fresh memory. The core requests large pages for results in the same way.
+    The function takes only one measurement. If it were repeated, the kernel would return the memory that has just been
+    freed, which is faster than the new memory that a run receives. The core requests large pages for results in the
+    same way.
     """
     with mmap.mmap(-1, _BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         if hasattr(mmap, "MADV_HUGEPAGE"):

@@ -1,9 +1,9 @@
-"""Plans of how to run an analysis."""
+"""Plans for running an analysis."""
 
 from dataclasses import dataclass
 
 BLOCK_BYTES = 32 << 20
-"""Size of a block in bytes, the same as in the planner of the core (`plan.rs`); a test compares the two."""
+"""Size of a block in bytes. A test checks that the planner of the core (`plan.rs`) uses the same value."""
 
 BLOCKS_PER_WORKER = 8
 MOST_BLOCKS = 100_000
@@ -18,19 +18,19 @@ class Plan:
     executor : str
         The executor: ``serial``, ``threads``, ``processes`` or ``mpi``.
     n_workers, n_nodes : int
-        Number of workers and of nodes.
+        Numbers of workers and nodes.
     access : str
         How workers access the trajectory; see `Analysis.run`.
     schedule : str
         ``demand`` or ``static``.
     n_files : int
-        Number of files of the trajectory in this run.
+        Number of trajectory files in this run.
     must_split : bool
-        Whether you must split the trajectory into these files first.
+        Whether you have to split the trajectory into these files first.
     n_blocks : int
         Number of blocks.
     communication : str or None
-        How ranks send results to rank 0; None for the default.
+        How ranks send results to rank 0. If None, the default is used.
     """
 
     executor: str
@@ -45,7 +45,7 @@ class Plan:
 
     @property
     def workers_per_node(self) -> int:
-        """Largest number of workers on a node."""
+        """Maximum number of workers on a node."""
         return -(-self.n_workers // self.n_nodes)
 
 
@@ -59,12 +59,13 @@ def blocks_of(n_frames: int, n_workers: int, file_bytes: float, row_bytes: int) 
     n_workers : int
         Number of workers.
     file_bytes, row_bytes : float
-        Size of a frame in the file and size of its result, bytes. The larger of the two determines the blocks.
+        Size of a frame in the file and size of its result, in bytes. The larger value determines the number of blocks.
 
     Returns
     -------
     int
-        Number of blocks: each of at most 32 MiB and at least one frame, at least 8 for each worker.
+        Number of blocks. Each block has at least one frame and at most 32 MiB, and there are at least 8 blocks per
+        worker.
     """
     n_bytes = n_frames * int(max(file_bytes, row_bytes))
     wanted = max(-(-n_bytes // BLOCK_BYTES), BLOCKS_PER_WORKER * n_workers)

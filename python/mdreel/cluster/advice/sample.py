@@ -1,4 +1,4 @@
-"""Cost of a frame, measured on a short sample of a trajectory."""
+"""Cost per frame, measured on a short sample of a trajectory."""
 
 import importlib.util
 import warnings
@@ -34,10 +34,10 @@ from mdreel.timing.spans import NO_BLOCK
 from mdreel.timing.timing import Timing
 
 N_STRETCHES = 5
-"""Number of stretches for one worker, spread over the trajectory; several workers run as many."""
+"""Number of stretches, spread over the trajectory, for one worker. Several workers run the same number."""
 
 SHARE = 0.05
-"""Share of the run time that a sample may take, and its limits, s."""
+"""Share of the run time that a sample can take. The limits below are in s."""
 
 LEAST_SECONDS, MOST_SECONDS = 1.0, 2.0
 
@@ -49,14 +49,14 @@ _MOST_RESULT_BYTES = 64 << 20  # of a stretch
 
 @dataclass(frozen=True)
 class FrameCost:
-    """Mean cost of a frame for a worker.
+    """Mean cost per frame for a worker.
 
     Attributes
     ----------
     read, decompress, compute : float
-        Time of each kind of work, s.
+        Time spent on each kind of work, in s.
     reduce : float
-        Time in which the caller merges the results of a frame and touches their memory, s.
+        Time that the caller needs to merge the results of a frame, including page faults, in s.
     n_bytes : float
         Number of bytes read from storage.
     """
@@ -69,17 +69,17 @@ class FrameCost:
 
     @property
     def io(self) -> float:
-        """t_io of a frame, including decompression, s."""
+        """t_io of a frame, including decompression, in s."""
         return self.read + self.decompress
 
     @property
     def seconds(self) -> float:
-        """Total time of the worker, s."""
+        """Total time of the worker, in s."""
         return self.io + self.compute
 
     @property
     def ratio_comp_io(self) -> float:
-        """R_comp/io, the ratio of compute time to t_io; inf if the run reads nothing."""
+        """R_comp/io, the ratio of compute time to t_io, or inf if the run does not read any data."""
         return self.compute / self.io if self.io > 0 else float("inf")
 
 
@@ -92,47 +92,49 @@ class Sample:
     n_frames : int
         Number of selected frames.
     alone : FrameCost
-        Cost of a frame for one worker that has the machine to itself.
+        Cost per frame for a worker that has the machine to itself.
     spread : float
-        Standard deviation between stretches, divided by the mean.
+        Standard deviation of the stretches, divided by their mean.
     together : FrameCost or None
-        Cost of a frame for each of `n_together` threads; None if not measured.
+        Cost per frame for each of `n_together` threads, or None if it was not measured.
     n_together : int
         Number of threads that ran at the same time.
     opening : float
-        Time to open the trajectory, the reference and the worker's reader, and time that the caller spent before, s.
+        Time to open the trajectory, the reference and the worker's reader, in s. It includes the time that the caller
+        had already spent.
     concluding : float
-        Time to compute the final results, s for each frame.
+        Time to compute the final results, in s per frame.
     row_bytes : int
-        Size of the result of a frame, bytes.
+        Size of the result of a frame, in bytes.
     file_bytes : float
-        Size of a frame in the file, bytes.
+        Size of a frame in the file, in bytes.
     n_atoms, n_wanted_atoms : int
-        Number of atoms of the trajectory, and number of atoms that the analysis reads.
+        Number of atoms in the trajectory, and number of atoms that the analysis reads.
     format : str
         Format of the trajectory.
     n_files : int
         Number of files of the trajectory.
     file_system : str or None
-        Name that the operating system gives to the file system of the trajectory.
+        Type of the trajectory's file system, as reported by the operating system.
     n_stripes : int
         Number of Lustre targets (stripe count) of the trajectory.
     cached_share : float or None
-        Share of the trajectory that was in the page cache before the sample; None if unknown.
+        Share of the trajectory that was in the page cache before the sample, or None if it is unknown.
     runs_python : bool
-        Whether the Python interpreter processes each frame, so that threads wait for each other.
+        Whether each frame is processed by the Python interpreter. In this case, threads have to wait for each other.
     needs_order : bool
         Whether a transformation needs all frames in order.
     is_transformed : bool
         Whether the run transforms frames.
     has_parallel_hdf5 : bool
-        Whether an h5py with MPI is installed.
+        Whether h5py is installed with MPI support.
     n_sampled : int
-        Number of frames in the sample. A frame that one worker and several workers read counts twice.
+        Number of frames in the sample. Frames that are read both by one worker and by several workers are counted
+        twice.
     n_distinct : int
         Number of different frames in the sample.
     seconds : float
-        Duration of the sample, s.
+        Duration of the sample, in s.
     """
 
     n_frames: int
@@ -161,14 +163,14 @@ class Sample:
 
     @property
     def slowdown(self) -> float:
-        """Ratio of the time of a frame with `n_together` threads to that with one; at least 1."""
+        """Ratio of the time per frame with `n_together` threads to the time with one thread, at least 1."""
         if self.together is None or self.alone.seconds <= 0:
             return 1.0
         return max(self.together.seconds / self.alone.seconds, 1.0)
 
     @property
     def contention(self) -> float:
-        """Relative increase of the time of a frame for each further worker."""
+        """Relative increase in the time per frame for each additional worker."""
         return (self.slowdown - 1) / (self.n_together - 1) if self.n_together > 1 else 0.0
 
 
@@ -187,19 +189,19 @@ def take_sample(
     Parameters
     ----------
     analyses : sequence of Analysis
-        The analyses. Their results do not change.
+        The analyses. Their results are not modified.
     source : Source
         The open trajectory.
     selected : FrameSet
         The selected frames.
     n_together : int
-        Number of threads of the machine. If it is more than one, the function also runs stretches with all threads.
+        Number of threads of the machine. If there are several, the function also runs stretches with all threads.
     files : sequence of dict
-        Result of `files_of` from before the sample.
+        Result of `files_of`. The caller has to call this function before it takes the sample.
     opening : float
-        Time already spent on steps that every run repeats, s.
+        Time, in s, that was already spent on steps that every run has to repeat.
     most_seconds : float
-        Time limit, s. The sample contains at least one frame, however long that takes.
+        Time limit, in s. The sample always contains at least one frame, however long it takes.
 
     Returns
     -------
@@ -209,16 +211,16 @@ def take_sample(
     Raises
     ------
     UnsupportedError
-        If the run time does not grow with the number of frames.
+        If the run time does not depend on the number of frames.
     MdreelError, OSError
         See `Analysis.run`.
 
     Notes
     -----
-    The first run warms up buffers, imports and large pages, and does not count. The stretches of one worker start at
-    even distances. Each stretch of several workers ends where the next one of a single worker starts, so that the
-    frames differ unless the trajectory is too short. All stretches together take 5 % of the run time of one worker, but
-    at least a second, or the whole run.
+    The first run warms up buffers, imports and large pages, and is not counted. The stretches of the single worker are
+    evenly spaced. Each stretch of several workers ends where the next stretch of the single worker starts. Therefore,
+    the frames differ unless the trajectory is too short. All stretches together take 5 % of the run time of one worker,
+    but at least one second (or the entire run if it is shorter).
     """
     if any(isinstance(one, DistanceMatrix) for one in analyses):
         message = "compares every frame with every other, so a sample of a few frames cannot predict its run time"
@@ -270,7 +272,7 @@ def take_sample(
 
 
 def _warmed_up(job: Job, numbers: NDArray[np.uint64]) -> tuple[Outcome, float]:
-    """Run more and more frames until the time is measurable; return the first outcome and the time of a frame, s."""
+    """Run more and more frames until the time is measurable. Return the first outcome and the time per frame, in s."""
     first, n_frames = None, 1
     while True:
         outcome = _run(job, numbers, 0, n_frames, Serial())
@@ -284,7 +286,7 @@ def _warmed_up(job: Job, numbers: NDArray[np.uint64]) -> tuple[Outcome, float]:
 def _stretches(
     job: Job, numbers: NDArray[np.uint64], crews: Sequence[Executor], pace: float, most_seconds: float
 ) -> Iterator[tuple[int, Outcome]]:
-    """Run stretches with each executor in turn, so that noise affects all; yield the executor and the outcome."""
+    """Run stretches with each executor in turn, so that noise affects all executors equally."""
     wanted = min(max(SHARE * len(numbers) * pace, LEAST_SECONDS), most_seconds) / len(crews)
     n_stretches = min(N_STRETCHES, max(int(wanted / pace), 1), len(numbers))
     distance = len(numbers) // n_stretches
@@ -303,7 +305,7 @@ def _run(job: Job, numbers: NDArray[np.uint64], first: int, count: int, crew: Ex
 
 
 def _frame_set(frames: NDArray[np.uint64]) -> FrameSet:
-    """Return evenly spaced frames as a range, which is faster to read."""
+    """Convert evenly spaced frames to a range, which can be read faster."""
     steps = np.unique(np.diff(frames.astype(np.int64)))
     if len(steps) > 1 or (len(steps) and steps[0] < 1):
         return FrameSet.list(frames)
@@ -311,7 +313,7 @@ def _frame_set(frames: NDArray[np.uint64]) -> FrameSet:
 
 
 def _cost(timings: Sequence[Timing]) -> FrameCost:
-    """Return the mean cost of a frame."""
+    """Return the mean cost per frame."""
     n_frames = max(sum(timing.n_frames for timing in timings), 1)
     kinds = ("read", "decompress", "compute", "reduce")
     seconds = {kind: sum(timing.seconds(kind) for timing in timings) / n_frames for kind in kinds}
@@ -319,7 +321,7 @@ def _cost(timings: Sequence[Timing]) -> FrameCost:
 
 
 def _settled(spans: NDArray[np.void]) -> NDArray[np.void]:
-    """Remove the first block of each worker that had several, because a new thread starts slowly."""
+    """Remove the first block of each worker that has several blocks, because new threads start slowly."""
     is_first = np.zeros(len(spans), bool)
     for worker in np.unique(spans["worker"]):
         is_own = (spans["worker"] == worker) & (spans["block"] != NO_BLOCK)
@@ -330,7 +332,7 @@ def _settled(spans: NDArray[np.void]) -> NDArray[np.void]:
 
 
 def _concluding(analyses: Sequence[Analysis], job: Job, outcome: Outcome) -> float:
-    """Compute final results in copies of the analyses from a stretch; return the time, s."""
+    """Compute the final results of a stretch in copies of the analyses, and return the time in s."""
     begun = perf_counter()
     for analysis, tally in zip(analyses, Tally.of_each(outcome, job.kernel), strict=True):
         if isinstance(analysis, AnalysisBase):
@@ -345,7 +347,7 @@ def _concluding(analyses: Sequence[Analysis], job: Job, outcome: Outcome) -> flo
 
 
 def files_of(source: Source) -> list[dict[str, Any]]:
-    """Return the file entries of the environment of a run; call it before reading, which changes the page cache."""
+    """Return the environment's file entries. Call this before reading, because reading changes the page cache."""
     paths = [Path(str(facts["path"])) for facts in source.describe() if "path" in facts]
     here = [path for path in paths if path.is_file()]
     files: list[dict[str, Any]] = environment_of(here)["files"] if here else []
@@ -363,7 +365,7 @@ def stripes_of(files: Sequence[dict[str, Any]]) -> int:
 
 
 def _cached_share(files: Sequence[dict[str, Any]]) -> float | None:
-    """Return the share of all files that is in the page cache."""
+    """Return the share of the files that is in the page cache."""
     known = [(one["n_bytes"], one["cached_share"]) for one in files if one["cached_share"] is not None]
     total = sum(n_bytes for n_bytes, _ in known)
     return sum(n_bytes * share for n_bytes, share in known) / total if total else None

@@ -9,22 +9,22 @@ from mdreel.foundation.formatting import counted
 
 @dataclass(frozen=True)
 class FileSystem:
-    """Assumed performance of a kind of file system, used where no measurement exists; the advice states it.
+    """Assumed performance of a kind of file system, for cases in which no measurement is available.
 
     Attributes
     ----------
     name : str
         ``local``, ``nfs``, ``lustre`` or ``gpfs``.
     stream_bytes_per_s : float
-        Rate of a single process that reads alone, bytes/s.
+        Rate of a single process that reads alone, in bytes/s.
     file_bytes_per_s : float
-        Total rate of all processes that read one file, bytes/s.
+        Total rate of all processes that read the same file, in bytes/s.
     node_bytes_per_s : float
-        Total rate of all processes of a node, bytes/s.
+        Total rate of all processes on a node, in bytes/s.
     total_bytes_per_s : float
-        Total rate of all nodes for any number of files, bytes/s.
+        Total rate of all nodes for any number of files, in bytes/s.
     open_seconds : float
-        Time to open a file, s. The file system opens one file for one process after another.
+        Time to open a file, in s. The file system handles open requests one after another.
     is_shared : bool
         Whether several nodes see the same files.
     """
@@ -38,7 +38,7 @@ class FileSystem:
     is_shared: bool = True
 
     def striped(self, count: int) -> "FileSystem":
-        """Return the performance for files with a Lustre stripe count; other file systems do not change."""
+        """Return the performance for a Lustre stripe count. Other file systems are returned unchanged."""
         if self.name != "lustre" or count <= 1:
             return self
         return replace(self, file_bytes_per_s=min(count * self.file_bytes_per_s, self.total_bytes_per_s))
@@ -53,14 +53,14 @@ FILE_SYSTEMS = {
         FileSystem("gpfs", 1e9, 5e9, 5e9, 50e9, 1e-3),  # blocks of a file are spread over all servers
     )
 }
-"""Kinds of file systems by name, with rounded figures of clusters of about 2020."""
+"""Kinds of file systems by name, with rounded figures from clusters built around 2020."""
 
 # A few machines serve these over a network; NFS is the most similar kind.
 _SERVED = {"9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "mfs", "moosefs", "orangefs", "pvfs2", "smb3", "sshfs"}
 
 
 def kind_of(file_system: str | None) -> str:
-    """Return the kind in `FILE_SYSTEMS` for a name of the operating system, such as ``ext4`` or ``fuse.sshfs``."""
+    """Return the kind in `FILE_SYSTEMS` for a file system type, such as ``ext4`` or ``fuse.sshfs``."""
     name = (file_system or "").removeprefix("fuse.")
     if name in ("lustre", "gpfs"):
         return name
@@ -76,11 +76,12 @@ class Target:
     n_nodes : int
         Number of nodes.
     n_cores : int
-        Number of cores of each node.
+        Number of cores per node.
     file_system : FileSystem
         File system of the trajectory.
     is_here : bool
-        Whether the target is this machine with the current file system of the trajectory, so that measurements apply.
+        Whether the target is this machine with the current file system of the trajectory. In this case, measurements
+        can be used directly.
     """
 
     n_nodes: int
@@ -113,13 +114,13 @@ def target_of(
     Parameters
     ----------
     n_cores : int, optional
-        Number of cores of a node. By default, the cores that this process may use.
+        Number of cores per node. By default, the number of cores that are available to this process.
     n_nodes : int, optional
-        Number of nodes, by default one.
+        Number of nodes. The default is one.
     file_system : {"local", "nfs", "lustre", "gpfs"}, optional
-        File system that will hold the trajectory. By default, its current file system.
+        File system on which the trajectory will be stored. By default, its current file system.
     found : str, optional
-        Name that the operating system gives to the current file system of the trajectory.
+        Type of the current file system of the trajectory, as reported by the operating system.
     n_stripes : int
         Lustre stripe count of the trajectory.
 

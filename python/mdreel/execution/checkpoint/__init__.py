@@ -1,1 +1,1 @@
-"""Checkpoints, which let an interrupted run continue."""
+"""Checkpoints, from which interrupted runs can be continued."""

@@ -1,4 +1,4 @@
-"""Digests of objects and of the code that they run."""
+"""Digests of objects, including the code that they run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOT_OF_A_CLASS = frozenset(
         "__type_params__",
     }
 )
-"""Attributes of a class that do not affect results, or that follow from its bases and other attributes."""
+"""Class attributes that do not affect results, or that follow from the base classes and other attributes."""
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range)
 _IN_C = (
@@ -54,19 +54,19 @@ _IN_C = (
 
 
 class CodeDigest:
-    """Digests of objects, and of the user's code that they run.
+    """Digests of objects, including the user's code that they run.
 
     Attributes
     ----------
     parts : dict of str to str
-        Digest of each function, class and value that the objects refer to, by its description.
+        Digests of all functions, classes and values that the objects refer to, by their descriptions.
     distributions : set of str
-        Installed distributions that the code refers to; their versions identify their code.
+        Installed distributions that the code refers to. Their code is identified by their versions.
 
     Notes
     -----
-    A digest depends on values, and never on addresses, file names, line numbers or the order of sets. It does not cover
-    names that exist only at run time (``getattr``, ``eval``), other processes, or files.
+    A digest depends on values, but never on addresses, file names, line numbers or the order of sets. It does not
+    include names that exist only at run time (``getattr``, ``eval``), other processes, or files.
     """
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ class CodeDigest:
         return self._all(f"in C {name}", (owner,))
 
     def _library(self, module: str | None, name: str) -> bytes:
-        """Return a digest of a name in a library, and record the distribution."""
+        """Return a digest for a name from a library, and record the distribution."""
         origin = origin_of(module)
         if origin is OWN_CODE:
             compiled = file_of_compiled(module)
@@ -192,7 +192,7 @@ class CodeDigest:
                 self._describe_module(value, names_in(code))
 
     def _describe_module(self, module: types.ModuleType, names: set[str]) -> None:
-        """Add the values of a module of the user that code names."""
+        """Add the values from one of the user's modules that are used in code."""
         self._library(module.__name__, module.__name__)
         if origin_of(module.__name__) is not OWN_CODE:
             return
@@ -243,7 +243,7 @@ class CodeDigest:
         return self._all("instance", (type(what), *self._state(what)))
 
     def _state(self, what: Any) -> list[Any]:
-        """Return the state of an instance, as for a pickle."""
+        """Return the state of an instance, in the same way as for a pickle."""
         try:
             reduced = what.__reduce_ex__(5)
         except Exception:  # noqa: BLE001 (an object can raise any error)
@@ -254,7 +254,7 @@ class CodeDigest:
 
 
 def _parts(what: Any) -> list[Any] | None:
-    """Return the content of a container or of a function wrapper of Python; None for any other object."""
+    """Return the content of a container or a Python function wrapper, or None for any other object."""
     found: list[Any] | None
     match what:
         case types.MethodType():

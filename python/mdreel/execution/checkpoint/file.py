@@ -1,9 +1,9 @@
-"""Checkpoint files, which let an interrupted run continue.
+"""Checkpoint files, from which interrupted runs can be continued.
 
-mdreel only appends to the file; see `records` for the format. If a kill left an incomplete record at the end, the next
-run cuts it off. The first record is the identity of the run, the second the blocks, and every other record a part.
-Parts can contain pickled values of the user's code. mdreel therefore reads a part only if no other user can write the
-file, and if the record is authenticated with the user's key.
+mdreel only appends records to the file; see `records` for the format. If a run was killed and the last record is
+incomplete, the next run removes this record. The first record contains the identity of the run, the second the blocks,
+and every other record a part of the results. Parts can contain pickled values from the user's code. Therefore, mdreel
+only reads a part if no other user can write to the file, and if the record is authenticated with the user's key.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _SYNC_SECONDS = 5.0
 
 
 class Checkpoint:
-    """Results of the complete blocks of a run, in a file.
+    """File that stores the results of all complete blocks of a run.
 
     Parameters
     ----------
     path : path
-        The file, which is created if it does not exist. An existing file must belong to the same run.
+        The file. It is created if it does not exist. An existing file must belong to the same run.
     identity : dict of str to str
-        Identity of the run, which must be that of an existing file.
+        Identity of the run. It must match the identity in an existing file.
     blocks : Blocks
         Blocks of a new run.
 
@@ -47,23 +47,23 @@ class Checkpoint:
     path, identity
         The arguments.
     blocks : Blocks
-        Blocks of the run, which are those of an existing file.
+        Blocks of the run. If the file already existed, they are read from the file.
 
     Raises
     ------
     MismatchError
-        If the file belongs to another trajectory or another analysis.
+        If the file belongs to a different trajectory or analysis.
     FormatError
         If the file is not a checkpoint, or a record is not authenticated with the user's key.
     UnsupportedError
-        If another user may have written the file, or the user's key cannot be stored.
+        If the file could have been written by another user, or if the user's key cannot be stored.
     OSError
         If the file cannot be read or written.
 
     Notes
     -----
-    Complete blocks survive the end of the process at once, and the end of the machine after a few seconds. Only the
-    owner can read and write a new file.
+    Complete blocks are safe immediately if the process ends, and after a few seconds if the machine crashes. A new file
+    can only be read and written by its owner.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, str], blocks: Blocks) -> None:
@@ -85,7 +85,7 @@ class Checkpoint:
 
     @classmethod
     def of_rank(cls, path: Path, identity: dict[str, str], rank: int, blocks: Blocks) -> Self:
-        """Open the file of another rank, which lies beside the checkpoint."""
+        """Open the file of another rank, which is located beside the checkpoint."""
         own = cls(path.with_name(f"{path.name}.rank{rank}"), identity, blocks)
         own.check_blocks(blocks)
         for _ in own.own_parts():
@@ -93,20 +93,20 @@ class Checkpoint:
         return own
 
     def check_blocks(self, blocks: Blocks) -> None:
-        """Check that the file of a rank has the blocks of its checkpoint."""
+        """Check that the file of a rank has the same blocks as its checkpoint."""
         if self.blocks.to_bytes() != blocks.to_bytes():
             message = "expected the blocks of the checkpoint beside it, found those of another run"
             raise MismatchError(f"{message}: remove it", path=self.path)
 
     def parts(self) -> Iterator[Part]:
-        """Yield all parts, and move to the end of the file, where `add` appends."""
+        """Yield all parts, and move to the end of the file, where `add` appends new parts."""
         yield from self.own_parts()
         for path in _of_ranks(self.path):
             with closing(Checkpoint(path, self.identity, self.blocks)) as other:
                 yield from other.own_parts()
 
     def own_parts(self) -> Iterator[Part]:
-        """Yield the parts of this file alone; see `parts`."""
+        """Yield only the parts of this file; see `parts`."""
         end = self._records.rewind()
         while (content := self._records.read()) is not None:
             end = self._file.tell()
@@ -124,7 +124,7 @@ class Checkpoint:
             self._synced = monotonic()
 
     def close(self) -> None:
-        """Close the file, without removing it."""
+        """Close the file without removing it."""
         self._file.close()
 
     @contextmanager
@@ -160,7 +160,7 @@ class Checkpoint:
         return Blocks.from_bytes(blocks)
 
     def _named_key(self, head: bytes) -> None:
-        """Refuse a header that names another key, with a clear message; the authentication follows."""
+        """Reject a header that refers to a different key with a clear message. The record is authenticated later."""
         try:
             key = json.loads(head)["key"]
         except (ValueError, KeyError, TypeError):
@@ -171,7 +171,7 @@ class Checkpoint:
 
 
 def remove_checkpoint(path: Path) -> None:
-    """Remove a checkpoint and the files of ranks beside it."""
+    """Remove a checkpoint, and the files of ranks that are located beside it."""
     for file in (path, *_of_ranks(path)):
         file.unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Globals, modules and instructions in the bytecode of a function."""
+"""Globals, modules and instructions in a function's bytecode."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from types import CodeType, ModuleType
 from typing import Any
 
 _HAS_DOCSTRING = 0x4000000
-"""Flag of code whose first constant is its docstring, from Python 3.14 on."""
+"""Flag for code whose first constant is its docstring, as of Python 3.14."""
 
 
 def bytecode(code: CodeType, digest: Callable[[Any], bytes], docstring: str | None = None) -> bytes:
-    """Return a digest of the behaviour of code, independent of its file and line numbers.
+    """Return a digest of the behaviour of code, which does not depend on its file and line numbers.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def bytecode(code: CodeType, digest: Callable[[Any], bytes], docstring: str | No
     digest : callable
         Function that returns the digest of a constant.
     docstring : str, optional
-        Docstring of the code, which the digest ignores.
+        Docstring of the code, which is ignored by the digest.
     """
     constants = list(code.co_consts)
     if docstring is not None and constants and constants[0] == docstring:
@@ -41,7 +41,7 @@ def bytecode(code: CodeType, digest: Callable[[Any], bytes], docstring: str | No
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
-    """Yield code, and the code of all functions within it."""
+    """Yield a code object, and the code objects of all functions within it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -49,19 +49,19 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def names_in(code: CodeType) -> set[str]:
-    """Return all names of globals and attributes in code."""
+    """Return all names of globals and attributes in a code object."""
     return {name for each in nested(code) for name in each.co_names}
 
 
 def global_names(code: CodeType) -> list[str]:
-    """Return the names of globals that code looks up."""
+    """Return the names of all globals that a code object looks up."""
     looked_up = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
     found = {str(one.argval) for each in nested(code) for one in dis.get_instructions(each) if one.opname in looked_up}
     return sorted(found)
 
 
 def imported_modules(code: CodeType, space: dict[str, Any]) -> list[ModuleType]:
-    """Return the modules that code imports while it runs."""
+    """Return the modules that a code object imports while it runs."""
     found = []
     for each in nested(code):
         steps = list(dis.get_instructions(each))

@@ -1,4 +1,4 @@
-"""Identity of a run, which must match that of a checkpoint."""
+"""Identity of a run, which must match the identity in a checkpoint."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 def run_identity(job: Job, frames: FrameSet | None, keep_to_segments: bool = False) -> dict[str, str]:
-    """Return the properties of a run that must be equal for it to continue from a checkpoint.
+    """Return the properties of a run that must not change if it is continued from a checkpoint.
 
     Parameters
     ----------
     job : Job
-        The source, the atoms and the kernel.
+        The job, which contains the source, the atoms and the kernel.
     frames : FrameSet or None
-        The frames; None for all.
+        The frames, or None for all frames.
     keep_to_segments : bool
-        Whether each block lies within one file.
+        Whether each block is within a single file.
 
     Returns
     -------
     dict of str to str
-        Descriptions by name. Files are identified by path, size and modification time, code by a digest.
+        Descriptions by name. Files are identified by their path, size and modification time, and code by a digest.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The user's secret key that authenticates checkpoints."""
+"""The user's secret key, which authenticates checkpoints."""
 
 import os
 import secrets
@@ -12,13 +12,13 @@ from mdreel.foundation.atomic_files import sync_directory
 from mdreel.foundation.trusted_files import check_trusted
 
 KEY_VARIABLE = "MDREEL_KEY_FILE"
-"""Environment variable with another path of the key."""
+"""Environment variable that contains an alternative path for the key."""
 
 _N_BYTES = 32
 
 
 def key_path() -> Path:
-    """Return the path of the user's key: ``$MDREEL_KEY_FILE``, or a file in the user's state directory."""
+    """Return the path of the user's key, which is ``$MDREEL_KEY_FILE`` or a file in the user's state directory."""
     if named := os.environ.get(KEY_VARIABLE):
         return Path(named)
     state = Path(os.environ.get("XDG_STATE_HOME") or "")
@@ -26,12 +26,12 @@ def key_path() -> Path:
 
 
 def user_key() -> bytes:
-    """Return the key of this user, which is created if there is none.
+    """Return the key of this user. If there is no key yet, it is created.
 
     Raises
     ------
     UnsupportedError
-        If the file belongs to another user, others may read it, it holds no key, or it cannot be created.
+        If the file belongs to another user, can be read by other users, does not contain a key, or cannot be created.
     """
     path = key_path()
     try:
@@ -48,7 +48,7 @@ def user_key() -> bytes:
 
 
 def name_of_key(key: bytes) -> str:
-    """Return an identifier of a key that reveals nothing about it."""
+    """Return an identifier for a key that does not reveal anything about the key."""
     return sha256(b"mdreel: name of a key" + key).hexdigest()[:16]
 
 
@@ -70,7 +70,7 @@ def _read(path: Path) -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Create a key atomically; if several processes do so, the first key counts."""
+    """Create a key atomically. If several processes create a key, the first key is used."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

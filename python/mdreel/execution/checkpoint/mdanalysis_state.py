@@ -1,4 +1,4 @@
-"""State of MDAnalysis objects that determines a result."""
+"""State of MDAnalysis objects, as far as it determines results."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 
 def parts_of_mdanalysis(what: Any) -> list[Any] | None:
-    """Return the state of a group of atoms or of a Universe; None for any other object.
+    """Return the state of a group of atoms or a Universe, or None for any other object.
 
     Notes
     -----
-    Pickles are unsuitable, because they contain caches that depend on earlier calls.
+    Pickles are not suitable for this purpose, because they contain caches that depend on earlier calls.
     """
     names = {kind.__name__ for kind in type(what).__mro__ if kind.__module__.startswith("MDAnalysis.core.")}
     if "GroupBase" in names:
@@ -33,7 +33,7 @@ def parts_of_mdanalysis(what: Any) -> list[Any] | None:
 
 
 def _as_array(values: Any) -> Any:
-    """Return a list, such as that of bonds, as an array."""
+    """Return a list, such as the list of bonds, as an array."""
     try:
         return np.array(values, np.int64) if isinstance(values, (list, tuple)) else values
     except (ValueError, TypeError):  # items of different lengths, or not numbers

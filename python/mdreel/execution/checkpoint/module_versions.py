@@ -12,13 +12,13 @@ from pathlib import Path
 from mdreel._core import commit, version
 
 OWN_CODE = None
-"""Origin of a module of the user, whose version only the code itself identifies."""
+"""Origin of modules that belong to the user. They can only be identified by their code."""
 
 PYTHON = "Python"
 
 
 def own_version() -> str:
-    """Return the version of mdreel, with the commit of its extension."""
+    """Return the version of mdreel, including the commit of its extension."""
     built_from = commit()
     return version() if built_from is None else f"{version()} ({built_from})"
 
@@ -42,13 +42,13 @@ def origin_of(module: str | None) -> str | None:
     Parameters
     ----------
     module : str or None
-        Name of the module; None for objects without a module, such as types of the interpreter.
+        Name of the module, or None for objects without a module, such as built-in types.
 
     Returns
     -------
     str or None
-        `PYTHON`, the name of an installed distribution, or `OWN_CODE`. An editable installation is `OWN_CODE`, because
-        its sources can change without its version.
+        `PYTHON`, the name of an installed distribution, or `OWN_CODE`. Editable installations are considered as
+        `OWN_CODE`, because their sources can change without a change of the version.
     """
     if module is None:
         return PYTHON
@@ -64,7 +64,7 @@ def origin_of(module: str | None) -> str | None:
 
 
 def file_of_compiled(module: str | None) -> bytes | None:
-    """Return the content of a compiled module of the user; None for other modules."""
+    """Return the content of a compiled module that belongs to the user, or None for other modules."""
     file = getattr(sys.modules.get(module or ""), "__file__", None)
     return None if file is None or Path(file).suffix in (".py", ".pyc") else Path(file).read_bytes()
 

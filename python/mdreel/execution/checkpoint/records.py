@@ -1,9 +1,10 @@
 """Authenticated records of a checkpoint.
 
-A record consists of its length, a checksum, its content and an authentication code (HMAC-SHA256). The code covers the
-content, the number of the record, and the first record, which is unique to the file. Without the key, nobody can change
-records, reorder them, or copy them from another file. A record that a kill or a damaged disk left incomplete has a
-wrong checksum; a forged record has a correct checksum and a wrong code.
+A record consists of its length, a checksum, its content and an authentication code (HMAC-SHA256). The code is computed
+from the content, the number of the record, and the first record, which is unique to the file. Without the key, nobody
+can modify records, reorder them, or copy them from another file. If a record is incomplete, because the process was
+killed or the disk is damaged, its checksum is wrong. In contrast, a forged record has a correct checksum, but a wrong
+code.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ _CODE = struct.Struct("<Q32s")
 
 
 class Records:
-    """Records of a file, from its current position.
+    """Records of a file, starting at its current position.
 
     Parameters
     ----------
     file : file
         The file, open for reading and writing.
     key : bytes
-        Key of the user.
+        The user's key.
     path : Path
         Path of the file, for messages.
     """
@@ -46,7 +47,7 @@ class Records:
         self._start = file.tell(), 0
 
     def first(self, check: Callable[[bytes], None]) -> bytes | None:
-        """Read the first record; ``check`` gets its content before the authentication."""
+        """Read the first record. ``check`` is called with its content before it is authenticated."""
         return self._read(check)
 
     def read(self) -> bytes | None:
@@ -55,7 +56,7 @@ class Records:
         Raises
         ------
         FormatError
-            If the record is complete, but its code is wrong.
+            If the record is complete, but has a wrong code.
         """
         return self._read(None)
 
@@ -67,11 +68,11 @@ class Records:
         self._passed(content)
 
     def begin_here(self) -> None:
-        """Set the position to which `rewind` returns."""
+        """Mark the position to which `rewind` will return."""
         self._start = self._file.tell(), self._n_read
 
     def rewind(self) -> int:
-        """Return to the position of `begin_here`, and return this position."""
+        """Go back to the position marked by `begin_here`, and return this position."""
         place, self._n_read = self._start
         self._file.seek(place)
         return place

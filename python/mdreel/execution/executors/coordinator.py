@@ -1,4 +1,4 @@
-"""Coordinator that distributes blocks to workers in other processes."""
+"""Coordinator, which distributes blocks to workers in other processes."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from mdreel.timing.workers import Member
 
 BYTES_AHEAD = 256 << 20
-"""Memory limit of results that wait for the results of earlier frames, unless the user gives a limit."""
+"""Memory limit for results that wait for the results of earlier frames, unless the user specifies a limit."""
 
 BYTES_PER_FRAME = 40
-"""Memory of a waiting frame in addition to its row, for spans."""
+"""Memory that each waiting frame needs for spans, in addition to its row."""
 
 
 class BlocksDidNotJoin(Exception):  # noqa: N818 (not an error: the run is planned again)
-    """A block of bytes did not begin at a frame."""
+    """Raised if a block of bytes does not begin at a frame."""
 
 
 @dataclass(frozen=True)
 class TaskTimes:
-    """Times of a task, and the process that computed it; times are of the coordinator's `time.perf_counter_ns`.
+    """Times of a task (measured by the coordinator's `time.perf_counter_ns`), and the process that computed it.
 
     Attributes
     ----------
     begun_ns, ended_ns : int
-        Start and end of the computation.
+        Start and end times of the computation.
     arrived_ns : int
-        Arrival of the result at the coordinator.
+        Time at which the result arrived at the coordinator.
     member : Member
-        Process of the worker.
+        The worker's process.
     turn_ns : int
-        Time at which the transfer of the result could start, if results are transferred one after another.
+        Time at which the transfer of the result could start if results are transferred one after another.
     """
 
     begun_ns: int
@@ -58,7 +58,7 @@ class TaskTimes:
 
 
 class Coordinator:
-    """Coordinator that gives the blocks of a run to workers and merges the results.
+    """Coordinator that assigns the blocks of a run to workers and merges the results.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ class Coordinator:
     n_workers : int
         Number of workers, which are numbered from 0.
     schedule : {"demand", "static"}
-        Distribution of the blocks: to the next free worker, or one share for each worker.
+        How blocks are assigned: each block to the next free worker, or one share of all blocks to each worker.
 
     Attributes
     ----------
     begun_ns : int
-        Start of the run, by `time.perf_counter_ns`.
+        Start of the run, as returned by `time.perf_counter_ns`.
     """
 
     def __init__(self, work: Work, n_workers: int, schedule: Schedule) -> None:
@@ -98,7 +98,7 @@ class Coordinator:
         return self._merge.is_complete
 
     def take(self, worker: int) -> Task | None:
-        """Return the next task of a worker, or None if there is none for it now."""
+        """Return the next task for a worker, or None if there is currently no task for this worker."""
         return self._tasks.take(worker, self._merge.n_waiting_frames < self._frames_ahead)
 
     def is_wanted(self, task: Task) -> bool:
@@ -108,20 +108,20 @@ class Coordinator:
     def ready(self, worker: int, at_ns: int, since_ns: int | None = None) -> None:
         """Record that a worker has opened the trajectory.
 
-        `since_ns` is when it started to do so; by default, the start of the run, or the loss of the worker before it.
-        Times are of this process's `time.perf_counter_ns`.
+        `since_ns` is the time at which the worker began to open it. By default, this is the start of the run, or the
+        time at which its predecessor was lost. Times are measured with `time.perf_counter_ns` of this process.
         """
         since_ns = self._lost_ns.get(worker, self.begun_ns) if since_ns is None else since_ns
         self._free_since_ns[worker] = self._log.record("open", worker, since_ns, at_ns)
 
     def all_ready(self) -> None:
-        """Record that all workers waited until the last of them was ready."""
+        """Record that all workers have waited until the last worker was ready."""
         last_ns = max(self._free_since_ns.values(), default=0)
         for worker, since_ns in self._free_since_ns.items():
             self._free_since_ns[worker] = self._log.record("wait", worker, since_ns, last_ns)
 
     def progress(self, worker: int, n_frames: int) -> None:
-        """Record how many frames of its task a worker has analysed."""
+        """Record how many frames of its current task a worker has analysed."""
         self._under_way[worker] = n_frames
 
     def came(self, worker: int, task: Task, part: Part, worked: TaskTimes) -> None:
@@ -144,17 +144,18 @@ class Coordinator:
         self._log.record("reduce", COORDINATOR, since_ns, n_frames=n_frames)
 
     def failed(self, worker: int, task: Task, failure: Failure, where: str) -> None:
-        """Handle the error of a task.
+        """Handle an error that occurred in a task.
 
-        An error of mdreel describes the data, so every worker would raise it: the run raises it after all earlier
-        blocks are complete. Any other error may be the fault of the worker, so the blocks are tried once more.
+        mdreel errors are caused by the data, so every worker would raise the same error. In this case, the run raises
+        the error after all earlier blocks are complete. Any other error could be caused by the worker, so the blocks
+        are tried once more.
 
         Raises
         ------
         WorkerError
-            If a block has failed too often.
+            If a block has failed too many times.
         BlocksDidNotJoin
-            If the blocks are ranges of bytes, and one did not begin at a frame.
+            If the blocks are ranges of bytes, and a block did not begin at a frame.
         """
         self._under_way.pop(worker, None)
         if not self._tasks.is_running(task.number):
@@ -171,12 +172,12 @@ class Coordinator:
             raise failure.of_block(last)
 
     def lost(self, worker: int, tasks: Sequence[Task], where: str, why: str) -> None:
-        """Handle the loss of a worker and of its tasks, of which it had started only the first.
+        """Handle the loss of a worker and its tasks. Of these, the worker had only started the first task.
 
         Raises
         ------
         WorkerError
-            If another worker was lost with the same block before.
+            If another worker has already been lost with the same block.
         """
         self._under_way.pop(worker, None)
         self._arrived(worker)
@@ -196,7 +197,7 @@ class Coordinator:
             self._work.monitor(self._merge.n_frames + sum(self._under_way.values()))
 
     def finish(self) -> Outcome | None:
-        """Return the outcome, or None if blocks of bytes did not join."""
+        """Return the outcome, or None if any block of bytes did not begin at a frame."""
         outcome = self._merge.finish()
         if outcome is None:
             return None
@@ -206,7 +207,7 @@ class Coordinator:
         return replace(outcome, spans=spans, crew=self._crew)
 
     def _arrived(self, worker: int, until_ns: int | None = None) -> None:
-        """Record the transfer of a worker's last result, up to the time at which the worker started another task."""
+        """Record the transfer of a worker's last result, until the time at which the worker started another task."""
         if worker not in self._travelling:
             return
         worked, n_frames = self._travelling.pop(worker)

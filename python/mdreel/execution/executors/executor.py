@@ -14,7 +14,8 @@ T = TypeVar("T")
 class Executor(Protocol):
     """Interface of the classes that run the blocks of a job.
 
-    The same blocks give the same bits with every executor, any number of workers and any order of completion.
+    For the same blocks, results are bitwise identical for all executors, any number of workers and any order in which
+    blocks are completed.
     """
 
     @property
@@ -27,21 +28,21 @@ class Executor(Protocol):
 
     @property
     def schedule(self) -> Schedule:
-        """Distribution of the blocks: to the next free worker ("demand"), or one share for each worker ("static")."""
+        """How blocks are assigned: to the next free worker ("demand"), or one share to each worker ("static")."""
 
     def share(self, compute: Callable[[], T]) -> T:
-        """Call a function in one process of the run, and return its value in all processes.
+        """Call a function in one process of the run, and return its return value in all processes.
 
         Parameters
         ----------
         compute : callable
-            Function that opens the trajectory, plans and calls `run`. One process calls it; the other processes of the
-            run, if there are any, compute blocks during this time.
+            Function that opens the trajectory, plans the run, and calls `run`. It is called by a single process. If the
+            run has other processes, they compute blocks in the meantime.
 
         Returns
         -------
         object
-            Value of the function, in every process.
+            Return value of the function, in every process.
         """
 
     def run(self, work: Work) -> Outcome | None:
@@ -55,5 +56,6 @@ class Executor(Protocol):
         Returns
         -------
         Outcome or None
-            None if blocks of bytes did not join; the run is then planned again, by frames.
+            The outcome, or None if any block of bytes did not begin at a frame. In the latter case, the run is planned
+            again with blocks of frames.
         """

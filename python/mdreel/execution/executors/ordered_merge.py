@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 class OrderedMerge:
-    """Merge of the parts of a run in the order of blocks.
+    """Merges the parts of a run in the order of the blocks.
 
     Parameters
     ----------
     work : Work
-        The run. The parts of its checkpoint are merged at once, and new parts are added to the checkpoint.
+        The run. Parts that are already in its checkpoint are merged immediately, and new parts are added to the
+        checkpoint.
     """
 
     def __init__(self, work: Work) -> None:
@@ -35,12 +36,12 @@ class OrderedMerge:
 
     @property
     def end(self) -> int:
-        """End of the range of needed blocks."""
+        """End of the range of blocks that are needed."""
         return self._end
 
     @property
     def is_complete(self) -> bool:
-        """Whether all needed blocks are merged."""
+        """Whether all blocks that are needed have been merged."""
         return self._whole.end >= self._end
 
     def make_room(self) -> None:
@@ -48,7 +49,7 @@ class OrderedMerge:
         self._whole.reserve(self._work.blocks.frames_before(self._end) - self._whole.n_frames, touch=True)
 
     def missing(self) -> Iterator[tuple[int, int]]:
-        """Yield the ranges of missing blocks: first block and end, ascending."""
+        """Yield the first block and the end of each range of missing blocks, in ascending order."""
         at = self._whole.end
         for first, part in sorted(self._waiting.items()):
             if at < first:
@@ -63,14 +64,14 @@ class OrderedMerge:
         Raises
         ------
         Exception
-            The error of a block, after all earlier blocks are merged.
+            The error of a block. It is raised after all earlier blocks have been merged.
         """
         if self._work.checkpoint is not None:
             self._work.checkpoint.add(part)
         self.take(part)
 
     def take(self, part: Part) -> None:
-        """Merge a part; ignore it if its blocks are merged already."""
+        """Merge a part. If its blocks have already been merged, ignore it."""
         if part.first >= self._end or part.first < self._whole.end or part.first in self._waiting:
             return
         self._waiting[part.first] = part
@@ -81,14 +82,14 @@ class OrderedMerge:
         self._merge_ready()
 
     def fail(self, block: int, error: BaseException) -> None:
-        """Record the error of a block; the first of all errors is raised after all blocks before it are merged."""
+        """Record the error of a block. The first error is raised after all blocks before it have been merged."""
         if block < self._end:
             self._end_at(block)
             self._error = (block, error)
             self._merge_ready()
 
     def finish(self) -> Outcome | None:
-        """Return the outcome, or None if blocks of bytes did not join."""
+        """Return the outcome, or None if any block of bytes did not begin at a frame."""
         return self._work.job.finish(self._whole)
 
     def _end_at(self, end: int) -> None:

@@ -15,9 +15,9 @@ class Failure:
     Attributes
     ----------
     error : Exception
-        The error, or a RuntimeError in place of an error whose class the caller may not know.
+        The error. It is replaced by a RuntimeError if its class could be unknown to the caller.
     text : str
-        Traceback in the worker.
+        Traceback of the error in the worker.
     """
 
     error: Exception
@@ -25,7 +25,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception) -> Self:
-        """Describe an error in the process that catches it."""
+        """Describe an error. Call this in the process that catches the error."""
         kind = type(error)
         text = "".join(traceback.format_exception(error))
         error = error.with_traceback(None)
@@ -34,18 +34,18 @@ class Failure:
         return cls(error, text)
 
     def blamed_on(self, subject: str) -> WorkerError:
-        """Return an error that names the worker, to be raised from this error.
+        """Return an error that names the worker, so that it can be raised from this error.
 
-        The traceback is a note, which Python shows and the command line leaves out.
+        The traceback is attached as a note, which is shown by Python but omitted on the command line.
         """
         error = WorkerError(f"{subject}: {self}")
         error.add_note(self.text)
         return error
 
     def of_block(self, subject: str) -> Exception:
-        """Return the error that the run raises when a block has failed again.
+        """Return the error to raise if a block has failed again.
 
-        It names the worker, unless the error names a file that cannot be read.
+        The error names the worker unless it names a file that cannot be read.
         """
         if isinstance(self.error, OSError) and self.error.filename is not None:
             self.error.add_note(f"{subject}: {self.text}")
@@ -59,7 +59,7 @@ class Failure:
 
 
 def _is_picklable(error: Exception) -> bool:
-    """Return whether an error can be pickled; some hold objects that cannot."""
+    """Return whether an error can be pickled. Some errors contain objects that cannot be pickled."""
     try:
         pickle.dumps(error)
     except Exception:  # noqa: BLE001 (pickling can raise any error)

@@ -1,8 +1,8 @@
-"""Reraising of exceptions from signal handlers that a library has suppressed.
+"""Reraising exceptions from signal handlers that were suppressed by a library.
 
-Python suppresses an exception that a signal handler raises while an object is destroyed, which often happens in
-libraries that talk to servers. Steps that several ranks take together must not be interrupted, so signals wait until
-the end of the step.
+If a signal handler raises an exception while an object is being destroyed, Python suppresses the exception. This often
+happens in libraries that communicate with servers. In addition, steps that several ranks carry out together must not be
+interrupted. Therefore, signals are postponed until the end of such a step.
 """
 
 import signal
@@ -22,7 +22,7 @@ def reraise_suppressed() -> Iterator[Callable[[], None]]:
     Yields
     ------
     callable
-        Function that calls the handler of a recorded signal again. Call it regularly.
+        Function that calls the handler of a recorded signal again. It has to be called regularly.
     """
     received: list[tuple[_Handler, int]] = []
 
@@ -46,7 +46,7 @@ def postpone_signals() -> Iterator[Callable[[], None]]:
     Yields
     ------
     callable
-        Function that calls the postponed handlers. They are also called at the end of the context.
+        Function that calls the postponed handlers. The handlers are also called at the end of the context.
     """
     received: list[tuple[_Handler, int]] = []
 
@@ -66,7 +66,7 @@ def postpone_signals() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def _replaced_handlers(replacement: Callable[[_Handler, int, FrameType | None], None]) -> Iterator[None]:
-    """Call `replacement` on SIGINT and SIGTERM, with the handler that it replaces."""
+    """On SIGINT and SIGTERM, call `replacement` with the handler that it replaces."""
     handlers: dict[int, _Handler] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:

@@ -45,13 +45,13 @@ EXECUTORS: dict[str, Callable[[], Callable[..., Executor]]] = {
     "dask": _dask,
     "mpi": _mpi,
 }
-"""Functions that return the class of each executor, by the name of the backend."""
+"""Functions that return the classes of the executors, by the name of the backend."""
 
 ALIASES = {"multiprocessing": "processes"}
-"""Names that MDAnalysis uses for backends, with the names of the executors."""
+"""Backend names that are used in MDAnalysis, with the names of the corresponding executors."""
 
 BACKENDS = (*EXECUTORS, *ALIASES)
-"""All names of backends."""
+"""All backend names."""
 
 
 def executor_class(name: str) -> Callable[..., Executor]:
@@ -78,9 +78,9 @@ def find_executor(backend: str | Executor | None, n_workers: int | None = None) 
     Parameters
     ----------
     backend : str, Executor or None
-        A name of `BACKENDS`, or an executor; None for threads.
+        One of `BACKENDS`, or an executor. If None, threads are used.
     n_workers : int, optional
-        Number of workers; by default as many as suit the machine.
+        Number of workers. By default, it is chosen according to the machine.
 
     Raises
     ------

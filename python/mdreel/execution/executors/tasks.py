@@ -1,9 +1,10 @@
-"""Scheduling of tasks, which are groups of consecutive blocks, on workers.
+"""Scheduling of tasks on workers. Tasks are groups of consecutive blocks.
 
-The plan fixes the blocks, which are small. A task has as many of them as its worker completes in about a second. The
-scheduler measures the pace of each worker, so that slow workers get smaller tasks. All tasks become smaller towards the
-end of the run. When no blocks are left, free workers repeat late tasks; the first copy to complete counts. If the user
-chose the number of blocks, each block is a task that one worker computes once.
+The blocks are determined when the run is planned, and are small. A task contains as many blocks as its worker can
+complete in about a second. The scheduler measures the speed of each worker, so that slow workers receive smaller tasks.
+Towards the end of the run, all tasks become smaller. When no blocks are left, free workers repeat late tasks, and the
+result that arrives first is used. If the user has chosen the number of blocks, each block is a separate task, which is
+computed only once.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from statistics import median
 from time import monotonic
 
 TASK_SECONDS = 0.9
-"""Intended duration of a task: long compared with the cost of sending it, short compared with a run."""
+"""Intended duration of a task, in s. It is long compared to the cost of sending it, and short compared to a run."""
 
 LEAD_SECONDS = 0.1
-"""Time before the expected end of a task at which its worker gets the next one, so that the worker never waits."""
+"""Time, in s, before the expected end of a task at which its worker receives the next task to avoid waiting."""
 
 LATE = 1.5
-"""A task is late after this multiple of the median time for its number of blocks."""
+"""A task is late if it takes longer than this multiple of the median time for its number of blocks."""
 
 MOST_FAILURES = 2
-"""Number of failures of a block after which it is not tried again."""
+"""Maximum number of times that a block can fail before it is not tried again."""
 
 
 @dataclass(frozen=True, order=True)
@@ -38,7 +39,7 @@ class Task:
     first, end : int
         The first block, and the end of the range.
     number : int
-        Number of the task. A copy of the task has another number.
+        Number of the task. A copy of the task has a different number.
     """
 
     first: int
@@ -57,17 +58,17 @@ class _Running:
 
 
 class TaskScheduler:
-    """Scheduler that gives the blocks of a run to workers.
+    """Scheduler that assigns the blocks of a run to workers.
 
     Parameters
     ----------
     ranges : iterable of (int, int)
-        Ranges of missing blocks: first block and end, ascending.
+        Ranges of missing blocks in ascending order, each with the first block and the end.
     n_workers : int
         Number of workers, which are numbered from 0.
     edges : sequence of int, optional
-        Start of the share of each worker, and the end of the last share, as `Blocks.shares` returns them. By default,
-        the next free worker takes the next blocks.
+        Start of each worker's share, and the end of the last share, as returned by `Blocks.shares`. By default, the
+        next blocks are assigned to the next free worker.
     one_by_one : bool
         Whether each block is a separate task that is never repeated.
     clock : callable
@@ -102,19 +103,20 @@ class TaskScheduler:
         return not self._running and not any(self._waiting)
 
     def take(self, worker: int, may_go_ahead: bool = True) -> Task | None:
-        """Return the next task of a worker that is idle or about to complete its task.
+        """Return the next task for a worker that is idle or about to complete its task.
 
         Parameters
         ----------
         worker : int
             The worker.
         may_go_ahead : bool
-            Whether new blocks may start. If not, only the block that the ordered merge needs next may start.
+            Whether new blocks can be started. If not, only the block that the ordered merge needs next can be started.
 
         Returns
         -------
         Task or None
-            None if there is no task for this worker now. There may be one later, unless `is_empty`.
+            The task, or None if there is currently no task for this worker. Unless `is_empty` is true, there can be
+            tasks later.
         """
         held = [running for running in self._running.values() if running.worker == worker]
         if held and not self._is_nearly_done(held):
@@ -130,7 +132,7 @@ class TaskScheduler:
         return None if late is None else self._begin(late.first, late.end, worker)
 
     def came(self, number: int) -> bool:
-        """Record that a task is complete; return whether it counts, which it does not if a copy was complete before."""
+        """Record that a task is complete. Return whether its result is used, or a copy has already been completed."""
         done = self._running.pop(number, None)
         if done is None:
             return False
@@ -145,12 +147,12 @@ class TaskScheduler:
         return True
 
     def failed(self, number: int) -> int | None:
-        """Record that a task failed or was lost with its worker, and schedule its blocks again, one by one.
+        """Record that a task has failed or was lost with its worker, and reschedule its blocks one by one.
 
         Returns
         -------
         int or None
-            The block that has failed too often, if there is one.
+            The block that has failed too many times, if any.
         """
         lost = self._running.pop(number, None)
         if lost is None or self._copies(lost.task):
@@ -166,7 +168,7 @@ class TaskScheduler:
         return None
 
     def returned(self, number: int) -> None:
-        """Schedule the blocks of a task again that its worker did not start."""
+        """Reschedule the blocks of a task that was not started by its worker."""
         back = self._running.pop(number, None)
         if back is not None and not self._copies(back.task):
             waiting = self._waiting[back.worker if self._is_static else 0]
@@ -175,7 +177,7 @@ class TaskScheduler:
                 heapq.heappush(waiting, (back.task.first, end))
 
     def end_at(self, end: int) -> None:
-        """Cancel all blocks from ``end`` on."""
+        """Cancel ``end`` and all following blocks."""
         self._end = end if self._end is None else min(end, self._end)
         for waiting in self._waiting:
             waiting[:] = [(first, min(last, end)) for first, last in waiting if first < end]
@@ -194,7 +196,7 @@ class TaskScheduler:
         return task
 
     def _n_blocks(self, worker: int, waiting: list[tuple[int, int]], available: int) -> int:
-        """Return the number of blocks of the next task of a worker."""
+        """Return the number of blocks in the next task for a worker."""
         if self._one_by_one:
             return 1
         if self._is_static:
@@ -209,7 +211,7 @@ class TaskScheduler:
         return self._clock() - held[0].since > pace * len(held[0].task) - LEAD_SECONDS
 
     def _pace(self, worker: int) -> float | None:
-        """Return the seconds that a worker takes for a block, or None if there is no measurement yet."""
+        """Return the time per block for a worker, in s, or None if it has not been measured yet."""
         return self._seconds_per_block.get(worker) or (median(self._finished) if self._finished else None)
 
     def _is_first(self, block: int) -> bool:
@@ -220,7 +222,7 @@ class TaskScheduler:
         return [n for n, running in self._running.items() if (running.task.first, running.task.end) == same]
 
     def _late(self, worker: int) -> Task | None:
-        """Return the latest of the late tasks that a single other worker is running."""
+        """Return the latest of all late tasks that are running on a single other worker."""
         if not self._finished:
             return None
         now, pace = self._clock(), median(self._finished)
@@ -233,14 +235,14 @@ class TaskScheduler:
 
 
 def task_size(pace: float | None, n_left: int, n_workers: int) -> int:
-    """Return the number of blocks of the next task.
+    """Return the number of blocks in the next task.
 
     Parameters
     ----------
     pace : float or None
-        Seconds for each block; None before the first measurement.
+        Time per block, in s, or None before the first measurement.
     n_left : int
-        Number of blocks that no worker has started.
+        Number of blocks that have not been started by any worker.
     n_workers : int
         Number of workers.
     """
@@ -251,7 +253,7 @@ def task_size(pace: float | None, n_left: int, n_workers: int) -> int:
 
 
 def _shares(ranges: list[tuple[int, int]], edges: Sequence[int]) -> list[list[tuple[int, int]]]:
-    """Split the ranges of missing blocks at the edges of the shares, which count missing blocks only."""
+    """Split the ranges of missing blocks at the edges of the shares, which only count missing blocks."""
     shares: list[list[tuple[int, int]]] = [[] for _ in edges[1:]]
     begun = 0
     for first, end in ranges:

@@ -1,1 +1,1 @@
-"""Pages for a browser: markup, colours, and the style that all of them share."""
+"""Building blocks of HTML pages: markup, colours, and the common style sheet."""

@@ -7,7 +7,7 @@ _UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "\ufffd")
 
 
 class Markup(str):
-    """Text that is markup; elements escape all other text."""
+    """Text that is already markup. Elements escape all other text."""
 
     __slots__ = ()
 
@@ -20,21 +20,22 @@ def element(name: str, /, *children: str, **attributes: str | float | None) -> M
     name : str
         Name of the element.
     *children : str
-        Content: `Markup` unchanged, other text escaped.
+        Content of the element. `Markup` is inserted unchanged, and other text is escaped.
     **attributes : str, float or None
-        Attributes: underscores become hyphens, a trailing underscore is removed, and None omits the attribute.
+        Attributes of the element. Underscores in their names are replaced by hyphens, and a trailing underscore is
+        removed. If a value is None, the attribute is omitted.
     """
     said = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     return Markup(f"<{name}{said}>{together(*children)}</{name}>")
 
 
 def together(*parts: str) -> Markup:
-    """Concatenate parts, and escape those that are not markup."""
+    """Concatenate parts, and escape any part that is not markup."""
     return Markup("".join(part if isinstance(part, Markup) else _escaped(part) for part in parts))
 
 
 def joined(separator: str, parts: Iterable[str]) -> Markup:
-    """Concatenate parts with a separator between them; escape what is not markup."""
+    """Concatenate parts with a separator, and escape any part that is not markup."""
     return Markup(together(separator).join(together(part) for part in parts))
 
 
@@ -48,11 +49,12 @@ def table(
     head : iterable of str
         Names of the columns.
     rows : iterable of iterable of str
-        Cells of each row; the first cell is the heading of the row.
+        Cells of each row. The first cell is the heading of the row.
     class_ : str, optional
-        Class of the table.
+        CSS class of the table.
     labels : sequence of str
-        Names of the columns within the cells (class ``label``), for styles that show cells below each other.
+        Names of the columns, which are repeated within the cells (class ``label``). They are needed by styles that show
+        the cells below each other.
     """
     heading = element("tr", *(element("th", name, scope="col") for name in head))
     body = (_row(tuple(cells), labels) for cells in rows)

@@ -1,4 +1,4 @@
-"""Colours of pages in light and dark mode."""
+"""Page colours in light and dark mode."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Colour:
     Attributes
     ----------
     light, dark : str
-        Value on a light and on a dark page, ``#rrggbb``.
+        Values for light and dark pages, as ``#rrggbb``.
     """
 
     light: str
@@ -36,19 +36,19 @@ COLOURS: Mapping[str, Colour] = {
     "end of loop": Colour("#714635", "#BB7E3A"),
     "overheads": Colour("#6B7077", "#747980"),
 }
-"""Colours of the kinds of spans, and of the other parts of the time of a rank."""
+"""Colours for the kinds of spans, and for the other parts of a rank's time."""
 
 
 def class_of(kind: str) -> str:
-    """Return the class of elements in the colour of a kind."""
+    """Return the CSS class for elements in the colour of a kind."""
     return kind.replace(" ", "-")
 
 
 def stylesheet() -> Markup:
-    """Return the style that all pages share.
+    """Return the style sheet that all pages share.
 
-    It sets the colour of each class. While the pointer or the keyboard focus is on the name of one class in a legend,
-    the others are dimmed. ``base.css`` has the rest.
+    The style sheet sets the colour of each class. While the pointer or the keyboard focus is on the name of a class in
+    a legend, all other classes are dimmed. All other styles are in ``base.css``.
     """
     light = "".join(f"--{class_of(kind)}:{colour.light};" for kind, colour in COLOURS.items())
     dark = "".join(f"--{class_of(kind)}:{colour.dark};" for kind, colour in COLOURS.items())

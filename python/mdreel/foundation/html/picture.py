@@ -7,19 +7,19 @@ from typing import Literal
 from mdreel.foundation.html.markup import Markup, element, together
 
 NARROW_PIXELS = 760
-"""Width of a screen, in pixels, up to which a page shows the narrow variant of a picture."""
+"""Screen width, in pixels, up to which a page shows the narrow variant of a picture."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in two shapes.
+    """A picture in a wide and a narrow variant.
 
     Attributes
     ----------
     media_type : {"image/svg+xml", "image/png"}
-        Format of both.
+        Format of both variants.
     wide, narrow : bytes
-        The picture for a wide screen, and for a phone.
+        The variants for a wide screen and for a phone.
     """
 
     media_type: Literal["image/svg+xml", "image/png"]
@@ -28,16 +28,16 @@ class Picture:
 
 
 def image(picture: Picture, alt: str) -> Markup:
-    """Return the element of a picture, which contains the data.
+    """Return the element for a picture, with the data embedded in it.
 
-    Browsers show the SVG of an ``img`` element without running scripts in it and without loading anything.
+    If an SVG picture is in an ``img`` element, browsers do not run its scripts and do not load other files.
 
     Parameters
     ----------
     picture : Picture
         The picture.
     alt : str
-        Text for screen readers.
+        Alternative text for screen readers.
     """
     wide, narrow = (_address(picture.media_type, data) for data in (picture.wide, picture.narrow))
     source = _alone(element("source", media=f"(max-width: {NARROW_PIXELS}px)", srcset=narrow))
@@ -49,5 +49,5 @@ def _address(media_type: str, data: bytes) -> str:
 
 
 def _alone(markup: Markup) -> Markup:
-    """Remove the end tag, which elements without content do not have."""
+    """Remove the end tag, which is not allowed for elements without content."""
     return Markup(markup[: markup.rindex("</")])

@@ -1,4 +1,4 @@
-"""Archives of channels, which contain every frame exactly once and in order, also after restarts."""
+"""Archives of channels, which contain every frame exactly once and in order, even after restarts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Archived:
 
     @property
     def n_bytes(self) -> int:
-        """Size of the file."""
+        """Size of the file, in bytes."""
         return self.path.stat().st_size
 
 
@@ -71,27 +71,28 @@ def archive(
     channel : str or path
         Name or directory of the channel; see `mdreel.live.channel`.
     path : path
-        The file, whose suffix selects the format. It has a hidden name until the simulation has finished or was
-        stopped.
+        The file. Its suffix determines the format. The file has a hidden name until the simulation has finished or has
+        been stopped.
     precision : float, optional
-        Precision of XTC files, integers per nm; by default 1000.
+        Precision of XTC files, in integers per nm. The default is 1000.
     group : str
-        Consumer group that records which frames are in the file. Each archive of a channel needs its own group.
+        Consumer group that records which frames are in the file. If a channel has several archives, each of them needs
+        its own group.
     timeout : float, optional
-        Maximum time to wait for a frame, s; by default as long as the producer is alive.
+        Maximum time to wait for a frame, in s. By default, there is no limit as long as the producer is alive.
     wait : float
-        Maximum time to wait for the channel, and for another process that writes this archive, s.
+        Maximum time, in s, to wait for the channel, and for another process that is still writing this archive.
     restart : float
-        Maximum time to wait for a lost producer to restart, s.
+        Maximum time to wait for a lost producer to restart, in s.
     on_missed : {"raise", "skip"}
-        Whether to fail or continue if frames were overwritten before they were archived.
+        Whether to fail (``"raise"``) or continue (``"skip"``) if frames were overwritten before they were archived.
     finish : bool
         Whether to finish the file with the available frames if the simulation has failed or was lost.
     force : bool
         Whether to replace an existing file or an incomplete file of an earlier run. The existing file remains until the
         new one is complete.
     progress : callable, optional
-        Callable that receives the number of frames in the file after each frame.
+        Function that is called after each frame with the number of frames in the file.
 
     Returns
     -------
@@ -101,32 +102,32 @@ def archive(
     Raises
     ------
     StreamError
-        If the simulation has failed or was lost and `finish` is not set, if frames were missed, or if there were no
-        frames. The incomplete file keeps its hidden name.
+        If the simulation has failed or was lost and `finish` is false, if frames were missed, or if there were no
+        frames. In these cases, the incomplete file still has its hidden name.
     StreamTimeoutError
-        If no frame was published in time, or another process writes this archive.
+        If no frame was published in time, or if another process is writing this archive.
     MismatchError
         If the format cannot store a frame, if the group belongs to another file, if the precision has changed, or if a
         new run has begun.
     UnsupportedError
-        If no format has the suffix of `path`, or if h5py is not installed for H5MD.
+        If the suffix of `path` is unknown, or if `path` is an H5MD file and h5py is not installed.
     FileNotFoundError
         If the channel does not exist.
     FileExistsError
-        If the file exists and `force` is not set.
+        If the file exists and `force` is false.
     OSError
-        If the file cannot be written, for example on a full disk. Committed frames are kept.
+        If the file cannot be written, for example because the disk is full. Frames that were committed are not lost.
 
     Notes
     -----
-    If the process is killed at any moment and started again with the same arguments, the file has the same bytes as
-    without the interruption. Each commit contains both the length of the file and the position in the stream; data
-    after the last commit is truncated and written again. The frames after the last commit must still be available.
-    Staging guarantees this, because its retention waits for the group.
+    You can kill the process at any time and start it again with the same arguments. The resulting file is bitwise
+    identical to that of an uninterrupted run, because each commit contains both the length of the file and the position
+    in the stream. On restart, data after the last commit is truncated and written again. For this purpose, the frames
+    after the last commit must still be available. Staging guarantees this, because its retention waits for the group.
 
-    Each step is archived once and in order, also if the simulation was restarted. Positions, velocities and forces are
-    archived as float32, if the format supports them; energies are not archived. H5MD stores steps, times and quantities
-    exactly; DCD and NetCDF store positions exactly.
+    Each step is archived once and in order, even if the simulation was restarted. Positions, velocities and forces are
+    archived as float32 if the format supports them, whereas energies are not archived. H5MD stores steps, times and
+    quantities exactly. DCD and NetCDF only store positions exactly.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def archive_with(
     progress: Callable[[int], object] | None = None,
     joined: Callable[[], object] | None = None,
 ) -> Archived:
-    """Archive a channel; see `archive`. Call `joined` when the group exists and therefore retains new frames."""
+    """Archive a channel; see `archive`. `joined` is called when the group exists and thus retains new frames."""
     place = channel_path(channel)
     check_settings(path, options.precision)
     check_target(path, force=True)  # whether it may exist depends on what was committed

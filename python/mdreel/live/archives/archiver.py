@@ -1,4 +1,4 @@
-"""Archiver, a member of a consumer group that commits frames together with the length of its file."""
+"""Archiver, which is a member of a consumer group and commits frames together with the length of its file."""
 
 import errno
 import warnings
@@ -37,9 +37,9 @@ class ArchiverOptions:
     Attributes
     ----------
     precision : float or None
-        Precision of XTC files, integers per nm.
+        Precision of XTC files, in integers per nm.
     timeout : float or None
-        Maximum time to wait for a frame, s.
+        Maximum time to wait for a frame, in s.
     skips_missed : bool
         Whether to continue if frames were missed.
     finishes : bool
@@ -56,7 +56,7 @@ class ArchiverOptions:
 
 
 class Archiver:
-    """Writer of the frames of a consumer to a file.
+    """Writes the frames that a consumer receives to a file.
 
     Parameters
     ----------
@@ -74,16 +74,16 @@ class Archiver:
     n_frames : int
         Number of frames in the file.
     n_missed : int
-        Number of frames that are missing in the file.
+        Number of frames that are missing from the file.
 
     Raises
     ------
     FileExistsError
-        If the file exists and may not be replaced.
+        If the file exists and `force` is false.
     MismatchError
-        If the group has another incomplete file.
+        If the group belongs to a different incomplete file.
     FormatError
-        If the incomplete file was changed.
+        If the incomplete file was modified.
     """
 
     def __init__(self, part: PartFile, consumer: Consumer, options: ArchiverOptions) -> None:
@@ -130,7 +130,7 @@ class Archiver:
             raise
 
     def finish(self) -> None:
-        """Complete the file and give it its final name. Raise StreamError if the file contains no frame."""
+        """Complete the file and give it its final name. Raise StreamError if the file contains no frames."""
         path = self._consumer.path
         if not self.n_frames:
             raise StreamError("the channel has ended without a new frame; no file is written", path=path)
@@ -171,7 +171,7 @@ class Archiver:
         self._last = None
 
     def _is_named(self, before: CommitRecord) -> bool:
-        """Finish the work of a process that was killed after its last commit; return whether there was any."""
+        """Finish the work of a process that was killed after its last commit. Return whether any work was left."""
         if not self._part.n_bytes or self._part.n_bytes != before.n_bytes:
             return False
         if self._coder.whole.exists():
@@ -192,7 +192,7 @@ class Archiver:
         return self._peeked is None
 
     def _next(self) -> Frame | None:
-        """Return the next frame; None at the end. Commit pending frames while waiting."""
+        """Return the next frame, or None at the end. Commit pending frames while waiting."""
         frame, self._peeked = self._peeked, None
         if frame is not None:
             return frame
@@ -253,7 +253,7 @@ class Archiver:
         return max(0, frame.sequence - first)
 
     def _missed_error(self, frame: Frame, n_missed: int) -> StreamError:
-        """Return the error of an archive that has missed frames before this one."""
+        """Return the error for an archive that has missed frames before this one."""
         last = self._last
         where = f"before step {frame.step}" if last is None else f"between steps {last.step} and {frame.step}"
         message = f"{n_missed:,} frames {where} were overwritten before they were archived"
@@ -301,7 +301,7 @@ class Archiver:
 
 
 class _CommitPoint(NamedTuple):
-    """Last frame in the file, with the number of bytes and frames up to it."""
+    """Last frame in the file, with the number of bytes and frames up to this frame."""
 
     last: Frame
     n_bytes: int

@@ -15,13 +15,13 @@ from mdreel.foundation.printable import printable
 from mdreel.live.archives.options import Archive, wait_until_unused
 
 JOINED = b"joined\n"
-"""Message of the process when it has joined, so that new frames are retained until they are archived."""
+"""Message from the process that it has joined. From then on, new frames are retained until they are archived."""
 
 DONE = b"done\n"
-"""Message of the process if an earlier process had already completed the file."""
+"""Message from the process that an earlier process has already completed the file."""
 
 LOG = "archive.log"
-"""Log file of the process in the channel's directory."""
+"""Log file of the process, in the channel's directory."""
 
 _PROGRAM = "mdreel.live.archives.process"
 _LEAVE_SECONDS = 10.0
@@ -31,7 +31,8 @@ _POLL_SECONDS = 1.0
 class ArchiverProcess:
     """Process that writes the archive of a channel.
 
-    It outlives the simulation and ignores Ctrl-C, so that all published frames are archived.
+    The process continues to run after the simulation has ended, and ignores Ctrl-C. In this way, all published frames
+    are archived.
     """
 
     def __init__(self, channel: Path, archive: Archive) -> None:
@@ -42,15 +43,16 @@ class ArchiverProcess:
         self._checked_at = 0.0
 
     def is_wanted(self) -> bool:
-        """Return whether a process must be started, before the channel is opened.
+        """Return whether a process has to be started. Call this method before the channel is opened.
 
-        The process of a producer that has died normally ends when the producer is lost; this method waits for it. If it
-        waits for a restart instead, it continues to archive. So does ``mdreel archive`` with the same file.
+        If an earlier producer has died, its process normally ends when it notices that the producer is lost. This
+        method waits until it has ended. If the process waits for a restart instead, it continues to archive, and no new
+        process is needed. The same applies if ``mdreel archive`` is running with the same file.
 
         Warns
         -----
         MdreelWarning
-            If the file exists and may not be replaced, or cannot be created.
+            If the file exists and must not be replaced, or if it cannot be created.
         """
         try:
             check_target(self._path, self._archive.force)
@@ -65,7 +67,7 @@ class ArchiverProcess:
         Warns
         -----
         MdreelWarning
-            If the archive cannot be begun; see `mdreel.live.archive`. The simulation runs without it.
+            If the archive cannot be started; see `mdreel.live.archive`. The simulation then runs without an archive.
         """
         try:
             self._start_and_wait()
@@ -92,7 +94,7 @@ class ArchiverProcess:
             self._warn(self._wait_for_exit())
 
     def end(self, is_failure: bool) -> None:
-        """Wait for the file after the channel has ended; warn if it is incomplete, unless the simulation has failed."""
+        """Wait for the file after the channel has ended. Warn if it is incomplete, unless the simulation failed."""
         if self._process is None:
             return
         self._process.wait()

@@ -1,4 +1,4 @@
-"""State that an archive commits, with the length of its file and its position in the stream."""
+"""State that an archive commits, including the length of its file and its position in the stream."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -20,19 +20,19 @@ class CommitRecord:
     file : str
         Absolute path of the file.
     precision : float or None
-        Requested precision of XTC files, integers per nm.
+        Requested precision of XTC files, in integers per nm.
     n_bytes : int
-        Length of the incomplete file, bytes.
+        Length of the incomplete file, in bytes.
     n_frames : int
         Number of frames in the file.
     last : tuple of int, or None
         Sequence number, epoch and step of the last frame.
     n_missed : int
-        Number of frames that are missing in the file, which the user has allowed.
+        Number of frames that are missing from the file, because the user has allowed this.
     is_whole : bool
-        Whether the contents are complete, so that at most the final name is missing.
+        Whether the content is complete. In this case, the file only needs its final name, if it does not have it yet.
     coder : dict
-        State of the format.
+        State of the format's encoder.
     """
 
     file: str
@@ -46,12 +46,12 @@ class CommitRecord:
 
     @classmethod
     def parse(cls, state: bytes | None) -> Self | None:
-        """Parse a committed state; return None if there is none.
+        """Parse a committed state. Return None if there is no state.
 
         Raises
         ------
         FormatError
-            If it is not a state of an archive.
+            If it is not the state of an archive.
         """
         if not state:
             return None

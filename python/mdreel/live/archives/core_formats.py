@@ -16,25 +16,25 @@ _ALIKE = "NCDF"  # stores several quantities, the same in each frame
 
 
 class EncodedFrames:
-    """Encoder that encodes frames with the core and appends them to a file.
+    """Encodes frames with the core and appends them to a file.
 
     Parameters
     ----------
     part : PartFile
         The incomplete file, truncated to the committed length.
     precision : float, optional
-        Precision of XTC files, integers per nm.
+        Precision of XTC files, in integers per nm.
     n_atoms : int
         Number of atoms.
     quantities : list of str
-        Quantities that frames may have.
+        Quantities that frames can contain.
     state : dict, optional
         Committed state.
 
     Notes
     -----
-    Some formats store a constant time interval before the first frame. For these, the first frame is held back until
-    the second one is known.
+    Some formats store a constant time interval before the first frame. In this case, the first frame is not written
+    until the second frame is known.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class EncodedFrames:
         return self._part.hidden
 
     def append(self, frame: ArchivedFrame) -> bool:
-        """Append a frame; return whether all frames so far are in the file.
+        """Append a frame. Return whether all frames so far are in the file.
 
         Raises
         ------
@@ -85,14 +85,14 @@ class EncodedFrames:
         self._part.sync()
 
     def state(self) -> dict[str, object]:
-        """Return the state that is needed to continue."""
+        """Return the state that is needed to continue later."""
         return {"outline": None if self._outline is None else asdict(self._outline)}
 
     def clear(self) -> None:
-        """Do nothing: these formats need no other files."""
+        """Do nothing, because these formats do not need other files."""
 
     def _start(self, first: ArchivedFrame, second: ArchivedFrame) -> None:
-        """Write the header of the file, and the first frame if it was held back."""
+        """Write the header of the file, and the first frame if it has not been written yet."""
         outline = Outline(
             n_atoms=self._n_atoms,
             quantities=list(first.quantities) if self._format.name == _ALIKE else self._quantities,

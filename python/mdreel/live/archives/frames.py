@@ -1,4 +1,4 @@
-"""Frames in float32, as archives store them."""
+"""Frames in float32, in the form in which they are archived."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -12,18 +12,18 @@ from mdreel.live.channels.frame import Frame
 
 @dataclass(frozen=True)
 class ArchivedFrame:
-    """Archived part of a frame.
+    """The part of a frame that is archived.
 
     Attributes
     ----------
     step : int
         Step of the simulation.
     time : float
-        Time, ps.
+        Time, in ps.
     cell : ndarray, shape (9,), float32, or None
-        Concatenated row vectors of the cell, Å.
+        Concatenated row vectors of the cell, in Å.
     quantities : dict of str to ndarray, shape (n_atoms, 3), float32
-        Positions (Å), velocities (Å/ps) and forces (kJ/(mol Å)), if present.
+        Positions (in Å), velocities (in Å/ps) and forces (in kJ/(mol Å)), if they are present.
     """
 
     step: int
@@ -33,7 +33,7 @@ class ArchivedFrame:
 
     @classmethod
     def from_frame(cls, frame: Frame) -> Self:
-        """Convert a frame; float32 arrays are not copied."""
+        """Convert a frame. Arrays that are already float32 are not copied."""
         given = {"positions": frame.positions, "velocities": frame.velocities, "forces": frame.forces}
         quantities = {
             name: np.ascontiguousarray(values, np.float32) for name, values in given.items() if values is not None

@@ -1,6 +1,7 @@
-"""Archives in H5MD, which are written at the end from a file of records.
+"""Archives in H5MD, which are converted from a file of records when the simulation has ended.
 
-An HDF5 file becomes unreadable if its writer is killed, and its bytes depend on when it was flushed.
+The frames are not written to the HDF5 file directly, because it would become unreadable if its writer was killed. In
+addition, its bytes would depend on when it was flushed.
 """
 
 from pathlib import Path
@@ -16,7 +17,7 @@ from mdreel.trajectory.output_file import H5MD, find_h5py
 
 
 class H5mdFrames:
-    """Encoder that appends frames to a file of records, and converts it to an H5MD file at the end.
+    """Appends frames to a file of records, and converts this file to an H5MD file at the end.
 
     Parameters
     ----------
@@ -41,12 +42,12 @@ class H5mdFrames:
         return self._part.hidden.with_name(f"{self._part.hidden.name}.h5")
 
     def append(self, frame: ArchivedFrame) -> bool:
-        """Append a frame; return True, because the frame is always in the file.
+        """Append a frame. The method always returns True, because the frame is then in the file.
 
         Raises
         ------
         MismatchError
-            If the frame has other quantities than the first one.
+            If the quantities of the frame differ from those of the first frame.
         """
         if self._quantities is None:
             self._quantities = list(frame.quantities)
@@ -63,7 +64,7 @@ class H5mdFrames:
         return True
 
     def complete(self) -> None:
-        """Write the H5MD file with the chunks of `convert`, whole frames of about 1 MiB in total."""
+        """Write the H5MD file with the same chunks as `convert`, which consist of whole frames and have about 1 MiB."""
         h5py = find_h5py(self._part.path)
         self._part.sync()
         self.clear()
@@ -80,11 +81,11 @@ class H5mdFrames:
                 sink.write(first, records["step"], records["time"], cells, chunks)
 
     def state(self) -> dict[str, object]:
-        """Return the state that is needed to continue."""
+        """Return the state that is needed to continue later."""
         return {"quantities": self._quantities, "has_cells": self._has_cells}
 
     def clear(self) -> None:
-        """Remove temporary files of a process that was killed while it wrote the H5MD file."""
+        """Remove temporary files of a process that was killed while it was writing the H5MD file."""
         for left in self.whole.parent.iterdir():
             if left.name.startswith(f".{self.whole.name}.") and left.suffix == ".part":
                 left.unlink()

@@ -20,18 +20,19 @@ class Archive:
     Attributes
     ----------
     path : path
-        The file, whose suffix selects the format. It has a hidden name until the simulation has ended.
+        The file. Its suffix determines the format. The file has a hidden name until the simulation has ended.
     precision : float, optional
-        Precision of XTC files, integers per nm; by default 1000.
+        Precision of XTC files, in integers per nm. The default is 1000.
     group : str
         Consumer group that records which frames are in the file.
     force : bool
-        Whether to replace an existing file. It remains until the new one is complete.
+        Whether to replace an existing file. It is replaced only when the new file is complete.
 
     Notes
     -----
-    H5MD stores float32 positions, velocities and forces exactly, with steps and times. DCD and NetCDF store positions
-    exactly, with less precise times. TRR and XTC store nm: TRR rounds the last bit of a number, XTC to its precision.
+    H5MD stores float32 positions, velocities and forces exactly, together with steps and times. DCD and NetCDF store
+    positions exactly, but times less precisely. TRR and XTC store coordinates in nm. Therefore, TRR rounds the last bit
+    of each number, and XTC rounds to its precision.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def part_path(path: Path) -> Path:
 
 
 def wait_until_unused(path: Path, seconds: float) -> bool:
-    """Wait up to `seconds` s until no process writes an archive; return whether none does."""
+    """Wait up to `seconds` s until no process is writing an archive. Return whether it is unused."""
     until = monotonic() + seconds
     while True:
         try:

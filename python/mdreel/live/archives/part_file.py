@@ -22,14 +22,14 @@ T = TypeVar("T")
 
 
 class PartFile:
-    """File under a hidden name, which one process owns through a kernel lock.
+    """File with a hidden name, which a single process owns through a kernel lock.
 
     Parameters
     ----------
     path : Path
         Final path of the file.
     wait : float
-        Maximum time to wait for the lock, s.
+        Maximum time to wait for the lock, in s.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class PartFile:
     Raises
     ------
     StreamTimeoutError
-        If another process holds the lock for longer.
+        If another process does not release the lock in time.
     OSError
         If the file cannot be created.
     """
@@ -90,7 +90,7 @@ class PartFile:
         self._call(os.fdatasync, self._file)
 
     def name(self, whole: Path, force: bool) -> None:
-        """Give the complete file its final name, replacing a file only if `force` is set, and remove hidden files."""
+        """Give the complete file its final name, and remove hidden files. Replace a file only if `force` is true."""
         if self.path.exists():
             if not force:  # another process created it meanwhile
                 raise output_exists(self.path)
@@ -113,7 +113,7 @@ class PartFile:
         os.close(file)
 
     def _call(self, act: Callable[..., T], *arguments: Any) -> T:
-        """Call a function on the file; report errors with its final name."""
+        """Call a function on the file, and report errors with the final name of the file."""
         try:
             return act(*arguments)
         except OSError as error:

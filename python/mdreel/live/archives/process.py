@@ -1,7 +1,8 @@
-"""Process that writes the archive of a producer; `mdreel.live.archives.archiver_process` starts it.
+"""Process that writes the archive of a producer. It is started by `mdreel.live.archives.archiver_process`.
 
 ``python -m mdreel.live.archives.process CHANNEL FILE PRECISION GROUP FORCE`` writes a message to standard output when
-it has joined the channel, or a pickled exception if it cannot. It reports later errors in one line on standard error.
+it has joined the channel. If it cannot join, it writes a pickled exception instead. Later errors are reported as a
+single line on standard error.
 """
 
 import pickle
@@ -16,11 +17,11 @@ from mdreel.live.archives.archiver import ArchiverOptions
 from mdreel.live.archives.archiver_process import DONE, JOINED
 
 WAIT_SECONDS = 60.0
-"""Maximum time to wait for an earlier process that still writes the archive."""
+"""Maximum time to wait for an earlier process that is still writing the archive, in s."""
 
 
 def main(channel: str, path: str, precision: str, group: str, force: str) -> None:
-    """Archive a channel; exit with 0 if the file is complete, and with 1 after an error."""
+    """Archive a channel. The process exits with 0 if the file is complete, and with 1 after an error."""
     # Ctrl-C stops the simulation, which then ends the channel.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.showwarning = lambda message, *_: print(f"warning: {printable(str(message))}", file=sys.stderr, flush=True)

@@ -14,14 +14,14 @@ from mdreel.live.channels.requests import Request
 from mdreel.live.producers.producer import Producer
 
 _MOST_STRIDE = 2**31 - 1
-"""Largest stride: engines count the steps of a run with 32 bits."""
+"""Maximum stride, which is limited because engines count the steps of a run with 32 bits."""
 
 Write: TypeAlias = Callable[[Path], None]
-"""Function that makes the engine write its state to a file, and raises `OSError` if that fails."""
+"""Function that makes the engine write its state to a file. It raises `OSError` on failure."""
 
 
 class EngineReporter:
-    """State that the reporters of all engines show."""
+    """Attributes that the reporters of all engines have in common."""
 
     _commands: "EngineCommands"
 
@@ -32,33 +32,34 @@ class EngineReporter:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the simulation was stopped on request."""
+        """Whether the simulation was stopped by a request."""
         return self._commands.is_stopped
 
 
 class EngineCommands:
-    """Commands to an engine: periodic checkpoints, and the requests ``stop``, ``checkpoint`` and ``change-stride``.
+    """Periodic checkpoints of an engine, and the requests ``stop``, ``checkpoint`` and ``change-stride``.
 
     Parameters
     ----------
     producer : Producer
         The channel.
     engine : str
-        Name of the engine, for refusals.
+        Name of the engine, which is used when a request is refused.
     interval : int
-        Steps between two frames.
+        Number of steps between two frames.
     checkpoint : path, optional
-        Checkpoint file, written at a stop and at intervals. Each checkpoint replaces the previous one atomically.
-        Without a file, the simulation cannot continue after a stop.
+        Checkpoint file, which is written when the simulation stops, and optionally at intervals. Each checkpoint
+        replaces the previous checkpoint atomically. Without a checkpoint file, you cannot continue the simulation after
+        a stop.
     checkpoint_frames : int, optional
-        Number of frames between two checkpoints; by default the only checkpoint is written at a stop.
+        Number of frames between two checkpoints. By default, a checkpoint is only written when the simulation stops.
 
     Attributes
     ----------
     interval : int
         Current number of steps between two frames.
     is_stopped : bool
-        Whether the simulation was stopped on request.
+        Whether the simulation was stopped by a request.
 
     Raises
     ------
@@ -104,7 +105,8 @@ class EngineCommands:
         Returns
         -------
         bool
-            Whether the simulation must stop now. Its checkpoint has been written and the channel has ended.
+            Whether the simulation has to stop now. In this case, its checkpoint has been written and the channel has
+            ended.
         """
         self._n_frames += 1
         self._last_frame = step
@@ -128,24 +130,24 @@ class EngineCommands:
         step : int
             Current step.
         first : int
-            First step of the run, whose frame is not due.
+            First step of the run, for which no frame is due.
         """
         return step > first and step % self.interval == 0 and step != self._last_frame
 
     def checkpoint_at_end(self, step: int, write: Write) -> None:
-        """Write a last checkpoint before SIGTERM or Ctrl-C ends the program.
+        """Write a final checkpoint before SIGTERM or Ctrl-C ends the program.
 
         Parameters
         ----------
         step : int
-            Current step, whose frame has been published if it was due.
+            Current step. If a frame was due at this step, it has already been published.
         write : callable
             Function that makes the engine write its state to a file.
 
         Warns
         -----
         MdreelWarning
-            If the checkpoint cannot be written; the program ends in any case.
+            If the checkpoint cannot be written. The program ends nevertheless.
         """
         if self._checkpoint is None or self.is_stopped:
             return

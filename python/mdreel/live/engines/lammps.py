@@ -26,51 +26,54 @@ _KEYWORDS = {
     "dihedrals": "edihed",
     "impropers": "eimp",
 }
-"""LAMMPS's keyword for each energy (https://docs.lammps.org/thermo_style.html)."""
+"""LAMMPS keyword for each energy (https://docs.lammps.org/thermo_style.html)."""
 
 _COMPUTE = "mdreel_positions"
 _TRICKY = '"$*%#&'
 _LAST_FRAME_SECONDS = 5.0
-"""Time limit for publishing the last frame; batch systems kill a job about 30 s after SIGTERM."""
+"""Time limit for publishing the last frame, in s. Batch systems kill a job about 30 s after SIGTERM."""
 
 
 class LAMMPSReporter(EngineReporter):
-    """Reporter that publishes a simulation of LAMMPS's Python module on a channel and carries out requests to it.
+    """Reporter that publishes a simulation run with LAMMPS's Python module on a channel, and carries out requests.
 
-    The reporter runs LAMMPS from frame to frame and checks for requests after each frame. ``stop`` writes a restart
-    file, ends the channel as *stopped* and makes `run` return. ``checkpoint`` writes a restart file with the step in
-    its name. ``change-stride`` changes the number of steps between two frames.
+    The reporter runs LAMMPS from frame to frame, and checks for requests after each frame. On ``stop``, it writes a
+    restart file, ends the channel as *stopped*, and `run` returns. On ``checkpoint``, it writes a restart file with the
+    step in its name. On ``change-stride``, it changes the number of steps between two frames.
 
     Parameters
     ----------
     producer : Producer
         The channel. Velocities, forces and energies are published if the channel was opened for them. The energies
         ``potential``, ``kinetic``, ``total``, ``van_der_waals``, ``coulomb``, ``bonds``, ``angles``, ``dihedrals`` and
-        ``impropers`` are those of LAMMPS's thermodynamic output; ``temperature`` is in K.
+        ``impropers`` are taken from LAMMPS's thermodynamic output. The ``temperature`` is in K.
     lmp : lammps.lammps
-        LAMMPS instance, with ``units real`` or ``units metal`` and atom IDs from 1 on without a gap.
+        LAMMPS instance. It must use ``units real`` or ``units metal``, and have consecutive atom IDs that start at 1.
     interval : int
-        Steps between two frames.
+        Number of steps between two frames.
     checkpoint : path, optional
-        Restart file, written at a stop, on SIGTERM and Ctrl-C, and at intervals. Each restart file replaces the
-        previous one atomically. Without a file, the simulation cannot continue after a stop.
+        Restart file, which is written when the simulation stops, on SIGTERM and Ctrl-C, and optionally at intervals.
+        Each restart file replaces the previous file atomically. Without a restart file, you cannot continue the
+        simulation after a stop.
     checkpoint_frames : int, optional
-        Number of frames between two restart files; by default the only one is written at a stop.
+        Number of frames between two restart files. By default, a restart file is only written when the simulation
+        stops.
     wrap : bool
-        Whether to wrap positions into the cell, as ``x`` in a dump; by default they are unwrapped, as ``xu``.
+        Whether to wrap positions into the cell, like ``x`` in a dump. By default, positions are unwrapped, like ``xu``.
 
     Raises
     ------
     MismatchError
-        If an argument is invalid, or the channel has another number of atoms.
+        If an argument is invalid, or if the channel has a different number of atoms.
     UnsupportedError
-        If LAMMPS uses other units, has no atom IDs, or runs on several ranks, which need `fix imd` and a hub.
+        If LAMMPS uses other units, has no atom IDs, or runs on several ranks. In the latter case, use `fix imd` and a
+        hub instead.
 
     Notes
     -----
     Atoms are sorted by ID. After the first step, a frame is published at every step that is a multiple of `interval`.
-    Positions, velocities and forces are bit for bit those of a dump at this step. LAMMPS's log has two lines per frame.
-    LAMMPS rebuilds its neighbor lists after writing a restart file.
+    Its positions, velocities and forces are bitwise identical to those in a dump at this step. Note that the log file
+    of LAMMPS contains two lines per frame, and that LAMMPS rebuilds its neighbor lists after writing a restart file.
 
     Examples
     --------
@@ -105,12 +108,14 @@ class LAMMPSReporter(EngineReporter):
         Parameters
         ----------
         n_steps : int
-            Number of steps, as in LAMMPS's ``run``. Quantities that LAMMPS ramps over a run are ramped over all steps.
+            Number of steps, as in the ``run`` command of LAMMPS. Quantities that LAMMPS ramps over a run are ramped
+            over all of these steps.
 
         Returns
         -------
         bool
-            Whether all steps were run; False if a request, a fix or a time limit of LAMMPS stopped the simulation.
+            Whether all steps were run. False if the simulation was stopped by a request, or by a fix or a time limit of
+            LAMMPS.
         """
         if not self._lmp.has_id("compute", _COMPUTE):
             self._lmp.command(f"compute {_COMPUTE} all property/atom {self._columns}")
@@ -173,7 +178,7 @@ class LAMMPSReporter(EngineReporter):
         return np.ctypeslib.as_array(self._lmp.gather(name, 1, 3)).reshape(-1, 3)
 
     def _box(self) -> NDArray[np.float64] | None:
-        """Return the row vectors of the cell, Å; None if no dimension is periodic."""
+        """Return the row vectors of the cell, in Å, or None if no dimension is periodic."""
         low, high, xy, yz, xz, periodic, _ = self._lmp.extract_box()
         if not any(periodic):
             return None

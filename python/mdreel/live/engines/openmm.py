@@ -16,7 +16,7 @@ _ENERGIES = ("potential", "kinetic")
 
 
 class StopRequested(Exception):  # noqa: N818 (it is no error)
-    """Exception raised in ``simulation.step`` after a stop request, when the checkpoint has been written.
+    """Raised in ``simulation.step`` after a stop request, when the checkpoint has been written.
 
     Examples
     --------
@@ -29,27 +29,29 @@ class StopRequested(Exception):  # noqa: N818 (it is no error)
 
 
 class OpenMMReporter(EngineReporter):
-    """Reporter that publishes an OpenMM simulation on a channel and carries out requests to it.
+    """Reporter that publishes an OpenMM simulation on a channel, and carries out requests.
 
-    Append the reporter to ``simulation.reporters``. It checks for requests after each frame. ``stop`` writes a
-    checkpoint, ends the channel as *stopped* and raises `StopRequested` in ``simulation.step``, which `run` catches.
-    ``checkpoint`` writes a checkpoint with the step in its name. ``change-stride`` changes the number of steps between
-    two frames. On SIGTERM and Ctrl-C, `run` writes a checkpoint before the program ends.
+    Append the reporter to ``simulation.reporters``. It then checks for requests after each frame. On ``stop``, it
+    writes a checkpoint, ends the channel as *stopped*, and raises `StopRequested` in ``simulation.step``. `run` catches
+    this exception. On ``checkpoint``, the reporter writes a checkpoint with the step in its name. On ``change-stride``,
+    it changes the number of steps between two frames. On SIGTERM and Ctrl-C, `run` writes a checkpoint before the
+    program ends.
 
     Parameters
     ----------
     producer : Producer
-        The channel. Velocities, forces, and the energies ``potential`` and ``kinetic`` are published if the channel was
-        opened for them.
+        The channel. Velocities, forces, and the energies ``potential`` and ``kinetic`` are only published if the
+        channel was opened for them.
     interval : int
-        Steps between two frames.
+        Number of steps between two frames.
     checkpoint : path, optional
-        Checkpoint file, written at a stop and at intervals. Each checkpoint replaces the previous one atomically.
-        Without a file, the simulation cannot continue after a stop.
+        Checkpoint file, which is written when the simulation stops, and optionally at intervals. Each checkpoint
+        replaces the previous checkpoint atomically. Without a checkpoint file, you cannot continue the simulation after
+        a stop.
     checkpoint_frames : int, optional
-        Number of frames between two checkpoints; by default the only checkpoint is written at a stop.
+        Number of frames between two checkpoints. By default, a checkpoint is only written when the simulation stops.
     wrap : bool, optional
-        Whether to wrap molecules into the cell; by default OpenMM wraps them if the system is periodic.
+        Whether to wrap molecules into the cell. By default, OpenMM wraps them if the system is periodic.
 
     Raises
     ------
@@ -58,8 +60,8 @@ class OpenMMReporter(EngineReporter):
 
     Notes
     -----
-    A checkpoint is written after its frame has been published, so that a simulation that continues from it omits no
-    frame. OpenMM's checkpoints are only valid for the same system, platform and version.
+    A checkpoint is written after its frame has been published. Therefore, no frame is lost if you continue the
+    simulation from a checkpoint. Note that OpenMM checkpoints are only valid for the same system, platform and version.
 
     Examples
     --------
@@ -90,7 +92,7 @@ class OpenMMReporter(EngineReporter):
         self._has_velocities, self._has_forces = "velocities" in sections, "forces" in sections
 
     def describeNextReport(self, simulation: Any) -> tuple[int, bool, bool, bool, bool, bool | None]:  # noqa: N802
-        """Return when the next frame is due and which quantities it needs; OpenMM defines the name."""
+        """Return when the next frame is due, and which quantities it needs. The method's name is defined by OpenMM."""
         n_steps = self.interval - simulation.currentStep % self.interval
         has_energies = bool(self._producer.manifest.energies)
         return n_steps, True, self._has_velocities, self._has_forces, has_energies, self._wrap
@@ -131,14 +133,14 @@ class OpenMMReporter(EngineReporter):
         Parameters
         ----------
         simulation : openmm.app.Simulation
-            The simulation, to whose ``reporters`` this reporter was appended.
+            The simulation. This reporter must have been appended to its ``reporters``.
         n_steps : int
             Number of steps.
 
         Returns
         -------
         bool
-            Whether all steps were run; False if a request stopped the simulation.
+            Whether all steps were run. False if the simulation was stopped by a request.
         """
         first = simulation.currentStep
         try:
@@ -172,11 +174,11 @@ def fork_openmm(simulation: Any, checkpoint: str | PathLike[str], temperature: f
     simulation : openmm.app.Simulation
         A simulation of the same system, on the same platform.
     checkpoint : path
-        The checkpoint, which provides positions, unit cell, step and time.
+        The checkpoint, which provides the positions, unit cell, step and time.
     temperature : float
-        Temperature of the new velocities, K.
+        Temperature of the new velocities, in K.
     seed : int, optional
-        Random seed of the new velocities; by default different each time.
+        Random seed for the new velocities. By default, a different seed is used each time.
 
     Examples
     --------

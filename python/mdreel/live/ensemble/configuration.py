@@ -12,18 +12,18 @@ from mdreel.foundation.placeholders import check_placeholders
 from mdreel.foundation.toml_schema import checked_file, entry, schema_of
 
 FACTS = ("replica", "channel", "directory", "folder", "staging", "checkpoint", "seed")
-"""Values available to commands, as placeholders (``{seed}``) and environment variables (``MDREEL_SEED``)."""
+"""Values that commands can use as placeholders (``{seed}``) and environment variables (``MDREEL_SEED``)."""
 
 FORMATS = ("csv", "parquet", "npz", "json", "nc", "xvg")
 
 MOST_RESTARTS = 50
-"""Limit below the maximum of 64 epochs of a channel."""
+"""Maximum number of restarts, which is less than the 64 epochs that a channel can have."""
 
 SUMMARY = "replicas"
-"""Name of the summary table, which no analysis can have."""
+"""Name of the summary table. Analyses cannot have this name."""
 
 STATE_FOLDER = ".ensemble"
-"""Folder in the directory of an ensemble with its state."""
+"""Folder in the ensemble's directory in which its state is stored."""
 
 _ANALYSIS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,47}")
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,47}")
 
 @dataclass(frozen=True, kw_only=True)
 class SlurmTable:
-    """Resources of Slurm jobs; each job runs some of the replicas on its own node."""
+    """Resources of Slurm jobs. Each job runs some of the replicas on its own node."""
 
     replicas_per_job: int | None = entry("Number of replicas of each job.  [default: at-once]", None, least=1)
     cpus_per_job: int | None = entry("Number of cores of each job.  [default: at-once times threads]", None, least=1)
@@ -52,7 +52,7 @@ class SlurmTable:
 
 @dataclass(frozen=True, kw_only=True)
 class EnsembleTable:
-    """Table of an ensemble; paths are relative to the folder of the file."""
+    """Table of an ensemble. Paths are relative to the folder of the file."""
 
     name: str = entry("Name of the ensemble; its channels are named NAME-REPLICA.")
     replicas: int = entry("Number of replicas.", least=1)
@@ -125,12 +125,12 @@ class EnsembleTable:
 
 
 def parse_ensemble(where: str, content: Mapping[str, Any]) -> EnsembleTable:
-    """Validate the contents of the ensemble file `where`, without analyses; see `checked_file` for the errors."""
+    """Validate the content of the ensemble file `where`, except its analyses; see `checked_file` for the errors."""
     return checked_file(EnsembleTable, where, content)
 
 
 def check_analysis(where: str, analysis: Mapping[str, Any]) -> None:
-    """Check that an analysis names no outputs, and that its name can be a file name. Raise MismatchError otherwise."""
+    """Raise MismatchError if an analysis specifies outputs, or if its name cannot be used as a file name."""
     for name in ("output", "plot"):
         if name in analysis:
             raise MismatchError(f"{where}: {name}: not allowed in an ensemble, which names tables after analyses")
@@ -141,5 +141,5 @@ def check_analysis(where: str, analysis: Mapping[str, Any]) -> None:
 
 
 def ensemble_schema() -> dict[str, Any]:
-    """Return the JSON schema of the table of an ensemble."""
+    """Return the JSON schema for the table of an ensemble."""
     return schema_of(EnsembleTable)

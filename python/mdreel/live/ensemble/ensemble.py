@@ -1,4 +1,4 @@
-"""Ensembles of simulations, whose replicas are run and analysed by one process."""
+"""Ensembles of simulations, whose replicas are run and analysed by a single process."""
 
 import json
 from collections import deque
@@ -22,7 +22,7 @@ from mdreel.live.ensemble.result_tables import ResultTables
 from mdreel.live.ensemble.shutdown import end_all
 
 _POLL_SECONDS = 0.05
-"""Time to sleep if no replica has new frames; the rings buffer frames meanwhile."""
+"""Time to sleep if no replica has new frames, in s. In the meantime, the rings buffer new frames."""
 
 _IDENTITY = "ensemble.json"
 _MOST_IDENTITY = 16 << 20
@@ -35,11 +35,11 @@ class EnsembleOutcome:
     Attributes
     ----------
     n_finished, n_failed : int
-        Number of selected replicas that have finished and that have failed.
+        Numbers of selected replicas that have finished and that have failed.
     failures : tuple of str
         Label and reason of each failure.
     tables : tuple of Path
-        Tables of the whole ensemble; empty until no replica is left to run.
+        Tables of the whole ensemble. The tuple is empty as long as any replica has not been run.
     """
 
     n_finished: int
@@ -60,7 +60,8 @@ class Ensemble:
     analyses : ReplicaAnalyses
         Analyses of each replica.
     identity : dict
-        JSON-compatible settings that must not change between two runs, because finished replicas are not run again.
+        Settings that must not change between two runs, because finished replicas are not run again. They must be
+        JSON-compatible.
 
     Attributes
     ----------
@@ -85,16 +86,16 @@ class Ensemble:
         retry: bool = False,
         report: Callable[[str], object] = lambda _: None,
     ) -> EnsembleOutcome:
-        """Run replicas until each has finished or failed; continue those that were run before.
+        """Run replicas until each of them has finished or failed. Replicas from an earlier run are continued.
 
         Parameters
         ----------
         numbers : iterable of int, optional
-            Numbers of the replicas to run; by default all.
+            Numbers of the replicas to run. By default, all replicas.
         retry : bool
             Whether to run failed replicas again.
         report : callable
-            Callable that receives lines of text about events.
+            Function that is called with a line of text about each event.
 
         Returns
         -------
@@ -107,14 +108,15 @@ class Ensemble:
             If the settings differ from an earlier run, if the directory or the channel of a new replica is in
             use, or if a program cannot be started.
         StreamError
-            If another manager runs one of the replicas.
+            If another manager is running one of the replicas.
         OSError
             If journals or tables cannot be written.
 
         Notes
         -----
-        After an error or KeyboardInterrupt, running replicas are asked to stop, and ended after `grace` seconds. Only
-        SIGKILL of the manager leaves replicas running; the next run ends them.
+        After an error or KeyboardInterrupt, running replicas are asked to stop, and are terminated after `grace`
+        seconds. Replicas only continue to run if the manager is killed with SIGKILL. In this case, the next run ends
+        them.
         """
         chosen = [self.replicas[number] for number in (range(len(self.replicas)) if numbers is None else numbers)]
         self._begin()
@@ -173,7 +175,7 @@ class Ensemble:
                 sleep(_POLL_SECONDS)
 
     def _end(self, chosen: Sequence[Replica], error: BaseException, report: Callable[[str], object]) -> None:
-        """End running replicas after an error or Ctrl-C, and record it in the journals."""
+        """End running replicas after an error or Ctrl-C, and record this in the journals."""
         running = [replica for replica in chosen if replica.is_running]
         reason = " ".join(str(error).split()) or type(error).__name__
         try:
@@ -188,7 +190,7 @@ class Ensemble:
                 replica.leave(f"the ensemble was ended: {reason}")
 
     def _gather(self, chosen: Sequence[Replica], report: Callable[[str], object]) -> EnsembleOutcome:
-        """Write the tables of the ensemble, if no replica is left to run."""
+        """Write the tables of the ensemble if no replica is left to run."""
         pasts = {replica.label: read_history(replica.journal_path) for replica in self.replicas}
         tables: list[Path] = []
         n_left = sum(not history.is_over for history in pasts.values())
@@ -214,13 +216,13 @@ class Ensemble:
 
 
 def replica_state(replica: Replica) -> tuple[str, ReplicaHistory]:
-    """Return the state of a replica and its history, without taking part in the run.
+    """Return the state and the history of a replica without taking part in the run.
 
     Returns
     -------
     tuple of str and ReplicaHistory
-        ``waiting``, ``running``, ``lost`` (its program has gone without an entry in the journal), ``finished`` or
-        ``failed``; and the history from the journal.
+        The state, which is ``waiting``, ``running``, ``lost`` (if its program has disappeared, but the journal has no
+        entry about it), ``finished`` or ``failed``, and the history from the journal.
     """
     history = read_history(replica.journal_path)
     if history.event in ("finished", "failed"):

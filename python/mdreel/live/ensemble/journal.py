@@ -1,4 +1,4 @@
-"""Journal of a replica as JSON lines."""
+"""Journal of a replica in JSON lines format."""
 
 import socket
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ ENDING = ".jsonl"
 _MOST_LINE = 1 << 20
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
-"""ID that changes at each boot of the machine."""
+"""ID that changes each time the machine boots."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,17 @@ class ReplicaHistory:
     Attributes
     ----------
     event : str or None
-        Last event, one of `EVENTS`; None if the replica was never started.
+        Last event, which is one of `EVENTS`, or None if the replica was never started.
     message : str
         Human-readable description of the event.
     time : float
-        Time of the event, seconds since 1970.
+        Time of the event, in seconds since 1970.
     process : Process or None
-        Last process, if it was started on this host since its boot.
+        Last process, if it was started on this host since the last boot.
     is_gone : bool
-        Whether the last process was started on this host before its boot.
+        Whether the last process was started on this host before the last boot.
     n_deaths : int
-        Number of deaths since the first start or the last retry.
+        Number of times that the program has died since the first start or the last retry.
     n_frames : int
         Number of analysed frames at the last event.
     first_step : int or None
@@ -59,7 +59,7 @@ class ReplicaHistory:
         return self.event in ("finished", "failed")
 
     def after(self, line: dict[str, Any]) -> "ReplicaHistory":
-        """Return the history after a further line. Raise FormatError if the line is not valid."""
+        """Return the history after adding a line. Raise FormatError if the line is invalid."""
         event = text(line, "event")
         process, is_gone = (None, False) if event == "starting" else (self.process, self.is_gone)
         if event == "started":
@@ -88,7 +88,7 @@ class Journal(JsonLinesLog):
     Raises
     ------
     StreamError
-        If another manager runs the replica.
+        If another manager is running the replica.
     FormatError
         If the file is not a journal.
     OSError
@@ -96,7 +96,7 @@ class Journal(JsonLinesLog):
 
     Notes
     -----
-    A kill can leave an incomplete line, which the next manager removes.
+    If the manager is killed, the last line can be incomplete. The next manager removes such a line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -121,7 +121,7 @@ class Journal(JsonLinesLog):
 
 
 def read_history(path: Path) -> ReplicaHistory:
-    """Read a journal without locking it; the file need not exist. Raise FormatError if the file is not a journal."""
+    """Read a journal without locking it. The file need not exist. Raise FormatError if it is not a journal."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -130,7 +130,7 @@ def read_history(path: Path) -> ReplicaHistory:
 
 
 def _boot() -> str:
-    """Return the boot ID, because process IDs are reused after a boot."""
+    """Return the boot ID, which is needed because process IDs are reused after a reboot."""
     return BOOT.read_text(encoding="ascii").strip()
 
 

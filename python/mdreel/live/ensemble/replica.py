@@ -1,4 +1,4 @@
-"""Replica of an ensemble, with its directory, channel, program and analyses."""
+"""Replica of an ensemble, including its directory, channel, program and analyses."""
 
 import gc
 import os
@@ -75,7 +75,7 @@ class Replica:
 
     @property
     def is_running(self) -> bool:
-        """Whether the program runs or published frames are still to be analysed."""
+        """Whether the program is running, or published frames still have to be analysed."""
         return self._program is not None
 
     @property
@@ -84,14 +84,16 @@ class Replica:
         return self._program is None or self._program.status() is not None
 
     def open(self, retry: bool = False) -> None:
-        """Lock the replica, end a program that a killed manager has left running, and retry a failed replica if asked.
+        """Lock the replica, and end its program if a killed manager left it running.
+
+        If `retry` is true, a failed replica is run again.
 
         Raises
         ------
         StreamError
-            If another manager runs the replica.
+            If another manager is running the replica.
         MismatchError
-            If the replica is new and its directory or channel is in use.
+            If the replica is new, but its directory or channel is already in use.
         """
         self._journal = Journal(self.journal_path)
         history = self.history
@@ -108,7 +110,7 @@ class Replica:
             self._say("interrupted", "its manager was lost" + (", and its program ended" if was else ""))
 
     def start(self, analyses: ReplicaAnalyses) -> str:
-        """Start the program, from the checkpoint if possible; return a description.
+        """Start the program, from the checkpoint if possible, and return a description.
 
         Raises
         ------
@@ -137,7 +139,7 @@ class Replica:
         return message
 
     def advance(self) -> bool:
-        """Analyse new frames; return whether there were any."""
+        """Analyse new frames, and return whether there were any."""
         assert self._observer is not None
         has_come = self._observer.advance()
         self._n_frames = self._observer.n_frames
@@ -147,7 +149,7 @@ class Replica:
         return has_come
 
     def settle(self, analyses: ReplicaAnalyses, tables: ResultTables) -> str | None:
-        """Handle the end, a hang or a failed analysis of the program; return a description, or None."""
+        """Handle a program that has ended or hangs, or whose analysis has failed. Return a description, or None."""
         program, observer = self._program, self._observer
         assert program is not None
         assert observer is not None
@@ -170,7 +172,7 @@ class Replica:
             self._program.terminate()
 
     def leave(self, reason: str) -> None:
-        """Kill the program, if it runs, and release the replica for a later run."""
+        """Kill the program if it is running, and release the replica for a later run."""
         if self._program is not None:
             self._program.kill()
             self._say("interrupted", reason)
@@ -185,7 +187,7 @@ class Replica:
             self._journal = None
 
     def leave_channel(self) -> None:
-        """Leave the channel, so that it no longer blocks the simulation."""
+        """Leave the channel, so that the analyses no longer block the simulation."""
         if self._observer is not None:
             self._observer.close()
             self._observer = None
@@ -193,7 +195,7 @@ class Replica:
     # --- Actions ----------------------------------------------------------------------------------------------------
 
     def _prepare(self, analyses: ReplicaAnalyses) -> str | None:
-        """Prepare a start; return a description if the program continues, None if it starts from the beginning."""
+        """Prepare a start. Return a description if the program continues, or None if it starts from the beginning."""
         checkpoint, first = self._checkpoint, self.history.first_step
         has_checkpoint = checkpoint is not None and checkpoint.exists() and first is not None
         observer = self._observer
@@ -288,7 +290,7 @@ class Replica:
         return {**threads, **os.environ, **told}
 
     def _state_of_channel(self) -> str:
-        """Return the state of the channel of this start; ``absent`` if only an earlier one exists."""
+        """Return the state of the channel for this start, or ``absent`` if only an earlier channel exists."""
         try:
             status = Status.read(self.channel)
             is_past = self._observer is not None and status.epoch <= self._observer.after_epoch
@@ -312,7 +314,7 @@ class Replica:
             raise MismatchError(f"{self.channel}: a producer outside this ensemble runs on the channel")
 
     def _clear(self) -> None:
-        """Remove channel, staging and checkpoint, so that the program starts from the beginning."""
+        """Remove the channel, the staging and the checkpoint, so that the program starts from the beginning."""
         self._remove_channel()
         if self._staging.is_dir():
             shutil.rmtree(self._staging)

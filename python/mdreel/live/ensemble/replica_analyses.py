@@ -1,4 +1,4 @@
-"""Analyses of a replica over the frames of its channel."""
+"""Analyses of a replica, which use the frames of its channel."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ from mdreel.live.incremental_run import IncrementalRun
 from mdreel.results.column import Column
 
 _BRIEF = 2e-5
-"""Maximum time to wait for a frame of one channel, s, because other channels need attention."""
+"""Maximum time to wait for a frame of one channel, in s. It is short because other channels need attention, too."""
 
 _FOREVER = 1e9
-"""Timeout for a restart of the replica, s; effectively unlimited, because the manager decides when to give up."""
+"""Timeout for a restart of the replica, in s. It is practically unlimited, because the manager sets the limit."""
 
 _SHOWN_SECONDS = 5.0
-"""Minimum interval between two notices with results, because they are expensive for many replicas."""
+"""Minimum interval between two notices with results, in s. Notices are expensive if there are many replicas."""
 
 _TRIES = 10
 
@@ -41,9 +41,9 @@ class ReplicaAnalysis:
     title : str
         Display name.
     columns : callable
-        Function that returns the table of an analysis with results.
+        Function that returns the result table of an analysis.
     facts : dict
-        Metadata of its files.
+        Metadata for its files.
     """
 
     name: str
@@ -54,18 +54,18 @@ class ReplicaAnalysis:
 
 @dataclass(frozen=True)
 class ReplicaAnalyses:
-    """Analyses of each replica and their window.
+    """Analyses of each replica, and the window of frames that they use.
 
     Attributes
     ----------
     analyses : tuple of ReplicaAnalysis
         The analyses.
     prepare : callable
-        Function that creates the analyses from the frames of a replica, one for each of `analyses`.
+        Function that creates the analyses from the frames of a replica. It returns one analysis for each of `analyses`.
     window : tuple of int or None
         First frame, end and step.
     n_workers : int
-        Number of threads for computing. Use one if the simulations occupy all cores.
+        Number of threads for the computations. Use a single thread if the simulations occupy all cores.
     """
 
     analyses: tuple[ReplicaAnalysis, ...]
@@ -75,16 +75,16 @@ class ReplicaAnalyses:
 
 
 class ReplicaObserver:
-    """Analyses of a replica, advanced by repeated calls of `advance`, which never blocks for long.
+    """Analyses of a replica, which progress whenever `advance` is called. This method never blocks for long.
 
     Parameters
     ----------
     channel : Path
-        Directory of the channel; it need not exist.
+        Directory of the channel, which does not have to exist yet.
     settings : ReplicaAnalyses
         The analyses.
     after_epoch : int
-        Epoch of the last producer to ignore; -1 if there was none.
+        Epoch of the last producer to ignore, or -1 if there was none.
     first_step : int, optional
         Step of the replica's first frame, if it is known from earlier analyses. This frame must still be available.
 
@@ -93,26 +93,28 @@ class ReplicaObserver:
     after_epoch : int
         Epoch of the last producer to ignore.
     found : tuple of sequence of Column
-        Table of each analysis, set at the end.
+        Table of each analysis. It is set at the end.
     first_step : int or None
         Step of the first frame.
     n_frames : int
         Number of analysed frames.
     is_over : bool
-        Whether all frames are analysed, because the channel or the window has ended.
+        Whether all frames have been analysed, because the channel or the window has ended.
     has_all : bool
-        Whether the window has ended. The channel was left, and no more frames of the simulation are needed.
+        Whether the window has ended. In this case, the analyses have left the channel, because they do not need any
+        more frames.
     error : Exception or None
-        Error that ended the analyses.
+        Error that caused the analyses to end.
     lacks_frames : bool
-        Whether the reason is that the first frames are no longer available.
+        Whether the error occurred because the first frames are no longer available.
     heard_at : float
-        Time of the last frame or of the start, on the monotonic clock.
+        Time of the last frame or of the start, measured with the monotonic clock.
 
     Notes
     -----
-    The observer waits without limit for a replica that died to be restarted; the manager decides when to give up.
-    `advance` releases its frames before it returns, so that the frames of only one replica at a time are in memory.
+    If a replica dies, the observer waits indefinitely until it is restarted, because the manager decides when to give
+    up. `advance` releases its frames before it returns. Therefore, the frames of only one replica are in memory at a
+    time.
     """
 
     def __init__(
@@ -143,11 +145,11 @@ class ReplicaObserver:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the analyses have joined the channel and wait for frames."""
+        """Whether the analyses have joined the channel and are waiting for frames."""
         return self._source is not None and not self.has_ended
 
     def advance(self) -> bool:
-        """Advance the analyses without blocking; return whether there were new frames."""
+        """Advance the analyses without blocking, and return whether there were new frames."""
         if self.has_ended:
             return False
         try:
@@ -197,7 +199,7 @@ class ReplicaObserver:
         raise StreamError(f"{self._channel}: {message}; {advice}")
 
     def _begin(self) -> None:
-        """Create the analyses after the first frame, in a thread, because they may wait for further frames."""
+        """Create the analyses after the first frame. A thread is used because they can wait for further frames."""
         assert self._source is not None
         if self._opening is None:
             n_there, is_ended = await_arrival(self._source, 0, 1, _BRIEF)

@@ -1,4 +1,4 @@
-"""Program of a replica, with all processes that it has started."""
+"""Program of a replica, including all processes that it has started."""
 
 import os
 import signal
@@ -13,11 +13,11 @@ from mdreel.live.notices.process import Process
 
 _POLL_SECONDS = 0.02
 _MOST_SECONDS = 30.0
-"""Timeout after SIGKILL; only a hanging file system delays the end for so long."""
+"""Timeout after SIGKILL, in s. Only a hanging file system can delay the end of a process for so long."""
 
 
 class Program:
-    """Running program in its own session, so that Ctrl-C on a terminal reaches only the manager.
+    """Program that runs in its own session, so that Ctrl-C on a terminal only reaches the manager.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ class Program:
         self.process = Process.from_id(self._started.pid)
 
     def status(self) -> int | None:
-        """Return the exit status, or the negative number of the signal that ended the program; None while it runs.
+        """Return the exit status (negative if a signal ended the program), or None while the program is running.
 
         Notes
         -----
-        Processes that the program has started and left behind, such as MPI ranks, are killed when it ends.
+        When the program ends, any processes that it has started and left running, such as MPI ranks, are killed.
         """
         if self._started.returncode is None and self._has_ended():
             # Until its status is collected, its process ID is not reused.
@@ -68,7 +68,7 @@ class Program:
             self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Send SIGKILL and wait for the end."""
+        """Send SIGKILL and wait until the program has ended."""
         if self._started.returncode is None:
             self._signal(signal.SIGKILL)
             self._started.wait()
@@ -82,7 +82,7 @@ class Program:
 
 
 def end_leftover(process: Process) -> bool:
-    """End a program that a killed manager left running; return whether it was running. Raise WorkerError on failure."""
+    """End a program that a killed manager left running, and return whether it was. Raise WorkerError on failure."""
     until = monotonic() + _MOST_SECONDS
     has_run = process.is_alive
     # If the process has gone but its process ID is unused, its child processes may still run. As long as they do, the
@@ -98,7 +98,7 @@ def end_leftover(process: Process) -> bool:
 
 
 def end_stray(name: str, value: str) -> bool:
-    """End programs of this user that have an environment variable with this value; return whether there were any."""
+    """End this user's programs that have an environment variable with this value, and return whether any exist."""
     wanted = f"{name}={value}".encode()
     found = False
     for path in Path("/proc").glob("[0-9]*/environ"):

@@ -1,4 +1,4 @@
-"""Tables of an ensemble: one for each replica, joined tables of all replicas, and a summary."""
+"""Tables of an ensemble: one table per replica, joined tables of all replicas, and a summary."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,18 +16,18 @@ from mdreel.results.files import write
 
 
 class ResultTables:
-    """Writer of the tables of an ensemble.
+    """Writes the tables of an ensemble.
 
     Parameters
     ----------
     results : Path
-        Folder of the tables.
+        Folder for the tables.
     kept : Path
-        Folder of exact copies, from which joined tables are created later.
+        Folder for exact copies of the tables, from which joined tables are created later.
     format : str
-        File suffix of tables.
+        File suffix of the tables.
     facts : mapping
-        Metadata of all files.
+        Metadata for all files.
     """
 
     def __init__(self, results: Path, kept: Path, format: str, facts: Mapping[str, Any]) -> None:  # noqa: A002
@@ -37,7 +37,7 @@ class ResultTables:
         self._facts = facts
 
     def write_replica(self, label: str, analyses: ReplicaAnalyses, found: Sequence[Sequence[Column]]) -> None:
-        """Write the tables of a replica, one for each analysis. Raise OSError if a table cannot be written."""
+        """Write the tables of a replica, one per analysis. Raise OSError if a table cannot be written."""
         for folder in (self._results / label, self._kept / label):
             folder.mkdir(parents=True, exist_ok=True)
         for analysis, columns in zip(analyses.analyses, found, strict=True):
@@ -46,7 +46,7 @@ class ResultTables:
             write(self._kept / label / f"{analysis.name}.npz", columns, facts, force=True)
 
     def write_joined(self, labels: Sequence[str], analyses: ReplicaAnalyses) -> list[Path]:
-        """Write one joined table of the replicas with these labels for each analysis; return the paths."""
+        """Write one joined table per analysis for the replicas with these labels, and return the paths."""
         written = []
         for analysis in analyses.analyses if labels else ():
             path = self._results / f"{analysis.name}{self._ending}"
@@ -57,12 +57,12 @@ class ResultTables:
     def write_summary(
         self, facts: Sequence[Mapping[str, int]], finished: Sequence[str], analyses: ReplicaAnalyses
     ) -> Path:
-        """Write the summary, with the outcome of each replica and mean and standard deviation of each column.
+        """Write the summary, which contains each replica's outcome, and the mean and standard deviation of each column.
 
         Parameters
         ----------
         facts : sequence of mapping
-            Numbers by name for each replica, such as ``replica`` and ``deaths``.
+            Numbers for each replica by name, such as ``replica`` and ``deaths``.
         finished : sequence of str
             Labels of the replicas that have tables, in the same order.
         """

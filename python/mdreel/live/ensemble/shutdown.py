@@ -1,4 +1,4 @@
-"""Ordered shutdown of running replicas, by a request, then by SIGTERM, then by SIGKILL."""
+"""Orderly shutdown of running replicas, first by a request, then by SIGTERM, and finally by SIGKILL."""
 
 import gc
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ _POLL_SECONDS = 0.02
 
 
 def end_all(replicas: Sequence[Replica], grace: float) -> None:
-    """End running replicas so that each can write a checkpoint; a second Ctrl-C raises KeyboardInterrupt.
+    """End running replicas in such a way that each can write a checkpoint. A second Ctrl-C interrupts this.
 
     Parameters
     ----------
     replicas : sequence of Replica
         Running replicas.
     grace : float
-        Time between the stop request and SIGTERM, s, and again between SIGTERM and return. The caller must kill
-        replicas that still run then.
+        Time between the stop request and SIGTERM, in s. After SIGTERM, the function waits for the same time before it
+        returns. The caller then has to kill replicas that are still running.
     """
     with postpone_signals():  # Python suppresses an exception that is raised while an object is destroyed
         for replica in replicas:
@@ -50,7 +50,7 @@ def end_all(replicas: Sequence[Replica], grace: float) -> None:
 
 
 def _wait_for_end(replicas: Sequence[Replica], until: float) -> list[Replica]:
-    """Wait for the end of replicas; return those that still run at the deadline."""
+    """Wait until replicas have ended, and return those that are still running at the deadline."""
     while True:
         left = [replica for replica in replicas if not replica.process_has_ended]
         if not left or monotonic() >= until:

@@ -1,4 +1,4 @@
-"""Managed directories for unmodified programs, through a preloaded library that wraps ``open`` and ``close``."""
+"""Managed directories for unmodified programs, based on a preloaded library that wraps ``open`` and ``close``."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ DIRECTORIES = "MDREEL_MANAGED"
 """Environment variable with the absolute paths of the managed directories, separated by colons."""
 
 TIMEOUT = "MDREEL_MANAGED_TIMEOUT"
-"""Environment variable with the maximum time to wait for a file, s; 0 disables waiting."""
+"""Environment variable with the maximum time to wait for a file, in s. If it is 0, programs do not wait."""
 
 _LOADED = "LD_PRELOAD"
 
@@ -26,32 +26,32 @@ _LOADED = "LD_PRELOAD"
 def managed_environment(
     directory: str | PathLike[str] | Iterable[str | PathLike[str]], timeout: float | None = None
 ) -> dict[str, str]:
-    """Return the environment for a program that uses managed directories.
+    """Return the environment variables for a program that uses managed directories.
 
-    Files that the program writes in the directories are published when it closes them, and opening a missing file for
-    reading waits for it. See ``docs/how-to/managed-directories.md`` for details.
+    Files that the program writes to the directories are published when they are closed. If the program opens a missing
+    file for reading, it waits until the file is published. See ``docs/how-to/managed-directories.md`` for details.
 
     Parameters
     ----------
     directory : str or path, or several of them
-        The directories, which are created if they do not exist.
+        The directories. They are created if they do not exist.
     timeout : float, optional
-        Maximum time to wait for a file, s; by default until the last producer has ended. Use 0 for programs that
-        check for optional files, as programs that write files often do.
+        Maximum time to wait for a file, in s. By default, programs wait until the last producer has ended. Use 0 for
+        programs that check whether optional files exist, as is often the case for programs that write files.
 
     Returns
     -------
     dict of str to str
-        Environment of this process, with the library and its settings.
+        Environment of this process, to which the library and its settings have been added.
 
     Raises
     ------
     UnsupportedError
         If the library does not support this system or a path.
     PermissionError
-        If another user owns a directory or may enter it.
+        If another user owns a directory or has access to it.
     MismatchError
-        If the timeout is less than 0.
+        If the timeout is negative.
 
     Examples
     --------
@@ -82,27 +82,28 @@ def run_managed(
     timeout: float | None = None,
     shared: bool = False,
 ) -> int:
-    """Run an unmodified program with a managed directory, and wait for its end.
+    """Run an unmodified program with a managed directory, and wait until it has ended.
 
     Parameters
     ----------
     command : sequence of str or path
         The program and its arguments.
     directory : str or path
-        The directory, which is created if it does not exist.
+        The directory. It is created if it does not exist.
     produces : bool
-        Whether the program is a producer. The directory then ends with the program, as *finished* if its exit status is
-        0 and as *failed* otherwise. A producer does not wait for missing files unless `timeout` is set.
+        Whether the program is a producer. In this case, the state of the directory changes when the program exits, to
+        *finished* if the exit status is 0, and to *failed* otherwise. Producers do not wait for missing files unless
+        `timeout` is set.
     timeout : float, optional
-        Maximum time to wait for a file, s. By default, a producer does not wait, and other programs wait until the last
-        producer has ended.
+        Maximum time to wait for a file, in s. By default, producers do not wait, whereas other programs wait until the
+        last producer has ended.
     shared : bool
         Whether other producers with ``shared=True`` may write to the directory.
 
     Returns
     -------
     int
-        Exit status of the program; negative if a signal ended it.
+        Exit status of the program. It is negative if the program was ended by a signal.
 
     Raises
     ------
@@ -133,7 +134,7 @@ def run_managed(
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
-    """Run a program and return its exit status; terminate it if this process is interrupted."""
+    """Run a program and return its exit status. Terminate the program if this process is interrupted."""
     process = None
     try:
         with postpone_signals():  # a signal during `Popen` would leave an untracked process
@@ -147,7 +148,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
 
 
 def _create_directory(directory: Path) -> Path:
-    """Create a directory that only the user may enter, and return its absolute path."""
+    """Create a directory to which only the user has access, and return its absolute path."""
     path = directory.absolute()
     if ":" in str(path):
         raise UnsupportedError("the path of a managed directory must not contain a colon", path=path)
@@ -157,7 +158,7 @@ def _create_directory(directory: Path) -> Path:
 
 
 def _library() -> Path:
-    """Return the file of the library, which is written to the user's cache on first use."""
+    """Return the path of the library, which is written to the user's cache when it is first used."""
     contents = preload_library()
     if contents is None:
         raise UnsupportedError("unmodified programs need Linux with glibc on x86-64 or ARM64")

@@ -1,4 +1,4 @@
-"""Reading side of managed directories, which waits for complete files."""
+"""Reading files from managed directories, and waiting until they are complete."""
 
 import os
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from mdreel.live.channels.directory import wait_until_available
 
 
 class ManagedDirectory:
-    """Reader of a directory in which every visible file is complete.
+    """Reader for a directory in which every visible file is complete.
 
     Parameters
     ----------
     path : str or path
         The directory.
     wait : float
-        Maximum time to wait for the directory, s. The directory may exist before its producer starts.
+        Maximum time to wait for the directory, in s. The directory can exist before its producer starts.
 
     Attributes
     ----------
@@ -31,12 +31,12 @@ class ManagedDirectory:
     FileNotFoundError
         If the directory does not exist.
     PermissionError
-        If another user owns the directory or may enter it.
+        If another user owns the directory or has access to it.
 
     Notes
     -----
-    A waiting reader is notified by the system of new files, and checks the directory at least every 50 ms for files
-    from other machines. Ctrl-C ends waiting.
+    While a reader is waiting, the operating system notifies it of new files. In addition, the reader checks the
+    directory at least every 50 ms for files from other machines. You can interrupt it with Ctrl-C.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class ManagedDirectory:
         name : str
             Name of the file in the directory.
         timeout : float, optional
-            Maximum time to wait, s; by default until the last producer has ended.
+            Maximum time to wait, in s. By default, the reader waits until the last producer has ended.
 
         Returns
         -------
@@ -75,17 +75,17 @@ class ManagedDirectory:
         Raises
         ------
         StreamError
-            If the producer ended or was lost before it published the file.
+            If the producer ended or was lost before the file was published.
         StreamTimeoutError
             If the file was not published in time.
         MismatchError
-            If the name is invalid for a published file.
+            If a published file cannot have this name.
         """
         os.close(self._core.open(name, timeout))
         return self.path / name
 
     def open(self, name: str, mode: str = "r", timeout: float | None = None, **how: Any) -> IO[Any]:
-        """Wait for a file and open it. The open file stays readable when it is replaced or removed.
+        """Wait for a file and open it. You can still read the open file after it has been replaced or removed.
 
         Parameters
         ----------
@@ -115,19 +115,19 @@ class ManagedDirectory:
     def arrivals(
         self, order: str = "published", *, after: str | None = None, timeout: float | None = None
     ) -> Iterator[Path]:
-        """Iterate over existing and new files until the producer ends; each file is returned once.
+        """Iterate over existing and new files until the producer ends. Each file is returned once.
 
-        A file that replaces an earlier one of the same name is returned again.
+        If a file replaces an earlier file with the same name, it is returned again.
 
         Parameters
         ----------
         order : {"published", "name"}
-            Order of files that exist at the same time: by time of publication, within the resolution of the file
-            system, or by name with natural sorting of numbers.
+            Order of files that exist at the same time. They are sorted by the time at which they were published (within
+            the resolution of the file system), or by name with natural sorting of numbers.
         after : str, optional
-            Name of the file after which to start.
+            Start after the file with this name.
         timeout : float, optional
-            Maximum time to wait for each file, s; by default until the last producer has ended.
+            Maximum time to wait for each file, in s. By default, the reader waits until the last producer has ended.
 
         Returns
         -------
@@ -137,11 +137,11 @@ class ManagedDirectory:
         Raises
         ------
         StreamError
-            If the producer was lost or has failed, after all published files have been returned.
+            If the producer was lost or has failed. The error is raised after all published files have been returned.
         StreamTimeoutError
             If no file was published in time.
         MismatchError
-            If the file `after` does not exist and the order is "published".
+            If the file `after` does not exist and `order` is "published".
         """
         return _paths(self.path, self._core.arrivals(order, after), timeout)
 
@@ -162,7 +162,7 @@ class ManagedDirectory:
 
     @property
     def reason(self) -> str | None:
-        """Reason of a failure of the producer; None without one."""
+        """Reason for which the producer failed, or None if it did not fail."""
         return self._core.state()[1]
 
     def __iter__(self) -> Iterator[Path]:

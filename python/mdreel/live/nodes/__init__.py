@@ -1,4 +1,4 @@
-"""Channels across nodes, from a server on the node of the simulation to relays on the nodes of consumers."""
+"""Transfer of channels from a server on the node of the simulation to relays on the nodes of the consumers."""
 
 from mdreel.live.nodes.relay import Relay
 from mdreel.live.nodes.security import Security

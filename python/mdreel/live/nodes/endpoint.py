@@ -1,4 +1,4 @@
-"""Addresses of servers, such as tcp/10.0.0.1:7447."""
+"""Server addresses, such as tcp/10.0.0.1:7447."""
 
 import ipaddress
 import re
@@ -15,7 +15,7 @@ def check_endpoint(endpoint: str, *, listens: bool = False, all_interfaces: bool
     Raises
     ------
     MismatchError
-        If the address is invalid, or means all interfaces and `all_interfaces` is not set.
+        If the address is invalid, or if it stands for all interfaces and `all_interfaces` is false.
     """
     found = _ENDPOINT.fullmatch(endpoint)
     if found is None or not 0 < int(found[3]) < 65536:
@@ -25,7 +25,7 @@ def check_endpoint(endpoint: str, *, listens: bool = False, all_interfaces: bool
 
 
 def is_local(endpoint: str) -> bool:
-    """Return whether only this machine can reach an address."""
+    """Return whether an address can only be reached from this machine."""
     return all(place.is_loopback for place in resolve_host(host_and_port(endpoint)[0]))
 
 

@@ -1,4 +1,4 @@
-"""Bounded queue of the messages of a relay, and checks of the order of frame chunks."""
+"""Bounded queue for the messages that a relay receives, and checks of the order of frame chunks."""
 
 import threading
 from collections import deque
@@ -10,7 +10,7 @@ from mdreel.live.nodes.messages import LEAST_CHUNK_BYTES, Chunk
 
 
 class ReceivedBuffer(Sized, SupportsBytes, Protocol):
-    """Message in a buffer of the network; `bytes` copies it."""
+    """Message in a network buffer. It can be copied with `bytes`."""
 
 
 class Inbox:
@@ -19,12 +19,12 @@ class Inbox:
     Parameters
     ----------
     most_bytes : int
-        Maximum total size of the queued messages. Messages beyond it are discarded.
+        Maximum total size of the queued messages. Messages that exceed this size are discarded.
 
     Attributes
     ----------
     most_bytes : int
-        See above; may be changed.
+        See above. This attribute can be modified.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -34,7 +34,7 @@ class Inbox:
         self._changed = threading.Condition()
 
     def put(self, message: ReceivedBuffer) -> None:
-        """Add a message, if there is room."""
+        """Add a message if there is enough space."""
         with self._changed:
             if self._n_bytes + len(message) <= self.most_bytes:
                 self._messages.append(message)
@@ -42,7 +42,7 @@ class Inbox:
                 self._changed.notify()
 
     def get(self, timeout: float) -> bytes | None:
-        """Return the next message; None after the timeout, s."""
+        """Return the next message, or None after the timeout (in s)."""
         with self._changed:
             if not self._messages:
                 self._changed.wait(timeout)
@@ -66,14 +66,14 @@ class Inbox:
 
 
 class ChunkOrder:
-    """Checker of the order and the sizes of the chunks of a session.
+    """Checks the order and the sizes of the chunks in a session.
 
     Parameters
     ----------
     frame_bytes : int
-        Maximum size of a frame, bytes.
+        Maximum size of a frame, in bytes.
     least_bytes : int
-        Minimum size of a chunk, bytes, except for the last one of a frame.
+        Minimum size of a chunk, in bytes, except for the last chunk of a frame.
 
     Attributes
     ----------
@@ -92,12 +92,12 @@ class ChunkOrder:
         self._total = self._n_there = 0
 
     def accept(self, chunk: Chunk) -> bool:
-        """Check a chunk; return whether it is the last of its frame.
+        """Check a chunk. Return whether it is the last chunk of its frame.
 
         Raises
         ------
         FormatError
-            If the chunk is not the next one, is too small, or its frame is too large.
+            If the chunk is out of order or too small, or if its frame is too large.
         """
         if chunk.ordinal != self.n_frames or chunk.offset != self._n_there:
             expected = f"byte {self._n_there} of frame {self.n_frames} of the session"

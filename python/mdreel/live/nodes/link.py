@@ -1,4 +1,4 @@
-"""Zenoh sessions between nodes, configured from an address and its security."""
+"""Zenoh sessions between nodes, which are configured by an address and its security settings."""
 
 import json
 import os
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     import zenoh
 
 SILENCE_SECONDS = 3.0
-"""Time without messages after which a peer counts as away."""
+"""Time without messages after which a peer is considered to be away, in s."""
 BEAT_SECONDS = 0.5
-"""Interval of heartbeats."""
+"""Interval between heartbeats, in s."""
 
 _USER = "mdreel"
 _CONNECT_SECONDS = 2.0
 _AGAIN_SECONDS = 0.2
 _MOST_MESSAGE_BYTES = 4 << 20
-"""Largest message that Zenoh accepts, which limits the memory that a peer can occupy."""
+"""Maximum size of a message that Zenoh accepts. It limits the memory that a peer can occupy."""
 _HANDSHAKE_MILLISECONDS = 2000
 _MOST_SHAKING_HANDS = 32
 _MOST_SESSIONS = 128
-"""Maximum number of Zenoh sessions, twice the number of relays that a server accepts."""
+"""Maximum number of Zenoh sessions, which is twice the number of relays that a server accepts."""
 
 
 @contextmanager
@@ -60,15 +60,15 @@ def listen_at(endpoint: str, security: Security) -> Iterator["zenoh.Session"]:
 
 @contextmanager
 def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zenoh.Session"]:
-    """Connect to an address within `wait` s for the duration of the context; Zenoh reconnects after interruptions.
+    """Connect to an address within `wait` s, for the duration of the context.
 
-    At a loopback address, the default token is the token of this user's server, which is looked up again at every
-    attempt.
+    Zenoh reconnects after interruptions. For a loopback address, the token of this user's server is used by default. It
+    is looked up again for every attempt.
 
     Raises
     ------
     StreamTimeoutError
-        If the server does not answer or refuses the connection.
+        If the server does not answer, or refuses the connection.
     """
     security.check(endpoint)
     settings = {
@@ -101,7 +101,7 @@ def connect_to(endpoint: str, security: Security, wait: float) -> Iterator["zeno
 
 @contextmanager
 def ignoring_transport_errors() -> Iterator[None]:
-    """Ignore errors of Zenoh, for messages that are sent again after an interruption."""
+    """Ignore Zenoh errors, for messages that are sent again after an interruption."""
     import zenoh
 
     with suppress(zenoh.ZError):

@@ -1,4 +1,4 @@
-"""Channel on the node of a relay, a copy of the remote channel."""
+"""Channel on the node of a relay, which is a copy of the remote channel."""
 
 import json
 import secrets
@@ -19,11 +19,11 @@ from mdreel.live.producers.producer import RING_BYTES
 
 _SLOTS = (4, 64)
 _SOURCE = "source"
-"""File in the channel's directory with the identity of the remote channel and the ID of the relay."""
+"""File in the channel's directory that contains the identity of the remote channel and the ID of the relay."""
 
 
 class LocalChannel:
-    """Local channel with the frames of a remote channel, and with their sequence numbers, steps and times.
+    """Local channel that contains the frames of a remote channel, with their sequence numbers, steps and times.
 
     Parameters
     ----------
@@ -34,14 +34,14 @@ class LocalChannel:
     staging : Staging, optional
         Staging on this node.
     most_bytes : int
-        Maximum size of the ring, bytes. It limits the sizes that the other node can announce.
+        Maximum size of the ring, in bytes. The sizes that the other node announces must not exceed it.
 
     Attributes
     ----------
     relay : str
-        ID of the relay, which stays the same for the lifetime of the channel.
+        ID of the relay, which does not change during the lifetime of the channel.
     n_missed : int
-        Number of frames that were skipped between received frames.
+        Number of frames that were missed between received frames.
     """
 
     def __init__(self, path: Path, n_slots: int | None, staging: Staging | None, most_bytes: int) -> None:
@@ -80,7 +80,7 @@ class LocalChannel:
 
     @property
     def next_sequence(self) -> int | None:
-        """Sequence number of the next frame; None if no frame has been received."""
+        """Sequence number of the next frame, or None if no frame has been received."""
         return self._next or None
 
     def accept(self, answer: ChannelDescription) -> None:
@@ -89,7 +89,7 @@ class LocalChannel:
         Raises
         ------
         MismatchError
-            If it describes a different channel than before, or the ring would be too large.
+            If the description belongs to a different channel than before, or if the ring would be too large.
         """
         if self._identity is not None and answer.identity != self._identity:
             message = "the remote channel was created again, and this channel has frames of the earlier one"
@@ -104,7 +104,7 @@ class LocalChannel:
             raise MismatchError(f"{message}; allow more memory or fewer slots", path=self.path)
 
     def open(self) -> None:
-        """Open the channel, if it is not open yet, so that consumers can join; see `Producer.open` for the errors."""
+        """Open the channel so that consumers can join, if it is not open yet; see `Producer.open` for the errors."""
         answer = self.answer
         assert answer is not None
         if self._core is not None:
@@ -126,14 +126,14 @@ class LocalChannel:
             new.replace(self.path / _SOURCE)
 
     def begin(self, first: NDArray[np.uint8], n_bytes: int, epoch: int, resume_step: int, timeout: float) -> None:
-        """Begin a frame of `n_bytes` bytes, after checking its first piece. The piece is still to be added.
+        """Check the first piece of a frame of `n_bytes` bytes, and begin the frame. The piece is not added yet.
 
         Raises
         ------
         FormatError
             If the frame is invalid, does not match the manifest, or has an unexpected epoch.
         StreamTimeoutError
-            If no slot is free. You may call the method again.
+            If no slot is free. You can then call the method again.
         """
         core = self._require_open()
         found, sequence, step = channel_frame_identity(first, n_bytes)
@@ -149,12 +149,12 @@ class LocalChannel:
             self._current = core, epoch, sequence, step
 
     def add(self, piece: NDArray[np.uint8]) -> None:
-        """Add a piece to the current frame, and publish the frame when it is complete; ignore known frames.
+        """Add a piece to the current frame, and publish the frame when it is complete. Ignore known frames.
 
         Raises
         ------
         FormatError
-            If the frame is damaged, or the channel was left since the frame was begun.
+            If the frame is damaged, or if the channel has been left after the frame was begun.
         """
         if self._current is None:
             return
@@ -182,7 +182,7 @@ class LocalChannel:
         self._core = None
 
     def leave(self) -> None:
-        """Leave the channel; its consumers are told that the producer was lost."""
+        """Leave the channel. Its consumers are told that the producer was lost."""
         core, self._core = self._core, None
         if core is not None:
             core.leave()

@@ -1,4 +1,4 @@
-"""Tokens of servers at loopback addresses, which relays of the same user find automatically."""
+"""Tokens for servers at loopback addresses. Relays of the same user find them automatically."""
 
 import os
 import secrets
@@ -15,19 +15,19 @@ _TOKEN_BYTES = 32
 
 
 def tokens_folder() -> Path:
-    """Return the folder of tokens, a private folder of the user in the shared memory of this machine."""
+    """Return the folder for tokens, which is a private folder of the user in the machine's shared memory."""
     return Path(_FOLDER.format(user=os.geteuid()))
 
 
 def make_token(endpoint: str) -> Path:
-    """Return the token file of a server at a loopback address, and create it if it does not exist.
+    """Return the token file for a server at a loopback address, and create it if it does not exist.
 
-    A restarted server reuses the token, so that relays can reconnect.
+    When a server is restarted, it uses the same token again, so that relays can reconnect.
 
     Raises
     ------
     PermissionError
-        If another user owns the file or its folder, or may read it.
+        If another user owns the file or its folder, or can read it.
     """
     folder = tokens_folder()
     try:
@@ -52,7 +52,7 @@ def make_token(endpoint: str) -> Path:
 
 
 def find_token(endpoint: str) -> Path | None:
-    """Return the token file of this user's server at a loopback address; None if there is none."""
+    """Return the token file of this user's server at a loopback address, or None if there is none."""
     try:
         if not is_local(endpoint):
             return None
@@ -66,14 +66,14 @@ def find_token(endpoint: str) -> Path | None:
 
 
 def forget_token(endpoint: str) -> None:
-    """Remove the token of an address, because the server at this address no longer uses it."""
+    """Remove the token for an address, because the server at this address no longer uses it."""
     path = find_token(endpoint)
     if path is not None:
         path.unlink(missing_ok=True)
 
 
 def _token_paths(endpoint: str) -> list[Path]:
-    """Return the token files of an address. Each address has its own token, which no other listener receives."""
+    """Return the token files for an address. Each address has its own token, which no other listener receives."""
     host, port = host_and_port(endpoint)
     places = sorted({str(place) for place in resolve_host(host)})
     return [tokens_folder() / f".token-{place.replace(':', '_')}-{port}" for place in places]

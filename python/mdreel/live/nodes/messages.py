@@ -1,7 +1,8 @@
 """Validated messages between servers and relays.
 
-Every message starts with a header of 16 bytes: ``MDRN``, version, kind, two zero bytes and session, all little-endian.
-A session is a random number that a relay chooses when it joins; messages of other sessions are ignored.
+Every message starts with a header of 16 bytes, which contains ``MDRN``, the version, the kind, two zero bytes and the
+session. All numbers are little-endian. The session is a random number that a relay chooses when it joins. Messages from
+other sessions are ignored.
 """
 
 import json
@@ -18,20 +19,20 @@ VERSION = 1
 KEY = f"mdreel/{VERSION}"
 """Prefix of all Zenoh keys."""
 CHUNK_BYTES = 1 << 20
-"""Maximum size of a chunk, because Zenoh is slow with messages of tens of megabytes."""
+"""Maximum size of a chunk, in bytes. Zenoh is slow if messages have tens of megabytes."""
 LEAST_CHUNK_BYTES = 1 << 16
-"""Minimum size of a chunk, except for the last one of a frame."""
+"""Minimum size of a chunk, in bytes, except for the last chunk of a frame."""
 MOST_EPOCHS = 64
 ABSENT = "absent"
-"""First word of the error with which a server answers for a channel that does not exist yet."""
+"""First word of the error that a server sends if the channel does not exist yet."""
 REFUSED = "refused"
-"""First word of the error with which a server refuses a relay. Zenoh answers with other errors of its own."""
+"""First word of the error that a server sends if it refuses a relay. Zenoh itself sends other errors."""
 
 _MAGIC = b"MDRN"
 _HEAD = struct.Struct("<4sBBHQ")
 _MOST_REASON = 1024
 MOST_RELAY_BYTES = 64 << 10
-"""Maximum size of a message or query of a relay."""
+"""Maximum size of a message or query from a relay, in bytes."""
 _MOST_ATOMS = 1 << 40
 _MOST_NAME = 256
 _WORD = 1 << 64
@@ -42,7 +43,7 @@ ENDS = ("finished", "stopped", "failed")
 
 @dataclass(frozen=True)
 class Chunk:
-    """Part of a frame: number of the frame in the session, offset and total size in bytes, and contents."""
+    """Part of a frame, with the number of the frame in the session, offset and total size in bytes, and content."""
 
     ordinal: int
     offset: int
@@ -60,7 +61,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """Number of frames sent in the session, and state of the simulation."""
+    """Message with the number of frames sent in the session, and the state of the simulation."""
 
     n_sent: int
     state: str
@@ -68,7 +69,7 @@ class Heartbeat:
 
 @dataclass(frozen=True)
 class End:
-    """End of the channel: number of frames sent in the session, kind of end, and reason."""
+    """End of the channel, with the number of frames sent in the session, the kind of end, and the reason."""
 
     n_sent: int
     how: str
@@ -77,14 +78,14 @@ class End:
 
 @dataclass(frozen=True)
 class Fault:
-    """Error of a server that cannot read the channel."""
+    """Error from a server that cannot read the channel."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Credit:
-    """Message of a relay with the number of frames taken in the session, and the total number that may be sent."""
+    """Message from a relay: number of frames taken in the session, and total number that the server can send."""
 
     n_taken: int
     n_wanted: int
@@ -92,7 +93,7 @@ class Credit:
 
 @dataclass(frozen=True)
 class Leave:
-    """Message of a relay that leaves."""
+    """Message from a relay that it leaves."""
 
 
 Message: TypeAlias = Chunk | Epoch | Heartbeat | End | Fault | Credit | Leave
@@ -200,7 +201,7 @@ _READERS: dict[type[Message], Callable[[memoryview], Message]] = {
 
 @dataclass(frozen=True)
 class Join:
-    """Query of a relay that joins: its ID, host and session, and the first frame to send."""
+    """Query from a relay that joins, with its ID, host and session, and the first frame to send."""
 
     relay: str
     host: str
@@ -239,7 +240,7 @@ def _start(said: object) -> tuple[str, float | None]:
 
 @dataclass(frozen=True)
 class ChannelDescription:
-    """Description of a channel by its server: identity, number and size of slots, and manifest."""
+    """Description of a channel, as sent by its server: identity, number and size of slots, and manifest."""
 
     identity: str
     n_slots: int

@@ -1,4 +1,4 @@
-"""Relays, which publish the frames of a channel of another node on a channel of this node."""
+"""Relays, which receive the frames of a channel on another node, and publish them on a channel of this node."""
 
 import threading
 from collections.abc import Callable
@@ -22,11 +22,11 @@ _POLL_SECONDS = 0.2
 
 
 class Relay:
-    """Relay that publishes the frames of a channel of another node on a channel of this node.
+    """Relay that receives the frames of a channel on another node, and publishes them on a channel of this node.
 
-    The server sends each frame over the network once, for any number of consumers on this node. The frame keeps its
-    sequence number, epoch, step, time and bits, which the relay verifies. The channel ends in the same way as the
-    remote channel.
+    The server sends each frame over the network only once, for any number of consumers on this node. The relay verifies
+    each frame. The published frame is bitwise identical to the original, and has the same sequence number, epoch, step
+    and time. The channel ends in the same way as the remote channel.
 
     Parameters
     ----------
@@ -35,28 +35,29 @@ class Relay:
     channel : str
         Name of the channel on the other node.
     name : str or path, optional
-        Name or directory of the channel on this node; by default the same name.
+        Name or directory of the channel on this node. By default, the channel has the same name as on the other node.
     security : Security, optional
-        Token or certificates. It is not needed for a server of the same user at a loopback address, whose token is
-        found automatically.
+        Token or certificates. They are not needed for a server of the same user at a loopback address, because its
+        token is found automatically.
     start : {"earliest", "latest"} or (str, float)
         First frame, if the channel on this node is empty; see `Consumer`.
     wait : float
-        Maximum time to wait for the server and its channel at the start, s.
+        Maximum time to wait for the server and its channel when the relay is started, in s.
     patience : float
-        Timeout, s, after which consumers are told that the producer was lost if the server sends no message. The relay
-        continues to wait for the server.
+        If the server does not send any message for this time, in s, consumers are told that the producer was lost.
+        Nevertheless, the relay continues to wait for the server.
     n_slots : int, optional
-        Number of slots of the local ring; by default 4 to 64, so that the ring takes about 16 MiB.
+        Number of slots of the local ring. By default, it is between 4 and 64, such that the ring has a size of about 16
+        MiB.
     staging : Staging, optional
         Staging on this node, for late consumers.
     memory : str or int
-        Maximum size of the local ring, in bytes or as ``"1G"``.
+        Maximum size of the local ring, in bytes or as a str such as ``"1G"``.
     n_consumers : int
-        Number of local consumers to wait for before the relay requests the first frame. A remote producer that waits
-        for consumers continues to wait until then.
+        Number of local consumers to wait for before the relay requests the first frame. If the remote producer waits
+        for consumers, it continues to wait until then.
     report : callable, optional
-        Callable that receives a line of text when the server connects, disconnects or sends an invalid message.
+        Function that is called with a line of text when the server connects, disconnects or sends an invalid message.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class Relay:
 
     Examples
     --------
-    Receive the channel ``run1`` of another node, and analyse it on this node:
+    Receive the channel ``run1`` from another node, and analyse it on this node:
 
     >>> import mdreel
     >>> security = mdreel.live.Security(token_file="token")  # doctest: +SKIP
@@ -122,21 +123,21 @@ class Relay:
         Returns
         -------
         str or None
-            End of the channel: ``finished``, ``stopped`` or ``failed``; None if the relay was stopped, in which case
-            local consumers are told that the producer was lost.
+            How the channel has ended: ``finished``, ``stopped`` or ``failed``. None if the relay was stopped. In this
+            case, local consumers are told that the producer was lost.
 
         Raises
         ------
         StreamTimeoutError
-            If the server does not answer at the start, or refuses the connection.
+            If the server does not answer when the relay is started, or if it refuses the connection.
         FileNotFoundError
-            If the server has no such channel.
+            If the server does not have this channel.
         StreamError
             If the local channel already has a relay or a producer, or if the server cannot read its channel.
         MismatchError
-            If the local channel contains frames of another channel or would be too large.
+            If the local channel contains frames from another channel, or if it would be too large.
         FormatError
-            If a frame remains invalid after several retries.
+            If a frame is still invalid after several retries.
         """
         try:
             with connect_to(self.endpoint, self._security, self._wait) as opened:
@@ -146,14 +147,14 @@ class Relay:
             self._local.leave()
 
     def start(self) -> Self:
-        """Relay in a background thread; return when consumers can join and the remote producer waits for them.
+        """Relay frames in a background thread. Return when consumers can join and the remote producer waits for them.
 
-        If the relay waits for consumers (`n_consumers`), it returns as soon as they can join.
+        If the relay waits for consumers (see `n_consumers`), the method returns as soon as they can join.
 
         Raises
         ------
         MdreelError, OSError
-            If `run` fails before that.
+            If `run` fails before this method returns.
         """
         if self._thread is None:
             self._thread = threading.Thread(
@@ -167,12 +168,12 @@ class Relay:
         return self
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait for the end of the background thread.
+        """Wait until the background thread has ended.
 
         Parameters
         ----------
         timeout : float, optional
-            Maximum time to wait, s; by default unlimited.
+            Maximum time to wait, in s. By default, there is no limit.
 
         Raises
         ------
@@ -189,11 +190,11 @@ class Relay:
             raise self._error
 
     def stop(self) -> None:
-        """Make `run` return; callable from another thread or a signal handler."""
+        """Make `run` return. You can call this method from another thread or a signal handler."""
         self._stops.set()
 
     def close(self) -> None:
-        """Stop the background thread and wait for it."""
+        """Stop the background thread, and wait until it has ended."""
         self.stop()
         if self._thread is not None:
             self._thread.join()

@@ -42,7 +42,7 @@ _AGAIN_SECONDS = 0.25
 _CONSUMER_SECONDS = 0.02
 _ADVICE = "check its name, start the simulation, or wait longer (wait=, --wait)"
 _MOST_DAMAGED = 10
-"""Number of consecutive retries for an invalid frame."""
+"""Maximum number of consecutive retries for an invalid frame."""
 
 
 class RelayStatistics(NamedTuple):
@@ -55,9 +55,9 @@ class RelayStatistics(NamedTuple):
     n_missed : int
         Number of frames that were no longer available.
     n_refused : int
-        Number of invalid messages and frames, which were requested again.
+        Number of invalid messages and frames that were requested again.
     n_joins : int
-        Number of sessions: the first one, and one after each interruption.
+        Number of sessions. A new session is started after each interruption.
     """
 
     n_frames: int
@@ -67,10 +67,10 @@ class RelayStatistics(NamedTuple):
 
 
 class RelayClient:
-    """Client that receives the frames of a channel of another node and publishes them here.
+    """Client that receives the frames of a channel on another node, and publishes them here.
 
-    After any error of the transport, the relay starts a new session at the first frame that it has not received. Such
-    an error is a message that is lost, damaged or invalid, or a silent server.
+    If a message is lost, damaged or invalid, or if the server is silent, the relay starts a new session. The session
+    begins with the first frame that the relay has not received yet.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ class RelayClient:
     local : LocalChannel
         The channel on this node.
     begin : (str, float or None)
-        First frame, if the local channel is empty.
+        First frame to request if the local channel is empty.
     patience : float
-        Timeout, s, after which consumers are told that the producer was lost.
+        Timeout after which consumers are told that the producer was lost, in s.
     rejects : RejectionReporter
-        Receiver of reports and of rejected messages.
+        Object that receives reports and rejected messages.
     stops : threading.Event
         Event that ends the relay.
     joined : threading.Event
@@ -129,7 +129,7 @@ class RelayClient:
         return RelayStatistics(self._n_frames, self._local.n_missed, self._rejects.n, self._n_joins)
 
     def join_channel(self, opened: "zenoh.Session", wait: float) -> None:
-        """Ask the server for the channel, waiting up to `wait` s for it, and open the local channel."""
+        """Ask the server for the channel, wait up to `wait` s until it exists, and open the local channel."""
         self._zenoh = opened
         until = monotonic() + wait
         while True:
@@ -169,7 +169,7 @@ class RelayClient:
         return max(2, self._local.n_slots // 2)
 
     def _query(self, question: bytes) -> ChannelDescription:
-        """Send a query to the server; an empty query only asks for the description of the channel."""
+        """Send a query to the server. An empty query only asks for the description of the channel."""
         assert self._zenoh is not None
         key = f"{KEY}/{self.channel}/join"
         with ignoring_transport_errors():
@@ -186,7 +186,7 @@ class RelayClient:
         raise StreamTimeoutError(f"{self.channel}: no server answers for this channel")
 
     def run(self) -> str | None:
-        """Relay frames; return the end of the channel, or None if the relay was stopped."""
+        """Relay frames. Return how the channel has ended, or None if the relay was stopped."""
         assert self._zenoh is not None
         key = f"{KEY}/{self.channel}/to/{self._local.relay}"
         with self._zenoh.declare_subscriber(key, lambda sample: self._inbox.put(sample.payload)):
@@ -218,7 +218,7 @@ class RelayClient:
         return None
 
     def _join(self) -> bool:
-        """Start a session; return whether the server has answered."""
+        """Start a session. Return whether the server has answered."""
         next_sequence = self._local.next_sequence
         start = self._begin if next_sequence is None else ("sequence", next_sequence)
         session = secrets.randbits(64)
@@ -242,7 +242,7 @@ class RelayClient:
         return True
 
     def _take(self, received: bytes) -> str | None:
-        """Process a message; return the end of the channel, if it has ended."""
+        """Process a message. If the channel has ended, return how it has ended."""
         session, message = decode(received)
         if session != self._session:
             return None
@@ -279,7 +279,7 @@ class RelayClient:
             raise FormatError(message)
 
     def _take_chunk(self, chunk: Chunk) -> None:
-        """Add a chunk to the current frame; publish the frame and send credit when the frame is complete."""
+        """Add a chunk to the current frame. When the frame is complete, publish it and send credit."""
         is_last = self._order.accept(chunk)
         piece = np.frombuffer(chunk.content, np.uint8)
         try:
@@ -296,7 +296,7 @@ class RelayClient:
             self._send_credit()
 
     def _begin_frame(self, first: NDArray[np.uint8], n_bytes: int) -> bool:
-        """Begin a frame as soon as a slot is free; return False if the relay was stopped before."""
+        """Begin a frame as soon as a slot is free. Return False if the relay was stopped before this."""
         self._local.open()
         while not self._stops.is_set():
             try:

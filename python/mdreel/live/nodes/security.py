@@ -1,4 +1,4 @@
-"""Tokens and certificates with which the two sides of a link authenticate."""
+"""Tokens and certificates that the two sides of a link use to authenticate each other."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -11,16 +11,16 @@ _LEAST_TOKEN = 16
 
 @dataclass(frozen=True)
 class Security:
-    """Authentication by a shared token, or by TLS certificates of the same authority.
+    """Authentication by a shared token, or by TLS certificates from the same authority.
 
     Attributes
     ----------
     token_file : path, optional
-        Private file with a secret of at least 16 characters that both sides share.
+        Private file that contains a secret of at least 16 characters, which both sides share.
     certificate, key : path, optional
-        Certificate of this side and its private key, PEM, for ``tls/`` addresses.
+        Certificate of this side and its private key, in PEM format, for ``tls/`` addresses.
     authority : path, optional
-        Certificate of the authority that signs the certificates of the other side, PEM.
+        Certificate of the authority that signs the certificates of the other side, in PEM format.
 
     Examples
     --------
@@ -49,16 +49,17 @@ class Security:
         return self.has_tls or self.token_file is not None
 
     def check(self, endpoint: str) -> None:
-        """Check the files, and that they fit the address.
+        """Check the files, and check that they are suitable for the address.
 
         Raises
         ------
         MismatchError
-            If certificates are incomplete, or if only one of certificates and a ``tls/`` address is given.
+            If the certificates are incomplete, if there are certificates without a ``tls/`` address, or if there is a
+            ``tls/`` address without certificates.
         FileNotFoundError
             If a file does not exist.
         PermissionError
-            If other users may read a secret.
+            If other users can read a secret.
         """
         of_tls = [path for path in (self.certificate, self.key, self.authority) if path is not None]
         if len(of_tls) not in (0, 3):
@@ -80,7 +81,7 @@ class Security:
         Raises
         ------
         MismatchError
-            If the token is too short or is not a single line of printable ASCII.
+            If the token is too short, or if it is not a single line of printable ASCII characters.
         """
         if self.token_file is None:
             return None

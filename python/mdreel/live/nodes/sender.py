@@ -1,4 +1,4 @@
-"""Threads of a server that each send the frames of a channel to one relay."""
+"""Threads of a server, each of which sends the frames of a channel to one relay."""
 
 import threading
 from collections import deque
@@ -29,21 +29,23 @@ _POLL_SECONDS = 0.05
 
 
 class Sender(threading.Thread):
-    """Thread that sends the frames of a channel to a relay within its credit, until the relay leaves or times out.
+    """Thread that sends frames to a relay within its credit, until the relay leaves or times out.
 
-    A sent frame is held until the relay acknowledges it. Meanwhile, the producer cannot overwrite it, and a relay that
-    joins again after an interruption or a restart receives it again.
+    A frame that was sent is not released until the relay acknowledges it. In the meantime, the producer cannot
+    overwrite the frame. If the relay joins again after an interruption or a restart, it therefore receives the frame
+    again.
 
     Parameters
     ----------
     path : Path
         Directory of the channel.
     join : Join
-        Join message of the relay.
+        Join message from the relay.
     put : callable
         Function that sends bytes to the relay.
     patience : float
-        Time for which frames are held for a relay that is away, s. Frames of a channel with staging are not held.
+        Time after which frames are released if the relay is away, in s. If the channel has staging, the sender does not
+        wait for this time.
 
     Attributes
     ----------
@@ -54,7 +56,7 @@ class Sender(threading.Thread):
     n_taken : int
         Number of frames acknowledged by the relay.
     fault : str or None
-        Reason why the channel cannot be read.
+        Reason why the channel cannot be read, or None if it can be read.
     """
 
     def __init__(self, path: Path, join: Join, put: Callable[[bytes], None], patience: float) -> None:
@@ -95,7 +97,7 @@ class Sender(threading.Thread):
             self._changed.notify()
 
     def receive(self, session: int, message: Message) -> None:
-        """Process a message of the relay."""
+        """Process a message from the relay."""
         with self._changed:
             if session != self._session:
                 return
@@ -116,11 +118,11 @@ class Sender(threading.Thread):
 
     @property
     def is_away(self) -> bool:
-        """Whether the relay has sent nothing for some time."""
+        """Whether the relay has not sent any message for some time."""
         return monotonic() - self._last_message_at > SILENCE_SECONDS
 
     def run(self) -> None:
-        """Send frames until the end."""
+        """Send frames until the relay leaves or the channel ends."""
         try:
             while self._step():
                 pass
@@ -134,7 +136,7 @@ class Sender(threading.Thread):
             self._core.close()
 
     def _step(self) -> bool:
-        """Send at most one frame; return whether to continue."""
+        """Send at most one frame. Return whether to continue."""
         with self._changed:
             if self._stops or (self.is_away and monotonic() - self._last_message_at > self._patience):
                 return False
@@ -155,7 +157,7 @@ class Sender(threading.Thread):
         return True
 
     def _begin(self, join: Join) -> None:
-        """Begin a session: release the frames that the relay has, and send the others again."""
+        """Begin a session. Release the frames that the relay has received, and send the other frames again."""
         word, number = join.start
         if word == "sequence" and number is not None:
             while self._held and self._held[0].sequence < number:
@@ -166,14 +168,14 @@ class Sender(threading.Thread):
         self._epoch, self._beat_at, self._beat = None, 0.0, None
 
     def _release(self, credit: Credit) -> None:
-        """Release acknowledged frames, but not more than were sent."""
+        """Release acknowledged frames, but not more frames than were sent."""
         while self._n_released < min(credit.n_taken, self._n_sent):
             self._held.popleft()
             self._n_released += 1
             self.n_taken += 1
 
     def _next(self) -> ChannelFrame | None:
-        """Return the next frame of this session; None if it is not available yet."""
+        """Return the next frame of this session, or None if it is not available yet."""
         at = self._n_sent - self._n_released
         if at < len(self._held):
             self.n_again += 1

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.2
 _MOST_RELAYS = 64
 _MOST_WAITING = 1024
-"""Maximum number of queued messages of relays. Messages beyond it are rejected, and relays send them again."""
+"""Maximum number of queued messages from relays. Further messages are rejected, and relays send them again."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,10 @@ class RelayStatus:
     channel, host : str
         Name of the channel, and host name that the relay reports.
     state : {"running", "away", "lost", "finished", "stopped", "failed"}
-        State of the channel that was sent to the relay; ``away`` if the relay has sent nothing for some seconds.
+        State of the channel that was sent to the relay, or ``away`` if the relay has not sent any message for some
+        seconds.
     n_frames, n_again : int
-        Number of frames sent, and number of these sent again.
+        Number of frames sent, and number of frames that were sent again.
     n_bytes : int
         Number of bytes sent.
     n_taken : int
@@ -68,27 +69,29 @@ class RelayStatus:
 
 
 class Server:
-    """Server of channels of this node for relays on other nodes; it sends each frame to a node once.
+    """Server that sends the channels of this node to relays on other nodes. Each frame is sent to a node only once.
 
     Parameters
     ----------
     channels : str or path, or several
-        Names or directories of channels. They need not exist yet.
+        Names or directories of the channels. They do not have to exist yet.
     listen : str
         Address at which to listen, such as ``tcp/10.0.0.1:7447``, or ``tls/10.0.0.1:7447`` with certificates.
     security : Security, optional
-        Token or certificates. It is required except at loopback addresses, where only this user may connect by default:
-        the server creates a private token, which the user's relays on this machine find automatically.
+        Token or certificates. They are required unless the server listens at a loopback address. In this case, only
+        this user is allowed to connect by default, because the server creates a private token, which the user's relays
+        on this machine find automatically.
     all_interfaces : bool
-        Whether the server may listen on all interfaces.
+        Whether the server is allowed to listen on all interfaces.
     without_authentication : bool
-        Whether anyone who can reach the address may read the channels; at a loopback address, every user of this
-        machine.
+        Whether anyone who can reach the address is allowed to read the channels. At a loopback address, this means
+        every user of this machine.
     patience : float
-        Time for which frames are held for a disconnected relay, s; a full ring waits this long. Frames of a channel
-        with staging are not held, because the relay can read them from there later.
+        Time after which frames are released if a relay is disconnected, in s. Until then, the producer has to wait if
+        the ring is full. If the channel has staging, the server does not wait for this time, because the relay can read
+        the frames from there later.
     report : callable, optional
-        Callable that receives a line of text when a relay connects, disconnects or sends an invalid message.
+        Function that is called with a line of text when a relay connects, disconnects or sends an invalid message.
 
     Raises
     ------
@@ -168,7 +171,7 @@ class Server:
         return self
 
     def close(self) -> None:
-        """Close the server. Relays wait for a restarted server."""
+        """Close the server. Relays then wait until the server is restarted."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -183,12 +186,12 @@ class Server:
         self._rejects.report_total("messages of relays")
 
     def check(self) -> None:
-        """Check that the server still answers relays.
+        """Check that the server is still answering relays.
 
         Raises
         ------
         StreamError
-            If the thread that answers relays has died. Messages of relays cannot cause this.
+            If the thread that answers relays has died. Messages from relays cannot cause this.
         """
         if self._error is not None:
             message = f"the server has died and answers no relays: {type(self._error).__name__}: {self._error}"
@@ -227,7 +230,7 @@ class Server:
             self._error = error
 
     def _process_next(self, session: "zenoh.Session") -> bool:
-        """Process the next message; return False after the stop message."""
+        """Process the next message. Return False after the stop message."""
         what, said = self._inbox.get()
         kind, _, name = what.partition(" ")
         if kind == "stop":
@@ -244,7 +247,7 @@ class Server:
         return True
 
     def _answer(self, session: "zenoh.Session", name: str, query: "zenoh.Query") -> None:
-        """Answer a query with the description of the channel, and start to send if the relay wants to join."""
+        """Answer a query with the description of the channel, and start to send frames if the relay wants to join."""
         try:
             asked = b"" if query.payload is None else query.payload.to_bytes()
             join = Join.decode(asked) if asked else None

@@ -1,1 +1,1 @@
-"""Notices, in which analyses of running simulations publish their progress and results for watchers."""
+"""Notices, which analyses of running simulations use to publish their progress and results for watchers."""

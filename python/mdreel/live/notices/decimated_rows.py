@@ -4,11 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 MOST_ROWS = 2000
-"""Default maximum number of rows, enough for a chart on a screen."""
+"""Default maximum number of rows, which is sufficient for a chart on a screen."""
 
 
 class DecimatedRows:
-    """Series with every n-th row and the last row; n doubles whenever there are too many rows.
+    """Series that contains every n-th row and the last row. Whenever there are too many rows, n is doubled.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class DecimatedRows:
     Attributes
     ----------
     rows : ndarray, shape (n_kept, width), float64
-        Kept rows.
+        Rows that are kept.
     last : ndarray, shape (width,), float64, or None
         Last row.
     stride : int
@@ -37,7 +37,7 @@ class DecimatedRows:
         self._most = most
 
     def extend(self, rows: ArrayLike) -> int:
-        """Add rows, shape (n_new, width); return the number of kept new rows, or -1 if earlier rows were dropped."""
+        """Add rows, shape (n_new, width). Return the number of new rows kept, or -1 if earlier rows were dropped."""
         new = np.asarray(rows, np.float64)
         if not len(new):
             return 0

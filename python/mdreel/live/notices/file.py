@@ -1,4 +1,4 @@
-"""Notice files on the writing side."""
+"""Writing notice files."""
 
 import math
 import os
@@ -19,7 +19,7 @@ from mdreel.live.notices.process import Process
 from mdreel.live.notices.reader import NoticeReader
 
 _ROOM_BYTES = 128 * 1024
-"""Growth after which a file is rewritten without outdated lines."""
+"""Number of bytes by which a file can grow before it is rewritten without outdated lines."""
 
 _MOST_LEFT = 32
 """Maximum number of notices of ended analyses that are kept."""
@@ -28,12 +28,13 @@ _NEW = ".new"
 
 
 class NoticeFile:
-    """File of a notice. Readers see only complete lines, even if the writer is killed.
+    """File that contains a notice. Readers only see complete lines, even if the writer is killed.
 
     Notes
     -----
-    The first line is the head, with name, process and columns. Each later line adds new rows, and replaces the last
-    row, the number of frames, the times and the state. A rewritten file has a new generation in its head.
+    The first line is the head, which contains the name, the process and the columns. Each of the following lines adds
+    new rows, and replaces the last row, the number of frames, the times and the state. When the file is rewritten, the
+    generation in its head changes.
     """
 
     def __init__(self, channel: Path, name: str) -> None:
@@ -70,7 +71,7 @@ class NoticeFile:
         self._most_bytes = 2 * len(whole) + _ROOM_BYTES
 
     def add(self, line: dict[str, Any]) -> bool:
-        """Append a line; return False if the file must be rewritten instead."""
+        """Append a line. Return False if the file has to be rewritten instead."""
         if self._path is None:
             return False
         whole = encode_line(line, compact=True)
@@ -110,7 +111,7 @@ class NoticeFile:
 
 
 def notice_process(path: Path) -> Process | None:
-    """Return the process that writes a notice; None if it is unknown."""
+    """Return the process that writes a notice, or None if it is unknown."""
     try:
         with opened(path) as file:
             said = object_of(file.readline(MOST_BYTES))
@@ -120,7 +121,7 @@ def notice_process(path: Path) -> Process | None:
 
 
 def _is_left(path: Path, own: Process) -> bool:
-    """Return whether a notice has ended: by its state for this process, otherwise by the end of its process."""
+    """Return whether a notice has ended, based on its state for this process, and on its process otherwise."""
     process = notice_process(path)
     if process != own:
         return process is None or not process.is_alive
@@ -132,10 +133,10 @@ def _is_left(path: Path, own: Process) -> bool:
 
 
 def row_to_json(row: NDArray[np.float64]) -> list[float | None]:
-    """Return a row for JSON, with None for NaN and infinity."""
+    """Convert a row for JSON, replacing NaN and infinity by None."""
     return [value if math.isfinite(value) else None for value in row.tolist()]
 
 
 def rows_to_json(rows: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> list[list[float | None]]:
-    """Return rows for JSON."""
+    """Convert rows for JSON."""
     return [row_to_json(row) for row in rows]

@@ -31,25 +31,25 @@ class Notice:
     process : Process
         Process that runs the analysis.
     state : {"running", "finished", "stopped", "failed", "dead"}
-        State of the analysis; dead if its process has gone without publishing an end.
+        State of the analysis. It is dead if its process has disappeared without publishing the end of the analysis.
     reason : str or None
-        Reason of a failure.
+        Reason for a failure.
     n_frames : int
         Number of analysed frames.
     columns : tuple of (str, str)
         Names and units of the columns of `rows`.
     n_columns : int
-        Number of columns of the results; `columns` contains only the first ones.
+        Number of columns of the results. `columns` contains only the first of these columns.
     is_of_frames : bool
-        Whether each row belongs to a frame and starts with frame number and time (ps). Otherwise, the rows are a curve
-        over the first column, of all frames so far.
+        Whether each row belongs to a frame and starts with the frame number and the time (in ps). Otherwise, the rows
+        are a curve of all frames so far, as a function of the first column.
     rows : ndarray, shape (n_rows, n_columns), float64
-        Downsampled results so far; NaN for missing values.
+        Downsampled results so far. Missing values are NaN.
     last : ndarray, shape (n_columns,), float64, or None
         Last row.
     seconds : mapping of str to float
-        Times since the start, s: ``wall`` (total), ``wait`` (for frames), ``read``, ``decompress``, ``compute``, and
-        other kinds of spans if published.
+        Times since the start, in s: ``wall`` (total), ``wait`` (for frames), ``read``, ``decompress``, ``compute``, and
+        other kinds of spans if they were published.
     """
 
     name: str
@@ -77,16 +77,16 @@ class Notice:
         return np.concatenate([self.rows, self.last[np.newaxis]])
 
     def share(self, kind: str) -> float | None:
-        """Return the share of the time in a kind of span, from 0 to 1; None if unknown."""
+        """Return the share of time spent in a kind of span, from 0 to 1, or None if it is unknown."""
         wall = self.seconds.get("wall", 0.0)
         return min(self.seconds[kind] / wall, 1.0) if kind in self.seconds and wall > 0 else None
 
     @property
     def idle(self) -> float | None:
-        """Share of the time spent waiting for frames."""
+        """Share of time spent waiting for frames."""
         return self.share("wait")
 
     @property
     def movement(self) -> float | None:
-        """Share of the time spent reading frames from the channel."""
+        """Share of time spent reading frames from the channel."""
         return self.share("read")

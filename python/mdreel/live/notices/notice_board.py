@@ -28,16 +28,16 @@ _MOST_SHARE = 0.05
 
 
 def source_channel(source: Source) -> Path | None:
-    """Return the directory of the channel that a source reads; None for other sources."""
+    """Return the directory of the channel that a source reads, or None for other sources."""
     if not source.is_growing:
         return None  # avoids the description of thousands of files
     return next((Path(facts["path"]) for facts in source.describe() if facts.get("format") == "channel"), None)
 
 
 class NoticeBoard:
-    """Notices of the analyses that read a channel together. For other sources it does nothing.
+    """Notices of the analyses that read a channel together. The board does nothing for other sources.
 
-    Errors while writing notices are suppressed, so that they never interrupt the analyses.
+    Errors that occur while notices are written are suppressed, so that they never interrupt the analyses.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ class NoticeBoard:
         return bool(self._each)
 
     def report_progress(self, n_frames: int, seconds: Callable[[], Mapping[str, float]] | None = None) -> None:
-        """Publish the number of analysed frames, and the times, s, of kinds of spans if known, if a notice is due."""
+        """Publish the number of analysed frames, and the times of spans (in s) if known, when a notice is due."""
         if self._each and monotonic() >= self._progress_due:
             self.count(n_frames, {"wall": monotonic() - self._started} if seconds is None else seconds())
 
     def count(self, n_frames: int, seconds: Mapping[str, float]) -> None:
-        """Publish the number of analysed frames and the times, s, of kinds of spans, without results."""
+        """Publish the number of analysed frames and the times of spans (in s), without results."""
         self._publish(n_frames, seconds, has_results=False)
 
     def tell(self, n_frames: int, seconds: Mapping[str, float]) -> None:
@@ -89,7 +89,7 @@ class NoticeBoard:
         self.end("finished")
 
     def end(self, state: End, reason: str | None = None) -> None:
-        """Publish the end of the analyses, once."""
+        """Publish the end of the analyses. Further calls have no effect."""
         if self.is_over:
             return
         self.is_over = True
@@ -118,7 +118,7 @@ class NoticeBoard:
 
 
 class _PublishedNotice:
-    """Notice file of an analysis, with the results published so far."""
+    """Notice file of an analysis, with the results that have been published so far."""
 
     def __init__(self, file: NoticeFile, shown: ResultsView) -> None:
         self._file = file
@@ -142,7 +142,7 @@ class _PublishedNotice:
             self._is_whole = True
 
     def _take_results(self) -> int:
-        """Take the results so far; return the number of new rows, or -1 if earlier rows have changed."""
+        """Take over the results so far. Return the number of new rows, or -1 if earlier rows have changed."""
         try:
             columns = [column for column in self._shown.columns() if not column.is_text]
         except Exception:  # noqa: BLE001 (there may be no table of few frames; the run itself reports real errors)

@@ -1,4 +1,4 @@
-"""Identity of processes, distinguished from later processes with the same process ID."""
+"""Identification of processes, including the distinction from later processes with the same process ID."""
 
 import os
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 _START = 19
-"""Index of the start time among the fields after the program name; field 22 in proc_pid_stat(5)."""
+"""Index of the start time among the fields after the program name (field 22 in proc_pid_stat(5))."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Process:
     number : int
         Process ID.
     start : int
-        Start time in clock ticks since boot; 0 if unknown.
+        Start time in clock ticks since boot, or 0 if it is unknown.
     """
 
     number: int
@@ -42,7 +42,7 @@ class Process:
 
 
 def _facts(number: int) -> tuple[str, int | None]:
-    """Return the state and start time of a process; None as the start time if it does not exist."""
+    """Return the state and the start time of a process. The start time is None if the process does not exist."""
     try:
         said = Path(f"/proc/{number}/stat").read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""Notice files on the reading side."""
+"""Reading notice files."""
 
 import os
 from dataclasses import replace
@@ -36,7 +36,7 @@ class NoticeReader:
         self._notice: Notice | None = None
 
     def read(self) -> Notice | None:
-        """Return the current notice; None if it does not exist or is incomplete. Raise FormatError if it is damaged."""
+        """Return the current notice, or None if it is missing or incomplete. Raise FormatError if it is damaged."""
         try:
             with opened(self._path, _MOST_BYTES) as file:
                 head = file.readline(_MOST_BYTES)
@@ -88,7 +88,7 @@ def list_notices(channel: Path) -> list[Path]:
 
 
 def _add_lines(notice: Notice, lines: list[dict[str, Any]]) -> Notice:
-    """Return a notice updated by further lines."""
+    """Return a notice to which further lines have been added."""
     if not lines:
         return notice
     width = len(notice.columns)
@@ -131,7 +131,7 @@ def _column(said: object) -> tuple[str, str]:
 
 
 def _rows(said: list[Any], width: int) -> NDArray[np.float64]:
-    """Return rows of numbers; None becomes NaN."""
+    """Return rows of numbers, replacing None by NaN."""
     for row in said:
         if not isinstance(row, list) or len(row) != width or not all(type(value) in _NUMBERS for value in row):
             raise FormatError(f"expected rows of {width} numbers, got {shown(row)}")

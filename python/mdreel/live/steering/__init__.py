@@ -1,4 +1,4 @@
-"""Steering of running simulations by rules on live results of analyses."""
+"""Steering of running simulations, based on rules about live analysis results."""
 
 from mdreel.live.steering.actions import Action
 from mdreel.live.steering.engine_control import ActionResult, EngineConnection, RequestControl, SignalControl

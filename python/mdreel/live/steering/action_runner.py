@@ -1,4 +1,4 @@
-"""Execution of actions in a thread, so that slow engines do not delay the analyses."""
+"""Execution of actions in a separate thread, so that slow engines do not delay the analyses."""
 
 import json
 import os
@@ -25,14 +25,14 @@ _STANDARD_ERROR = 2
 
 @dataclass(frozen=True)
 class Firing:
-    """Firing of a rule at a frame."""
+    """Event in which a rule fires at a frame."""
 
     rule: Rule
     frame: EventFrame
 
 
 class ActionRunner:
-    """Thread that carries out the actions of firings one after the other and records them in the log.
+    """Thread that carries out the actions of rules one after another, and records them in the log.
 
     Parameters
     ----------
@@ -45,14 +45,14 @@ class ActionRunner:
     folder : Path
         Working directory of commands.
     input_ : str
-        Analysed input, the directory of the channel or the trajectory.
+        Analysed input, which is the directory of the channel or the trajectory.
 
     Attributes
     ----------
     is_stopping : bool
-        Whether the engine was stopped or is being stopped.
+        Whether the engine has been stopped or is being stopped.
     n_acted, n_failed : int
-        Number of completed and of failed actions.
+        Numbers of completed and failed actions.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class ActionRunner:
         self._promised.append(self._thread.submit(self._run_actions, firing))
 
     def check(self) -> None:
-        """Raise an error of the thread, such as a log that cannot be written."""
+        """Raise any error that occurred in the thread, for example if the log cannot be written."""
         for promise in [promise for promise in self._promised if promise.done()]:
             self._promised.remove(promise)
             promise.result()
@@ -153,7 +153,7 @@ class ActionRunner:
         return ActionResult(self._run_command(action, self._facts(firing, action, checkpoint)), checkpoint)
 
     def _facts(self, firing: Firing, action: Action, checkpoint: str | None) -> dict[str, str]:
-        """Return the values that a command receives."""
+        """Return the values that are passed to a command."""
         frame = firing.frame
         facts = {
             "rule": firing.rule.name,

@@ -9,10 +9,10 @@ from mdreel.foundation.toml_schema import entry
 
 TYPES = ("stop", "checkpoint", "fork", "change-stride", "run-command")
 ALONE = ("stop", "checkpoint")
-"""Actions that a rule may use without a table."""
+"""Actions that a rule can use without a table."""
 
 FACTS = ("rule", "action", "sequence", "step", "frame_time", "values", "input", "checkpoint", "seed")
-"""Values available to commands, as environment variables (``MDREEL_STEP``) and placeholders (``{step}``)."""
+"""Values that commands can use as environment variables (``MDREEL_STEP``) and placeholders (``{step}``)."""
 
 _WITH_COMMAND = ("fork", "run-command")
 
@@ -57,16 +57,16 @@ class Action:
 
     @property
     def label(self) -> str:
-        """Name of the action, by default its type."""
+        """Name of the action. By default, its type."""
         return self.name or self.type
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether the steering waits for the command."""
+        """Whether the steering waits until the command has finished."""
         return self.type != "fork" if self.wait is None else self.wait
 
     def words(self, facts: Mapping[str, str]) -> list[str]:
-        """Return the command, with placeholders replaced if enabled.
+        """Return the words of the command, replacing placeholders if this is enabled.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Connections to an engine, through requests in its channel or a signal to its process."""
+"""Connections to an engine, which use requests in its channel or a signal to its process."""
 
 import os
 import select
@@ -17,19 +17,19 @@ from mdreel.live.channels.requests import send_request
 _POLL_SECONDS = 0.1
 
 IsCancelled = Callable[[], bool]
-"""Function that is polled while waiting, and returns True to cancel."""
+"""Function that is called repeatedly while waiting. It returns True to cancel the action."""
 
 
 @dataclass(frozen=True)
 class ActionResult:
-    """Result of an action of an engine.
+    """Result of an action that an engine has carried out.
 
     Attributes
     ----------
     message : str
         Human-readable description.
     checkpoint : str or None
-        Path of a checkpoint that was written.
+        Path of the checkpoint, if one was written.
     """
 
     message: str
@@ -43,7 +43,7 @@ class EngineConnection(Protocol):
         """Describe an action without carrying it out."""
 
     def stop(self, is_cancelled: IsCancelled) -> ActionResult:
-        """Stop the engine; return after it has written a checkpoint."""
+        """Stop the engine. The method returns after the engine has written a checkpoint."""
 
     def checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:
         """Make the engine write a checkpoint and continue."""
@@ -56,14 +56,14 @@ class EngineConnection(Protocol):
 
 
 class RequestControl:
-    """Connection through requests, which the producer of a channel carries out between two frames.
+    """Connection that sends requests, which the producer of a channel carries out between two frames.
 
     Parameters
     ----------
     channel : Path
         Directory of the channel.
     timeout : float, optional
-        Maximum time to wait for an answer, s; by default as long as the simulation runs.
+        Maximum time to wait for an answer, in s. By default, there is no limit as long as the simulation is running.
     """
 
     def __init__(self, channel: Path, timeout: float | None = None) -> None:
@@ -83,7 +83,7 @@ class RequestControl:
         return self._request("checkpoint", {}, is_cancelled)
 
     def last_checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:
-        """Ask the simulation for a new checkpoint, because the last one may be old."""
+        """Ask the simulation for a new checkpoint, because the last checkpoint could be old."""
         return self.checkpoint(is_cancelled)
 
     def change_stride(self, stride: int, is_cancelled: IsCancelled) -> ActionResult:
@@ -97,18 +97,19 @@ class RequestControl:
 
 
 class SignalControl:
-    """Connection through a signal, after which the process writes a checkpoint and ends, such as GROMACS's mdrun.
+    """Connection for processes such as GROMACS's mdrun, which write a checkpoint and exit on a signal.
 
     Parameters
     ----------
     process : subprocess.Popen, int, Path or None
-        The process, its process ID, or a file with the process ID; None if no rule stops it.
+        The process, its process ID, or a file that contains the process ID. It can be None if no rule stops the
+        process.
     checkpoint : Path, optional
-        Checkpoint that the process writes when it ends.
+        Checkpoint that the process writes before it exits.
     signal : int
         Number of the signal.
     timeout : float, optional
-        Maximum time to wait for the end, s; by default unlimited.
+        Maximum time to wait until the process has exited, in s. By default, there is no limit.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class SignalControl:
         return f"{kind}: send {self._signal.name} to {self._describe_process()}"
 
     def stop(self, is_cancelled: IsCancelled) -> ActionResult:
-        """Send the signal and wait for the end of the process."""
+        """Send the signal and wait until the process has exited."""
         before = self._checkpoint_time()
         with self._open_handle() as (number, handle):
             signals.pidfd_send_signal(handle, self._signal)
@@ -141,7 +142,7 @@ class SignalControl:
         return ActionResult(f"{message} with the checkpoint {self._checkpoint}", str(self._checkpoint))
 
     def checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:
-        """Raise an error, because no signal requests a checkpoint."""
+        """Raise an error, because a checkpoint cannot be requested by a signal."""
         raise UnsupportedError("an engine that is controlled by signals cannot be asked for a checkpoint")
 
     def last_checkpoint(self, is_cancelled: IsCancelled) -> ActionResult:
@@ -153,7 +154,7 @@ class SignalControl:
         return ActionResult(f"the last checkpoint is {self._checkpoint}", str(self._checkpoint))
 
     def change_stride(self, stride: int, is_cancelled: IsCancelled) -> ActionResult:
-        """Raise an error, because no signal changes the stride."""
+        """Raise an error, because the stride cannot be changed by a signal."""
         raise UnsupportedError("an engine that is controlled by signals cannot change its stride")
 
     def _describe_process(self) -> str:
@@ -175,7 +176,7 @@ class SignalControl:
 
     @contextmanager
     def _open_handle(self) -> Iterator[tuple[int, int]]:
-        """Yield the process ID and a handle that stays valid if the ID is reused."""
+        """Yield the process ID and a handle that remains valid even if the ID is reused."""
         number = self._process_id()
         if isinstance(self._process, subprocess.Popen) and self._process.poll() is not None:
             raise StreamError(f"process {number} has already ended")

@@ -1,4 +1,4 @@
-"""Process of an engine that the steering starts, and that outlives a failed steering."""
+"""Process of an engine that is started by the steering, and continues to run if the steering fails."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -12,10 +12,10 @@ STANDARD_ERROR = 2
 
 @contextmanager
 def engine(command: Sequence[str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """Start an engine, whose output goes to standard error, and wait for its end when the context exits.
+    """Start an engine, and wait until it has exited at the end of the context. Its output goes to standard error.
 
-    If the steering fails, the simulation still runs to its end. Ctrl-C on a terminal reaches both; a SIGTERM to this
-    process is forwarded.
+    If the steering fails, the simulation continues until its end. Ctrl-C on a terminal reaches both processes, whereas
+    a SIGTERM that is sent to this process is forwarded to the engine.
 
     Raises
     ------

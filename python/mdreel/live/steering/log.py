@@ -1,4 +1,4 @@
-"""Audit log of steering as JSON lines."""
+"""Audit log of the steering in JSON lines format."""
 
 import math
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ class EventFrame:
     step : int or None
         Step of the simulation.
     frame_time : float or None
-        Time of the frame, ps.
+        Time of the frame, in ps.
     values : dict
-        Values of columns at the frame.
+        Values of the columns at this frame.
     """
 
     sequence: int
@@ -36,7 +36,7 @@ class EventFrame:
 
 
 class AuditLog(JsonLinesLog):
-    """Log file with one line per event, which is handed to the system before `write` returns.
+    """Log file with one line per event. The line has been passed to the operating system when `write` returns.
 
     Parameters
     ----------
@@ -86,5 +86,5 @@ class AuditLog(JsonLinesLog):
 
 
 def _number(value: float | None) -> float | None:
-    """Return None for NaN and infinity, which JSON does not support."""
+    """Replace NaN and infinity, which JSON does not support, by None."""
     return value if value is not None and math.isfinite(value) else None

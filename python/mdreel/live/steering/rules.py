@@ -1,4 +1,4 @@
-"""Rules with conditions on the values of live analyses."""
+"""Rules with conditions on the values from live analyses."""
 
 import math
 from collections import deque
@@ -14,11 +14,11 @@ from mdreel.foundation.toml_schema import entry
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """Condition on the values of one column, and the actions when it holds.
+    """Condition on the values of a column, and the actions that are carried out when the condition holds.
 
     A frame meets the condition if its value is above or below a limit, or inside or outside a window. The condition
-    holds if a share of the last frames meets it. Alternatively, it holds if the last frames reach an effective sample
-    size.
+    holds if it is met by a given share of the last frames. Alternatively, it holds if the last frames reach a given
+    effective sample size.
     """
 
     name: str = entry("Name of the rule.")
@@ -84,7 +84,7 @@ class Rule:
         raise MismatchError(f"rule {self.name!r}: {message}")
 
     def is_met_by(self, value: float) -> bool:
-        """Return whether the value of a frame meets the condition; NaN never does."""
+        """Return whether the value of a frame meets the condition. This is never the case for NaN."""
         if self.above is not None:
             return value > self.above
         if self.below is not None:
@@ -96,7 +96,7 @@ class Rule:
 
     @property
     def window(self) -> tuple[float, float]:
-        """Limits of a rule with ``inside`` or ``around``."""
+        """Limits of a rule that uses ``inside`` or ``around``."""
         if self.inside is not None:
             return self.inside
         assert self.around is not None
@@ -106,14 +106,14 @@ class Rule:
 
     @property
     def n_needed(self) -> int:
-        """Number of the last frames that must meet the condition."""
+        """Number of frames among the last frames that have to meet the condition."""
         # Use decimal arithmetic: a share of 0.1 of 30 frames is 3, but binary rounding may give 4.
         return math.ceil(Fraction(repr(1.0 if self.share is None else self.share)) * self.frames)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Result of a condition at a frame.
+    """Result of evaluating a condition at a frame.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Finding:
 
 
 class Condition:
-    """Evaluation of the condition of a rule over consecutive frames, whatever their arrival times."""
+    """Evaluates the condition of a rule for consecutive frames, regardless of their arrival times."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
@@ -160,7 +160,7 @@ class Condition:
 def effective_sample_size(values: list[float]) -> float:
     """Return the effective number of independent samples in a series of values, n / g.
 
-    The result is 0 if the values are constant or not all finite, because their correlation is undefined.
+    The result is 0 if the values are constant or if any value is not finite, because the correlation is then undefined.
     """
     series = np.asarray(values, np.float64)
     if len(series) < 2 or not np.isfinite(series).all() or not np.ptp(series):

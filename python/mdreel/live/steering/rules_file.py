@@ -1,4 +1,4 @@
-"""Files of steering rules."""
+"""Files that contain steering rules."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from mdreel.live.steering.rules import Rule
 REQUESTS, SIGNALS = "requests", "signals"
 
 SERIES = ("rmsd", "rg", "dihedrals", "dihedral", "ramachandran", "janin", "contacts", "helices", "sasa", "end-to-end")
-"""Types of analyses that rules can check, because their tables have a row per frame."""
+"""Types of analyses that rules can check, because their tables have one row per frame."""
 
 _SIGNALS = ("TERM", "INT", "HUP", "USR1", "USR2", "QUIT")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineTable:
-    """Control of the engine."""
+    """Settings for the control of the engine."""
 
     reach: str | None = entry(
         "Control by requests in the channel or by signals.  [default: requests with --channel, else signals]",
@@ -38,7 +38,7 @@ class EngineTable:
     )
 
     def __post_init__(self) -> None:
-        """Check that the entries are consistent. Raise MismatchError if entries contradict each other."""
+        """Check that the entries are consistent. Raise MismatchError if they contradict each other."""
         if self.pid is not None and self.pid_file is not None:
             raise MismatchError("engine: give either pid or pid-file, not both")
         if self.reach == REQUESTS and (self.pid, self.pid_file, self.checkpoint) != (None, None, None):
@@ -52,14 +52,14 @@ class EngineTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Rules, actions and control of the engine, as the tables of a rules file."""
+    """Rules, actions and engine settings, which correspond to the tables of a rules file."""
 
     rule: tuple[Rule, ...] = entry("Rules.")
     action: tuple[Action, ...] = entry("Actions that need more than their type.", ())
     engine: EngineTable = entry("Control of the engine.", EngineTable())  # noqa: RUF009 (immutable)
 
     def __post_init__(self) -> None:
-        """Check that names are unique and known."""
+        """Check that all names are unique and known."""
         if not self.rule:
             raise MismatchError("expected at least one rule")
         _check_once("rule", [rule.name for rule in self.rule])
@@ -88,7 +88,7 @@ class Plan:
                     raise MismatchError(f"rule {rule.name!r}: action {name!r}: {message}")
 
     def check_engine(self, reach: str, has_channel: bool, is_started: bool) -> None:
-        """Check that the plan contains all information about the engine that its actions need.
+        """Check that the plan contains all information about the engine that is required by its actions.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Plan:
         Raises
         ------
         MismatchError
-            If information is missing, or the engine cannot be controlled in this way.
+            If information is missing, or if the engine cannot be controlled in this way.
         """
         if reach != SIGNALS:
             if not has_channel:
@@ -148,14 +148,14 @@ def parse_plan(where: str, content: Mapping[str, Any]) -> Plan:
     Parameters
     ----------
     where : str
-        Name of the file, with which error messages start.
+        Name of the file, which is used at the beginning of error messages.
     content : mapping
         The tables ``rule``, ``action`` and ``engine``.
 
     Raises
     ------
     MismatchError
-        If an entry is unknown, missing, of a wrong type, or contradicts another one.
+        If an entry is unknown, missing, has the wrong type, or contradicts another entry.
     """
     # A single table means that the second pair of brackets is missing.
     for name in ("rule", "action"):
@@ -167,7 +167,7 @@ def parse_plan(where: str, content: Mapping[str, Any]) -> Plan:
 
 
 def read_plan(path: Path) -> Plan:
-    """Read the rules of a file, and ignore the analyses and their input.
+    """Read the rules from a file, ignoring the analyses and their input.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def read_plan(path: Path) -> Plan:
     FormatError
         If the file is not valid TOML.
     UnsupportedError
-        If other users can change the file, which may contain commands.
+        If other users can modify the file, which can contain commands.
     MismatchError
         See `parse_plan`.
     """
@@ -191,7 +191,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def check_series(where: str, analysis: Mapping[str, Any]) -> None:
-    """Check that the table of an analysis has a row per frame. Raise MismatchError otherwise."""
+    """Raise MismatchError if the table of an analysis does not have one row per frame."""
     kind = analysis.get("type")
     if isinstance(kind, str) and kind not in SERIES:
         message = f"rules need values of each frame; expected one of {', '.join(SERIES)}, got {kind!r}"
@@ -199,5 +199,5 @@ def check_series(where: str, analysis: Mapping[str, Any]) -> None:
 
 
 def plan_schema() -> dict[str, Any]:
-    """Return the JSON schema of the tables of a plan."""
+    """Return the JSON schema for the tables of a plan."""
     return schema_of(Plan)

@@ -1,4 +1,4 @@
-"""Evaluation of rules on live results, and execution of their actions."""
+"""Evaluation of rules for live results, and execution of their actions."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from mdreel.live.steering.trigger import Decision, RuleState
 
 @dataclass(frozen=True)
 class ObservedAnalysis:
-    """Analysis whose values rules can check.
+    """Analysis whose values can be checked by rules.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class ObservedAnalysis:
     analysis : Analysis
         The analysis.
     columns : callable
-        Function that returns the columns of an analysis with results by name, with one value per frame.
+        Function that returns the result columns of an analysis by name, with one value per frame.
     """
 
     name: str
@@ -39,16 +39,16 @@ class ObservedAnalysis:
 
 @dataclass(frozen=True)
 class SteeringStatistics:
-    """Statistics of a steering so far.
+    """Statistics of the steering so far.
 
     Attributes
     ----------
     n_frames : int
         Number of checked frames.
     n_fired, n_acted, n_failed : int
-        Number of firings, of completed actions and of failed actions.
+        Number of times that rules have fired, and numbers of completed and failed actions.
     is_stopped : bool
-        Whether the simulation was stopped or is being stopped.
+        Whether the simulation has been stopped or is being stopped.
     """
 
     n_frames: int = 0
@@ -70,7 +70,7 @@ def steer(
     input: str = "",  # noqa: A002 (the word of commands)
     step_of: Callable[[int, float], int | None] | None = None,
 ) -> Generator[SteeringStatistics, None, None]:
-    """Check live results against rules frame by frame, and carry out the actions of rules that fire.
+    """Check rules against live results frame by frame, and carry out the actions of rules that fire.
 
     Parameters
     ----------
@@ -81,35 +81,36 @@ def steer(
     plan : Plan
         Rules and actions.
     engine : EngineConnection
-        Connection to the engine, `RequestControl` or `SignalControl`.
+        Connection to the engine, which is a `RequestControl` or a `SignalControl`.
     log : AuditLog
         Log of all events.
     dry_run : bool
         Whether to log actions without carrying them out.
     folder : Path, optional
-        Working directory of commands; by default the current one.
+        Working directory for commands. By default, the current directory.
     input : str
-        Name of the analysed input, which commands receive.
+        Name of the analysed input, which is passed to commands.
     step_of : callable, optional
         Function that returns the step of a frame, given its number and time.
 
     Yields
     ------
     SteeringStatistics
-        Statistics after each arrival of frames, and at the end when all actions are done.
+        Statistics each time frames have arrived, and at the end when all actions have been carried out.
 
     Raises
     ------
     MismatchError
         If a rule refers to an unknown analysis or column.
     MdreelError, OSError
-        If an analysis fails or the log cannot be written. A failed action is only recorded in the log.
+        If an analysis fails, or if the log cannot be written. If an action fails, this is only recorded in the log.
 
     Notes
     -----
-    Each frame is checked once and in order, so the frame at which a rule fires depends only on the values (and on the
-    clock for a cool-down in seconds). A thread carries out the actions of one firing after the other, while the
-    analyses continue. While the simulation is being stopped, no rule fires, unless the stop fails.
+    Each frame is checked once and in order. Therefore, the frame at which a rule fires only depends on the values (and
+    on the clock, if the rule has a cool-down in seconds). Actions are carried out one after another in a separate
+    thread, while the analyses continue. Rules do not fire while the simulation is being stopped, unless stopping it
+    fails.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def steer(
 
 
 class _Steering:
-    """Evaluation of rules over the growing results of analyses."""
+    """Evaluates rules for the growing results of analyses."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Decisions when a rule fires, with its maximum number of firings and its cool-down."""
+"""Decides when a rule fires, considering its maximum number of firings and its cool-down."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -8,23 +8,23 @@ from mdreel.live.steering.rules import Condition, Rule
 
 
 class Decision(Enum):
-    """Decision of a rule at a frame."""
+    """Decision about a rule at a frame."""
 
     NOTHING = "nothing"
     FIRES = "fires"
     COOLS_DOWN = "cools down"
-    """The condition holds during the cool-down; reported once for each cool-down."""
+    """The condition holds during the cool-down. This is reported once per cool-down."""
 
 
 class RuleState:
-    """Evaluation of a rule over consecutive frames.
+    """Evaluates a rule for consecutive frames.
 
     Parameters
     ----------
     rule : Rule
         The rule.
     clock : callable
-        Callable that returns a monotonic time, s.
+        Function that returns a monotonic time, in s.
     """
 
     def __init__(self, rule: Rule, clock: Callable[[], float] = monotonic) -> None:
@@ -37,7 +37,7 @@ class RuleState:
         self._has_said = False
 
     def evaluate(self, value: float, may_fire: bool = True) -> tuple[Decision, str]:
-        """Return the decision and its reason at the next frame; `may_fire` is False while it is stopping."""
+        """Return the decision at the next frame and its reason. `may_fire` is False while the engine is stopping."""
         self._n_frames += 1
         found = self._condition.evaluate(value)
         if not (found.holds and may_fire) or 0 < self.rule.at_most <= self.n_fired:
@@ -53,7 +53,7 @@ class RuleState:
         return Decision.FIRES, found.message
 
     def _rest(self, now: float) -> str:
-        """Describe the remaining cool-down; return an empty string if there is none."""
+        """Describe the remaining cool-down. Return an empty string if there is none."""
         frame, moment = self._fired_at
         n_frames = self.rule.cool_down_frames - (self._n_frames - frame) + 1
         seconds = self.rule.cool_down_seconds - (now - moment)

@@ -22,12 +22,12 @@ _BAR = 20  # width of a bar in the layer, with the gap
 
 
 def block_times(timing: Timing) -> Markup:
-    """Draw a histogram of the times of blocks.
+    """Draw a histogram of block times.
 
     Parameters
     ----------
     timing : Timing
-        Timing of the run. The time of a block excludes waiting.
+        Timing of the run. The time of a block does not include waiting.
     """
     taken = timing.per_block()
     late_after_seconds = late_after(taken)
@@ -69,13 +69,13 @@ def block_times(timing: Timing) -> Markup:
 
 
 def late_after(taken: NDArray[np.float64]) -> float:
-    """Return the time above which a block is late, s; infinity if no block took any time."""
+    """Return the time above which a block is late, in s, or infinity if no block took any time."""
     taken = taken[taken > 0]
     return STRAGGLER * float(np.median(taken)) if len(taken) else math.inf
 
 
 def _bars(low: NDArray[np.int64], high: NDArray[np.int64], y: Axis) -> str:
-    """Return bars between two counts; even a count of one is visible."""
+    """Return bars between two counts. Even a count of one is visible."""
     left = np.arange(len(low)) * _BAR
     bottom, top = (np.rint(_UNITS * (1 - y.along(counts))) for counts in (low, high))
     top = np.where(high > low, np.minimum(top, bottom - _LEAST), bottom)

@@ -9,15 +9,15 @@ def card(name: str, heading: str, *content: Markup, lead: str = "", note: str = 
     Parameters
     ----------
     name : str
-        Id of the section, for links and tests.
+        ID of the section, for links and tests.
     heading : str
         Heading.
     *content : Markup
-        Figures and tables; if there are none, `note` gives the reason.
+        Figures and tables. If there are none, `note` explains the reason.
     lead : str
-        Main result, above the content.
+        Main result, which is shown above the content.
     note : str
-        Explanation, below the content.
+        Explanation, which is shown below the content.
     """
     parts = [element("h2", heading)]
     if lead:

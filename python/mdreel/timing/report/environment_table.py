@@ -1,4 +1,4 @@
-"""Table of versions, machine and files."""
+"""Table with the versions, the machine and the files."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -26,12 +26,12 @@ _WORDS = {None: "unknown", True: "yes", False: "no"}
 
 
 def environment_table(environment: Mapping[str, Any]) -> Markup:
-    """Tabulate the environment of a run.
+    """Return a table of the environment of a run.
 
     Parameters
     ----------
     environment : mapping
-        Recorded environment. Entries that are not in `_LABELS` appear under their own names.
+        Recorded environment. Entries that are not in `_LABELS` are shown under their own names.
     """
     if not environment:
         return card("environment", "Environment", note="The record contains no environment.")

@@ -1,4 +1,4 @@
-"""Head of the report page, and head of its timing."""
+"""Heads of the report page and of its timing section."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ _MOST_LISTED = 8
 
 
 def head(record: "Record") -> Markup:
-    """Return the head of the page: title, date and host.
+    """Return the head of the page, which contains the title, the date and the host.
 
     Parameters
     ----------
@@ -32,7 +32,9 @@ def head(record: "Record") -> Markup:
 
 
 def timing_head(timing: Timing) -> Markup:
-    """Return the head of the timing: rates, bottleneck and stragglers; for a short run, its time and rates.
+    """Return the head of the timing section, with rates, bottleneck and stragglers.
+
+    For a short run, it only contains the time and the rates.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Lanes of plots, one for each worker."""
+"""Lanes of plots, with one lane per worker."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -39,18 +39,18 @@ class Lanes:
 
     @property
     def are_thick(self) -> bool:
-        """Whether lanes have room for gaps and for a line of text each."""
+        """Whether each lane has enough space for a gap and a line of text."""
         return self.pitch >= _LINE_OF_TEXT
 
     def labels(self, names: Sequence[str], marks: Mapping[int, str]) -> Markup:
-        """Return the labels: names on the left, as many as fit, and marks of stragglers on the right.
+        """Return the labels, with as many names as possible on the left, and marks of stragglers on the right.
 
         Parameters
         ----------
         names : sequence of str
             Name of each lane.
         marks : mapping of int to str
-            Mark of each straggler, by lane.
+            Mark of each straggler by lane.
         """
         every = round(round_step(max(1.0, _LINE_OF_TEXT / self.pitch)))
         drawn = []
@@ -71,6 +71,6 @@ class Lanes:
 
 
 def marks_of(straggling: Sequence[Straggler], workers: Sequence[int]) -> dict[int, str]:
-    """Return the marks of stragglers, such as "2.1×" (times the median), by lane."""
+    """Return the marks of stragglers by lane, such as "2.1×" (times the median)."""
     marks = {straggler.rank: f"{digits(straggler.times_median)}×" for straggler in straggling}
     return {lane: marks[worker] for lane, worker in enumerate(workers) if worker in marks}

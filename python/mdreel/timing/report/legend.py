@@ -1,4 +1,4 @@
-"""Legends of the figures of the report page."""
+"""Legends of the figures on the report page."""
 
 from collections.abc import Iterable
 
@@ -13,14 +13,14 @@ def legend(kinds: Iterable[str], *marks: Markup) -> Markup:
     Parameters
     ----------
     kinds : iterable of str
-        Kinds of time in the figure, in their order.
+        Kinds of time in the figure, in the order of the legend.
     *marks : Markup
-        Further keys of the legend; see `key`.
+        Additional keys of the legend; see `key`.
     """
     return element("ul", *[key(class_of(kind), term(kind)) for kind in kinds], *marks, class_="legend")
 
 
 def key(class_: str, name: str, said: str = "") -> Markup:
-    """Return a swatch of a class, its name, and an amount."""
+    """Return a colour swatch for a class, with its name and an amount."""
     amount = [" ", element("b", said)] if said else []
     return element("li", element("i"), element("span", name, *amount), class_=f"key {class_}")

@@ -1,4 +1,4 @@
-"""Table of the observables of every worker."""
+"""Table of the observables of each worker."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -23,12 +23,13 @@ _SUMMARIES: Mapping[str, Callable[[Any], float]] = {
 
 
 def observables_table(timing: Timing) -> Markup:
-    """Tabulate the observables of each worker.
+    """Return a table of the observables of each worker.
 
     Parameters
     ----------
     timing : Timing
-        Timing of the run. Of more than 200 workers, the table shows the stragglers and evenly spaced others.
+        Timing of the run. If there are more than 200 workers, the table shows the stragglers and a selection of evenly
+        spaced other workers.
     """
     of = timing.observables
     if not len(of.ranks):

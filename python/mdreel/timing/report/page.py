@@ -1,4 +1,4 @@
-"""Report page of a run, self-contained HTML."""
+"""Report page of a run as self-contained HTML."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,21 +28,21 @@ _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-
 
 
 def check_report(path: Path, force: bool = False) -> None:
-    """Check before a run that its report can be written to `path`.
+    """Before a run, check that its report can be written to `path`.
 
     Parameters
     ----------
     path : Path
-        The page, ``.html`` or ``.htm``.
+        The page, with the extension ``.html`` or ``.htm``.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
     UnsupportedError
-        If the extension is another.
+        If the file has a different extension.
     OSError
-        If the file exists and `force` is false, or its directory does not exist or is not writable.
+        If the file exists and `force` is false, or if its directory does not exist or is not writable.
     """
     if path.suffix.lower() not in EXTENSIONS:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
@@ -51,27 +51,27 @@ def check_report(path: Path, force: bool = False) -> None:
 
 
 def write_report(record: "Record", path: Path, force: bool = False) -> None:
-    """Write the report of a run as an HTML page, which stays unchanged after an error.
+    """Write the report of a run as an HTML page. If an error occurs, an existing page is not modified.
 
     Parameters
     ----------
     record : Record
         Record of the run.
     path : Path
-        The page, ``.html`` or ``.htm``.
+        The page, with the extension ``.html`` or ``.htm``.
     force : bool
-        Whether an existing file may be replaced.
+        Whether to replace an existing file.
 
     Raises
     ------
     UnsupportedError, OSError
-        See `check_report`; also if the disk is full. No partial file remains.
+        See `check_report`. Also raised if the disk is full. No partial file is left behind.
 
     Notes
     -----
-    The page is a single file of about 100 kB to 1 MB, and up to 1 MB more for each plot of results. The size does not
-    depend on the length of the run and the number of workers. Figures contain one path for each kind of time, at the
-    resolution of a screen. Plots are images in the page, in which browsers run no script and load nothing.
+    The page is a single file of about 100 kB to 1 MB. Each plot of results adds up to 1 MB. The size does not depend on
+    the length of the run or the number of workers, because figures contain one path per kind of time at screen
+    resolution. Plots are embedded as images, in which browsers do not run scripts or load other files.
     """
     check_report(path, force)
     text = page_of(record)
@@ -81,7 +81,7 @@ def write_report(record: "Record", path: Path, force: bool = False) -> None:
 
 
 def page_of(record: "Record") -> str:
-    """Return the page of a run, as HTML."""
+    """Return the page of a run as HTML."""
     timing = record.timing
     from_start = timing.without_topology()
     folder = Path(__file__).parent

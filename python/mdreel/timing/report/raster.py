@@ -1,4 +1,4 @@
-"""Rasterization of intervals to the columns of a plot."""
+"""Rasterization of intervals into the columns of a plot."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +11,19 @@ def spread(
     rows: NDArray[np.integer],
     shape: tuple[int, int],
 ) -> NDArray[np.float64]:
-    """Spread amounts evenly over time, and sum them in the cells of a raster.
+    """Spread amounts evenly over time, and add them up in the cells of a raster.
 
     Parameters
     ----------
     amounts : ndarray, shape (n,), float64
         Amounts of the intervals.
     starts, stops : ndarray, shape (n,), float64
-        Times in columns: the first column lasts from 0 to 1. An interval of no length falls into one cell.
+        Times in units of columns, such that the first column extends from 0 to 1. An interval of zero length is
+        assigned to a single cell.
     rows : ndarray, shape (n,), int
         Rows of the intervals.
     shape : tuple of int
-        Number of rows and of columns.
+        Numbers of rows and columns.
 
     Returns
     -------
@@ -31,8 +32,9 @@ def spread(
 
     Notes
     -----
-    The cost is proportional to the number of amounts plus the number of cells, independent of the lengths of the
-    intervals. Each amount enters the cells between its first and last one as a rate, which a cumulative sum adds up.
+    The cost is proportional to the number of amounts plus the number of cells, and does not depend on the lengths of
+    the intervals. For this purpose, each amount is converted to a rate, which a cumulative sum distributes over all
+    cells between the first and the last cell of the interval.
     """
     n_columns = shape[1]
     first = np.clip(np.floor(starts).astype(np.int64), 0, n_columns - 1)
@@ -52,6 +54,6 @@ def spread(
 def _sums(
     rows: NDArray[np.integer], columns: NDArray[np.int64], amounts: NDArray[np.float64], shape: tuple[int, int]
 ) -> NDArray[np.float64]:
-    """Sum amounts by cell."""
+    """Add up the amounts in each cell."""
     places = rows.astype(np.int64) * shape[1] + columns
     return np.bincount(places, amounts, shape[0] * shape[1]).reshape(shape).astype(np.float64)

@@ -20,7 +20,7 @@ _SOURCE = (
 
 
 def ratios(timing: Timing) -> Markup:
-    """Tabulate ratios and efficiency, with their interpretation unless the run was short."""
+    """Return a table of the ratios and the efficiency. Unless the run was short, it includes their interpretation."""
     of = timing.observables
     if not len(of.ranks):
         return card("ratios", "What it means", note="No worker recorded anything.")

@@ -1,4 +1,4 @@
-"""Card of the report page with what the run computed."""
+"""Card of the report page that shows the results of the run."""
 
 from mdreel.foundation.html.markup import Markup, element, table
 from mdreel.foundation.html.picture import image
@@ -6,11 +6,11 @@ from mdreel.timing.report.card import card
 from mdreel.timing.run_description import AnalysisDescription, RunDescription
 
 _MOST_LINES = 40
-"""Largest number of lines of a summary on the page."""
+"""Maximum number of lines of a summary on the page."""
 
 
 def results_card(description: RunDescription | None) -> Markup:
-    """Show what was computed: the command, the input, and the results of each analysis.
+    """Show the command, the input, and the results of each analysis.
 
     Parameters
     ----------

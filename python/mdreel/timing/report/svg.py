@@ -1,7 +1,7 @@
-"""Inline SVG plots that fill their width and keep their text size.
+"""Inline SVG plots that fill the available width without scaling their text.
 
-Positions along an axis are percentages of the plot. Many small shapes form a single path in a layer, which the browser
-stretches to the size of the plot.
+Positions along an axis are percentages of the plot. Small shapes are combined to a single path in a layer, which the
+browser stretches to the size of the plot.
 """
 
 import json
@@ -30,7 +30,7 @@ class Axis:
     unit : Unit
         Unit of the numbers.
     end : float
-        Value at the end, in seconds, bytes or pieces.
+        Value at the end of the axis, in seconds, bytes or pieces.
     """
 
     title: str
@@ -39,7 +39,7 @@ class Axis:
 
     @classmethod
     def to(cls, end: float, title: str, units: Units) -> "Axis":
-        """Return an axis with the unit that suits its end; if `end` is 0, the axis ends at 1."""
+        """Return an axis with a unit that suits its end. If `end` is 0, the axis ends at 1."""
         unit = unit_of(end, units)
         return cls(title, unit, end if end > 0 else unit.size)
 
@@ -48,7 +48,7 @@ class Axis:
         return np.clip(np.asarray(values, np.float64) / self.end, 0.0, 1.0)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return the positions of round numbers, from 0 to 1, with their texts."""
+        """Return the positions of round numbers, from 0 to 1, with their labels."""
         end = self.end / self.unit.size
         step = round_step(end / _MOST_TICKS)
         if self.unit.is_whole:
@@ -59,22 +59,22 @@ class Axis:
 
     @property
     def label(self) -> str:
-        """Title with the unit, or the unit alone."""
+        """Title with the unit, or only the unit if there is no title."""
         return f"{self.title} ({self.unit.name})" if self.title else self.unit.name
 
 
 @dataclass(frozen=True)
 class Tips:
-    """Tooltips of equal bands of a plot.
+    """Tooltips for equally wide bands of a plot.
 
     Attributes
     ----------
     along : {"x", "y"}
-        Whether the bands lie side by side, or one below the other.
+        Whether the bands are side by side, or one below another.
     texts : sequence of str
         Text of each band.
     clock : Axis, optional
-        Axis on which the tooltip also shows the position of the pointer.
+        Axis for which the tooltip also shows the position of the pointer.
     """
 
     along: Literal["x", "y"]
@@ -82,7 +82,7 @@ class Tips:
     clock: Axis | None = None
 
     def attributes(self) -> dict[str, str | float | None]:
-        """Return the attributes that the script of the page reads."""
+        """Return the attributes that are read by the script of the page."""
         texts = json.dumps(list(self.texts), ensure_ascii=False, separators=(",", ":"))
         unit, end = (
             (None, None) if self.clock is None else (self.clock.unit.name, self.clock.end / self.clock.unit.size)
@@ -112,7 +112,7 @@ def plot(
     x : Axis
         Horizontal axis.
     y : Axis, optional
-        Vertical axis; None for a plot of named lanes.
+        Vertical axis, or None for a plot with named lanes.
     tips : Tips, optional
         Tooltips.
     margin : {"", "names", "lanes"}
@@ -131,23 +131,23 @@ def plot(
 
 
 def layer(width: int, height: int, *paths: Markup) -> Markup:
-    """Return paths in their own units, stretched to the size of the plot."""
+    """Return paths that have their own units and are stretched to the size of the plot."""
     box = {"viewBox": f"0 0 {width} {height}", "preserveAspectRatio": "none", "width": "100%", "height": "100%"}
     return element("svg", *paths, class_="layer", **box)
 
 
 def path(class_: str, data: str) -> Markup:
-    """Return a path with a class."""
+    """Return a path with a CSS class."""
     return element("path", class_=class_, d=data)
 
 
 def rectangles(left: ArrayLike, right: ArrayLike, top: ArrayLike, bottom: ArrayLike) -> str:
-    """Return the path of all rectangles that have an area.
+    """Return the path of all rectangles with a non-zero area.
 
     Parameters
     ----------
     left, right, top, bottom : array_like, shape (n_rectangles,), int
-        Their edges, in the units of a layer.
+        Edges of the rectangles, in the units of a layer.
     """
     edges = np.column_stack([np.asarray(edge, np.int64) for edge in (left, right, top, bottom)])
     edges = edges[(edges[:, 1] > edges[:, 0]) & (edges[:, 3] > edges[:, 2])]
@@ -155,13 +155,13 @@ def rectangles(left: ArrayLike, right: ArrayLike, top: ArrayLike, bottom: ArrayL
 
 
 def steps(heights: NDArray[np.integer], height: int) -> str:
-    """Return the path of the area under steps of one unit of width each, in a layer that is `height` high."""
+    """Return the path of the area under steps with a width of one unit each, in a layer of height `height`."""
     line = "".join(f"V{height - value}h1" for value in heights.tolist())
     return f"M0 {height}{line}V{height}z"
 
 
 def marker(at: float, text: str, class_: str = "", level: int = 0) -> Markup:
-    """Return a vertical line across the plot with a name above it.
+    """Return a vertical line across the plot, with a name above the line.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def marker(at: float, text: str, class_: str = "", level: int = 0) -> Markup:
     text : str
         Name.
     class_ : str
-        Class of the line and the name.
+        CSS class of the line and the name.
     level : int
         Number of lines of text between the name and the plot.
     """
@@ -186,7 +186,7 @@ def place_of(at: float) -> str:
 
 
 def round_step(least: float) -> float:
-    """Return the smallest of 1, 2, 5, 10, ... and their decimal fractions that is not below `least`."""
+    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
 
@@ -203,7 +203,7 @@ def _horizontal(axis: Axis) -> Markup:
 
 
 def _vertical(axis: Axis) -> tuple[Markup, Markup]:
-    """Return the grid lines, which lie behind the shapes, and the numbers."""
+    """Return the grid lines, which are drawn behind the shapes, and the numbers."""
     places = [(place_of(1 - at), text) for at, text in axis.ticks()]
     lines = [element("line", x1="0", x2="100%", y1=place, y2=place, class_="grid") for place, _ in places]
     numbers = [element("text", text, x=-8, y=place, dy=4, class_="tick end") for place, text in places]

@@ -1,4 +1,4 @@
-"""Task stream of the workers over time."""
+"""Task stream, which shows the activity of the workers over time."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from mdreel.timing.spans import COORDINATOR, KINDS
 from mdreel.timing.timing import Timing
 
 MOST_RECTANGLES = 20_000
-"""Limit of rectangles in the page, independent of the length of the run and the number of workers."""
+"""Maximum number of rectangles on the page, regardless of the length of the run and the number of workers."""
 
 _MOST_LANES = 128
 _MOST_COLUMNS = 1024
@@ -32,14 +32,14 @@ def task_stream(timing: Timing, topology_seconds: float = 0.0) -> Markup:
     Parameters
     ----------
     timing : Timing
-        Timing from the start of the run.
+        Timing that begins at the start of the run.
     topology_seconds : float
-        Time in which the caller loaded the topology before the run, s.
+        Time that the caller spent on loading the topology before the run, in s.
 
     Notes
     -----
-    A column that contains several kinds is divided by their shares. In lanes too thin for that, each column shows one
-    kind; the number of columns of a kind is proportional to its time.
+    If a column contains several kinds, it is divided according to their shares. If the lanes are too thin for this,
+    each column shows a single kind, and the number of columns of a kind is proportional to its time.
     """
     workers = _lanes_of(timing)
     if not len(workers) or timing.wall_seconds <= 0:
@@ -68,7 +68,7 @@ def task_stream(timing: Timing, topology_seconds: float = 0.0) -> Markup:
 
 
 def _lanes_of(timing: Timing) -> NDArray[np.int64]:
-    """Return the workers to show, in order: all, or the worst stragglers and evenly spaced others; the caller last."""
+    """Return the workers to show (if there are too many, the worst stragglers and some others), and the caller last."""
     workers = timing.workers.astype(np.int64)
     if len(workers) > _MOST_LANES:
         worst = timing.straggling[: _MOST_LANES // 4]
@@ -83,7 +83,7 @@ def _name(worker: int) -> str:
 
 
 def _cells(timing: Timing, workers: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the share of each kind in each column of each lane, 0 to 1, shape (n_lanes, n_kinds, n_columns)."""
+    """Return the shares (0 to 1) of kinds in the columns of each lane, shape (n_lanes, n_kinds, n_columns)."""
     spans = timing.spans[np.isin(timing.spans["worker"], workers)]
     per_ns = _MOST_COLUMNS / (timing.wall_seconds * 1e9)
     starts, stops = spans["start_ns"] * per_ns, spans["stop_ns"] * per_ns
@@ -93,7 +93,7 @@ def _cells(timing: Timing, workers: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _stream(cells: NDArray[np.float64], levels: int) -> Markup:
-    """Draw one path for each kind, with columns as narrow as the limit of rectangles allows."""
+    """Draw one path per kind. The columns are as narrow as the maximum number of rectangles allows."""
     while True:
         heights = _heights(cells, levels)
         runs = _runs(heights, levels)
@@ -113,10 +113,10 @@ def _stream(cells: NDArray[np.float64], levels: int) -> Markup:
 
 
 def _heights(cells: NDArray[np.float64], levels: int) -> NDArray[np.int64]:
-    """Return the number of levels of its lane that each kind fills in each column.
+    """Return how many levels of its lane each kind fills in each column.
 
-    Each level goes to the kind with the largest deficit so far, so that areas are proportional to times even if a
-    column has a single level. A column with little activity still shows it.
+    Each level is assigned to the kind with the largest deficit so far. In this way, areas are proportional to times
+    even if a column has only a single level. Even little activity is still visible in a column.
     """
     busy = cells.sum(axis=1, keepdims=True)
     filled = np.ceil(np.minimum(busy, 1.0) * levels - 0.25)
@@ -137,7 +137,7 @@ def _heights(cells: NDArray[np.float64], levels: int) -> NDArray[np.int64]:
 
 
 def _runs(heights: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
-    """Join equal neighbouring columns: rows of kind, lane, first and end column, lowest and highest level."""
+    """Join equal neighbouring columns. Rows contain kind, lane, first and end column, lowest and highest level."""
     n_lanes, n_kinds, _ = heights.shape
     tops = np.cumsum(heights, axis=1)
     # One number encodes the lowest and highest level of a kind; 0 if it is absent.
@@ -152,7 +152,7 @@ def _runs(heights: NDArray[np.int64], levels: int) -> NDArray[np.int64]:
 
 
 def _late_blocks(timing: Timing, workers: NDArray[np.int64], axis: Axis) -> tuple[Markup, str]:
-    """Return frames around the late blocks, and the text of their number, such as "300 of 412"."""
+    """Return frames around the late blocks, and their number as text, such as "300 of 412"."""
     taken = timing.per_block()
     late = np.flatnonzero(taken > late_after(taken))
     spans = timing.spans[(timing.spans["kind"] != KINDS.index("wait")) & np.isin(timing.spans["worker"], workers)]

@@ -1,4 +1,4 @@
-"""Throughput of storage and analysis over time."""
+"""Throughput of the storage and the analysis over time."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def throughput(timing: Timing) -> Markup:
 
 
 def against_limits(timing: Timing, limits: Limits | None) -> Markup:
-    """Compare the rate of reading with the measured limits of the machine."""
+    """Compare the reading rate with the measured limits of the machine."""
     if limits is None:
         return card("limits", "Against the machine", note="The limits of the machine were not measured.")
     of_run = timing.bytes_per_second

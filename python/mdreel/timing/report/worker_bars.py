@@ -1,4 +1,4 @@
-"""Bars of the kinds of time of each worker."""
+"""Bars that show the kinds of time of each worker."""
 
 from collections.abc import Callable, Mapping
 
@@ -35,12 +35,13 @@ _PITCH = 10  # height of a lane in the layer
 
 
 def worker_bars(timing: Timing) -> Markup:
-    """Draw the time of each worker as a bar of its kinds of time.
+    """Draw the time of each worker as a bar that consists of its kinds of time.
 
     Parameters
     ----------
     timing : Timing
-        Timing of the run. With more than 250 workers, each bar shows the slowest of a few consecutive ones.
+        Timing of the run. If there are more than 250 workers, each bar shows the slowest of several consecutive
+        workers.
     """
     of = timing.observables
     if not len(of.ranks):
@@ -73,7 +74,7 @@ def _neighbours(of: Observables) -> int:
 
 
 def _slowest_of_neighbours(of: Observables) -> NDArray[np.intp]:
-    """Return the rows to show: all, or the slowest of each group of neighbours."""
+    """Return the rows to show, which are either all rows or the slowest row of each group of neighbours."""
     size = _neighbours(of)
     starts = range(0, len(of.ranks), size)
     return np.array([start + int(np.argmax(of.t_own[start : start + size])) for start in starts])
@@ -90,7 +91,7 @@ def _bars(parts: Mapping[str, NDArray[np.float64]], axis: Axis, lanes: Lanes) ->
 
 
 def _tip(of: Observables, parts: Mapping[str, NDArray[np.float64]], row: int) -> str:
-    """Return the tooltip of a worker: its time and its non-zero components."""
+    """Return the tooltip for a worker, with its time and the components that are not zero."""
     lines = [f"worker {of.ranks[row]}: {amount(float(of.t_own[row]), SECONDS)}, {of.n_frames[row]:,} frames"]
     lines += [f"{kind} {amount(float(part[row]), SECONDS)}" for kind, part in parts.items() if part[row] > 0]
     return "\n".join(lines)

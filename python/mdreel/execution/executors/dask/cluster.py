@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from distributed import Client, LocalCluster
 
 START_SECONDS = 60.0
-"""Longest wait for a worker."""
+"""Maximum time to wait for a worker, in s."""
 
 _REACH_SECONDS = 1.0
 
 
 @contextmanager
 def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
-    """Yield the given client, a new client of the given scheduler, or a client of a new local cluster."""
+    """Yield the given client, a new client for the given scheduler, or a client for a new local cluster."""
     from distributed import Client
 
     if isinstance(client, Client):
@@ -39,14 +39,14 @@ def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
 
 @contextmanager
 def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
-    """Start a Dask cluster on this machine that accepts only this process.
+    """Start a Dask cluster on this machine that only accepts connections from this process.
 
     Parameters
     ----------
     n_workers : int
         Number of worker processes.
     n_threads : int
-        Number of threads of each worker.
+        Number of threads per worker.
 
     Raises
     ------
@@ -55,9 +55,10 @@ def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
 
     Notes
     -----
-    A Dask scheduler executes code that it receives. Every port is therefore on the loopback interface, and the
-    scheduler and the workers accept only TLS connections with the temporary certificate of this cluster. The key and
-    the certificate stay in the memory of its processes. Dask's HTTP servers cannot be disabled, but serve no page.
+    A Dask scheduler executes any code that it receives. Therefore, all ports are on the loopback interface, and the
+    scheduler and the workers only accept TLS connections that use the temporary certificate of this cluster. The key
+    and the certificate are only stored in the memory of its processes. Dask's HTTP servers cannot be disabled, but they
+    do not provide any pages.
     """
     from dask import config
     from distributed import LocalCluster, Security
@@ -95,7 +96,7 @@ def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
 
 
 def n_threads(client: Client) -> int:
-    """Return the number of threads of a cluster, after waiting for its first worker."""
+    """Wait for the first worker of a cluster, and return the cluster's number of threads."""
     try:
         client.wait_for_workers(1, timeout=START_SECONDS)
     except TimeoutError as error:
@@ -104,7 +105,7 @@ def n_threads(client: Client) -> int:
 
 
 def is_reached(address: str) -> bool:
-    """Return whether this process can connect to a worker; a firewall may allow only the scheduler."""
+    """Return whether this process can connect to a worker. A firewall could only allow the scheduler."""
     from distributed.comm.addressing import get_address_host_port
 
     if not address.startswith(("tcp://", "tls://")):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.05
 _QUIET_SECONDS = 2.0
-"""Time without results after which the executor checks the cluster and its workers, s."""
+"""Time without results after which the executor checks the cluster and its workers, in s."""
 _N_CLOCK_LOOKS = 3
 
 
@@ -47,18 +47,19 @@ class Dask(SingleProcess):
     Parameters
     ----------
     n_workers : int, optional
-        Number of worker processes of a cluster on this machine, with one thread each; by default one for each
-        processor. With a client, the number of threads of its cluster, which is also the default.
+        Number of worker processes of a cluster on this machine, each of which has one thread. By default, one per
+        processor. If you pass a client, this must be the number of threads of its cluster, which is also the default.
     schedule : {"demand", "static"}
-        Distribution of the blocks: to the next free worker, or one share for each worker.
+        How blocks are assigned: each block to the next free worker, or one share of all blocks to each worker.
     client : distributed.Client or str, optional
-        A client, or the address of a scheduler. By default, each run starts a cluster and ends it.
+        A client, or the address of a scheduler. By default, each run starts its own cluster and shuts it down at the
+        end.
 
     Notes
     -----
-    Each worker receives the job and the frame index once and opens the files that it reads, which must have the same
-    paths on all hosts. A thread gets its next task shortly before it completes the current one. Another worker computes
-    the blocks of a lost worker again.
+    Each worker receives the job and the frame index once, and opens the files that it reads. These files must have the
+    same paths on all hosts. Threads receive their next task shortly before they complete the current task. If a worker
+    is lost, its blocks are computed again by another worker.
 
     Examples
     --------
@@ -69,7 +70,7 @@ class Dask(SingleProcess):
     >>> mdreel.RMSD(alpha).run(backend=mdreel.Dask(n_workers=2)).results.rmsd.shape
     (98, 3)
 
-    Run on a cluster whose scheduler is already running:
+    Use a cluster whose scheduler is already running:
 
     >>> mdreel.RMSD(alpha).run(backend=mdreel.Dask(client="tcp://10.0.0.1:8786"))  # doctest: +SKIP
     """
@@ -154,7 +155,7 @@ class _Session:
         Returns
         -------
         ndarray, shape (n_tasks,), TASK
-            Tasks as the scheduler has recorded them.
+            Tasks as recorded by the scheduler.
         """
         from distributed.comm.core import CommClosedError
 
@@ -178,7 +179,7 @@ class _Session:
                 self._client.unregister_scheduler_plugin(self._name)
 
     def _meet(self) -> None:
-        """Record the host and the clock of each worker; raise an error for a host without mdreel."""
+        """Record the host and the clock of each worker. Raise an error if mdreel is not installed on a host."""
         from mdreel.execution.executors.dask.worker import Host
 
         try:
@@ -196,7 +197,7 @@ class _Session:
                 raise Failure.of(answer).blamed_on(f"worker {address} cannot begin") from answer
 
     def _add_worker(self, address: str, host: Host, asked_ns: int, begun_ns: int, answered_ns: int) -> None:
-        """Record the host name and the clock offset of a worker from the times of a request and of its answer."""
+        """Record the host name and the clock offset of a worker, using the times of a request and its answer."""
         from mdreel.execution.executors.dask.worker import Host
 
         here = Host.here()
@@ -250,7 +251,7 @@ class _Session:
         future.add_done_callback(self._inbox.put)
 
     def _take_in(self) -> None:
-        """Wait a moment for results, and handle those that have arrived."""
+        """Wait a moment for results, and handle all results that have arrived."""
         with suppress(queue.Empty):
             arrived = [self._inbox.get(timeout=_POLL_SECONDS)]
             while not self._inbox.empty():
@@ -263,7 +264,7 @@ class _Session:
             self._slots.remove(slot)
 
     def _check_cluster(self) -> None:
-        """Raise an error if the cluster is lost; Dask itself would wait forever."""
+        """Raise an error if the cluster is lost, because Dask itself would wait forever."""
         if self._client.status == "closed":
             raise self._scheduler_lost()
         now = perf_counter()
@@ -278,9 +279,9 @@ class _Session:
                 raise WorkerError(message)
 
     def _resubmit_forgotten(self, there: Collection[str]) -> None:
-        """Submit tasks again that Dask has forgotten, without a preferred worker.
+        """Resubmit tasks that Dask has forgotten, without a preferred worker.
 
-        Dask gives the task of a lost worker to another one, but only if there is one at that moment.
+        Dask assigns the tasks of a lost worker to another worker, but only if there is another worker at this moment.
         """
         under_way = {key for keys in self._client.processing().values() for key in keys}
         for slot in self._slots.copy():
@@ -333,7 +334,7 @@ class _Session:
         self._coordinator.came(worker, slot.task, done.part, worked)
 
     def _fetched(self, slot: _Slot) -> Done | None:
-        """Fetch the return value of a task; return None if its worker was lost, so that the task runs again."""
+        """Fetch the return value of a task. Return None if its worker was lost and the task therefore runs again."""
         # Directly from the worker if this process can reach it; otherwise through the scheduler.
         gathering = self._client.gather(slot.future, direct=self._is_direct, asynchronous=True)
         loop: Any = self._client.loop
@@ -346,7 +347,7 @@ class _Session:
         return done
 
     def _number(self, address: str, thread: int) -> int:
-        """Return the number of a worker thread; a thread that joined during the run gets a new number."""
+        """Return the number of a worker thread. Threads that joined during the run get a new number."""
         if (address, thread) not in self._numbers:
             taken = set(self._numbers.values())
             free = [n for n, own in enumerate(self._addresses) if own == address and n not in taken]
@@ -357,7 +358,7 @@ class _Session:
         return self._numbers[address, thread]
 
     def _recorded(self) -> NDArray[np.void]:
-        """Fetch the scheduler's record of the tasks, with times converted to the clock of this process."""
+        """Fetch the scheduler's record of the tasks, and convert its times to the clock of this process."""
         from mdreel.execution.executors.dask.scheduler import Record, record_of
 
         answers = []

@@ -19,9 +19,9 @@ class Record:
     Attributes
     ----------
     tasks : list of (str, str, float, float)
-        Key, address of the worker, and start and stop by the clock of the scheduler, s.
+        Key, address of the worker, and start and stop times according to the scheduler's clock, in s.
     now_ns : int
-        Current time of that clock, ns.
+        Current time of this clock, in ns.
     """
 
     tasks: list[tuple[str, str, float, float]] = field(default_factory=list)
@@ -34,7 +34,7 @@ class TaskPlugin(SchedulerPlugin):
     Parameters
     ----------
     name : str
-        Prefix of the keys of the tasks.
+        Prefix of the task keys.
     """
 
     def __init__(self, name: str) -> None:
@@ -42,7 +42,7 @@ class TaskPlugin(SchedulerPlugin):
         self.tasks: list[tuple[str, str, float, float]] = []
 
     def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-        """Record the computation of a task; Dask calls this when a task changes its state."""
+        """Record the computation of a task. Dask calls this method when the state of a task changes."""
         if not isinstance(key, str) or not key.startswith(self.name):
             return
         for stretch in kwargs.get("startstops") or ():
@@ -52,7 +52,7 @@ class TaskPlugin(SchedulerPlugin):
 
 
 def record_of(name: str, dask_scheduler: Scheduler) -> Record:
-    """Return the record of a run; runs on the scheduler."""
+    """Return the record of a run. This function is executed on the scheduler."""
     plugin = dask_scheduler.plugins[name]
     assert isinstance(plugin, TaskPlugin)
     return Record(plugin.tasks)

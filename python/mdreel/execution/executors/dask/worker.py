@@ -1,4 +1,4 @@
-"""Functions and state of mdreel in Dask workers."""
+"""Functions and state that mdreel needs in Dask workers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Host:
     name : str
         Name of the host.
     boot : str
-        Identifier of the boot of the system. Processes with the same name and boot have the same clock.
+        Identifier of the system's last boot. Processes with the same name and boot have the same clock.
     now_ns : int
         `time.perf_counter_ns` of the worker.
     """
@@ -56,19 +56,19 @@ class Done:
     Attributes
     ----------
     part : Part or Failure
-        Result of the blocks, or the error.
+        Result of the blocks, or the error that occurred.
     address : str
         Address of the worker.
     thread : int
         Thread of the worker.
     member : Member
-        Process of the worker.
+        The worker's process.
     begun_ns : int
-        Start of the task, by the `time.perf_counter_ns` of the worker.
+        Start of the task, as returned by `time.perf_counter_ns` on the worker.
     opened_ns : int
-        Time after the trajectory was opened; `begun_ns` if it was open before.
+        Time at which the trajectory had been opened, or `begun_ns` if it was already open.
     host : Host
-        Host of the worker, at the end of the task.
+        The worker's host at the end of the task.
     """
 
     part: Part | Failure
@@ -81,12 +81,12 @@ class Done:
 
 
 class JobPlugin(WorkerPlugin):
-    """Job of a run, which Dask sends once to every worker, including workers that join later.
+    """Job of a run. Dask sends it once to each worker, including workers that join later.
 
     Parameters
     ----------
     name : str
-        Name by which tasks find the plug-in.
+        Name that tasks use to find the plug-in.
     payload : bytes
         Pickled job and blocks.
     """
@@ -102,7 +102,7 @@ class JobPlugin(WorkerPlugin):
         self._lock = threading.Lock()
 
     def opened(self) -> Any:
-        """Return the job and the blocks; the first call opens the trajectory."""
+        """Return the job and the blocks. The first call opens the trajectory."""
         with self._lock:
             if self._opened is None:
                 self._opened = pickle.loads(self._payload)  # noqa: S301 (from the client)
@@ -110,7 +110,7 @@ class JobPlugin(WorkerPlugin):
 
 
 def open_job(name: str, dask_worker: Worker) -> int | Failure:
-    """Open the trajectory on a worker; return the time when it was open, or the error."""
+    """Open the trajectory on a worker. Return the time at which it was open, or the error."""
     try:
         _plugin(name, dask_worker).opened()
     except Exception as error:  # noqa: BLE001 (the client must know of every error)

@@ -1,1 +1,1 @@
-"""Executors for one machine: serial, threads and processes."""
+"""Executors for a single machine: serial, threads and processes."""

@@ -1,4 +1,4 @@
-"""Groups of blocks between two writes of a checkpoint."""
+"""Groups of blocks, after each of which a checkpoint is written."""
 
 from time import monotonic, perf_counter_ns
 
@@ -10,25 +10,25 @@ from mdreel.execution.memory import check_budget
 from mdreel.execution.work import Work
 
 GROUP_SECONDS = 2.0
-"""Approximate loss of a run that is killed. All threads wait for each other at the end of a group."""
+"""Approximate time, in s, that is lost if a run is killed. Threads wait for each other at the end of a group."""
 
 
 def run_here(work: Work, n_threads: int, schedule: Schedule) -> Outcome | None:
-    """Run blocks on threads of this process; with a checkpoint, one group of blocks after another.
+    """Run blocks on threads of this process. With a checkpoint, run one group of blocks after another.
 
     Parameters
     ----------
     work : Work
         The run.
     n_threads : int
-        Number of threads; with 1, the calling thread computes everything.
+        Number of threads. If it is 1, all computations are carried out on the calling thread.
     schedule : {"demand", "static"}
-        Distribution of the blocks: to the next free thread, or one share for each thread.
+        How blocks are assigned: each block to the next free thread, or one share of all blocks to each thread.
 
     Returns
     -------
     Outcome or None
-        None if blocks of bytes did not join.
+        The outcome, or None if any block of bytes did not begin at a frame.
     """
     check_budget(work, 0)
     if work.checkpoint is None:
@@ -58,7 +58,7 @@ def run_here(work: Work, n_threads: int, schedule: Schedule) -> Outcome | None:
 
 
 class _Counting:
-    """Monitor that adds the frames of earlier groups."""
+    """Monitor that includes the frames of earlier groups."""
 
     def __init__(self, monitor: Monitor, n_before: int) -> None:
         self._monitor = monitor

@@ -1,4 +1,4 @@
-"""Pipes between processes of one machine."""
+"""Pipes between processes on the same machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _N_PIECES = struct.Struct("<Q")
 
 
 class Pipe:
-    """One end of a pipe for pickled objects.
+    """One end of a pipe that transfers pickled objects.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Pipe:
 
     @classmethod
     def of(cls, descriptor: int) -> Self:
-        """Return the end whose descriptor this process has inherited."""
+        """Return the end whose file descriptor was inherited by this process."""
         return cls(socket.socket(fileno=descriptor))
 
     def fileno(self) -> int:
@@ -42,7 +42,7 @@ class Pipe:
         return self._end.fileno()
 
     def send(self, value: object) -> None:
-        """Send an object; wait until the other end has received most of it.
+        """Send an object, and wait until the other end has received most of it.
 
         Raises
         ------
@@ -63,14 +63,14 @@ class Pipe:
         EOFError
             If the other end is closed.
         Exception
-            Any error of unpickling.
+            If the object cannot be unpickled.
         """
         (n_pieces,) = _N_PIECES.unpack(self._read(_N_PIECES.size))
         sizes = np.frombuffer(self._read(8 * n_pieces), "<u8")
         return from_pieces([np.frombuffer(self._read(size), np.uint8) for size in sizes.tolist()])
 
     def has_message(self) -> bool:
-        """Return whether `receive` would return or raise at once."""
+        """Return whether `receive` would return or raise an error immediately."""
         return bool(select.select([self._end], [], [], 0)[0])
 
     def close(self) -> None:

@@ -14,11 +14,11 @@ _PROGRESS_SECONDS = 0.2
 
 
 class _Cancelled(BaseException):
-    """The current task is no longer needed."""
+    """Raised if the current task is no longer needed."""
 
 
 class _Tasks:
-    """Tasks of this worker; messages arrive while it computes.
+    """Tasks of this worker. New messages can arrive during a computation.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class _Tasks:
         self._reported = monotonic()
 
     def next(self) -> tuple[int, int, int]:
-        """Wait for a task; return its number, first block and end."""
+        """Wait for a task, and return its number, first block and end."""
         while not self._waiting:
             self._receive()
         task = self._waiting.popleft()
@@ -42,7 +42,7 @@ class _Tasks:
         return task
 
     def look(self, n_frames: int) -> None:
-        """Read messages and report progress; the computation calls this every few milliseconds."""
+        """Read messages and report progress. This method is called every few milliseconds during a computation."""
         self._watch.look()
         while self._pipe.has_message():
             self._receive()
@@ -51,7 +51,7 @@ class _Tasks:
             self._pipe.send(("progress", n_frames))
 
     def member(self) -> Member:
-        """Return the memory and processor time of this process."""
+        """Return the memory and the processor time of this process."""
         return self._watch.look().member
 
     def _receive(self) -> None:
@@ -73,7 +73,7 @@ def serve(pipe: Pipe, worker: int) -> None:
     Parameters
     ----------
     pipe : Pipe
-        Pipe to the coordinator, which sends the job first.
+        Pipe to the coordinator. The first message from the coordinator is the job.
     worker : int
         Number of this worker.
     """
@@ -102,7 +102,7 @@ def serve(pipe: Pipe, worker: int) -> None:
 
 
 def main() -> None:
-    """Serve the process that started this one."""
+    """Serve the process that started this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends this process
     with Pipe.of(int(sys.argv[1])) as pipe:
         try:

@@ -47,22 +47,21 @@ class Processes(SingleProcess):
     Parameters
     ----------
     n_workers : int, optional
-        Number of processes; by default one for each processor that this process may use.
+        Number of processes. By default, one per processor that is available to this process.
     schedule : {"demand", "static"}
-        Distribution of the blocks: to the next free process, or one share for each process.
+        How blocks are assigned: each block to the next free process, or one share of all blocks to each process.
 
     Attributes
     ----------
     n_requested : int or None
-        Argument `n_workers`; None for the default.
+        The argument `n_workers`, or None for the default.
 
     Notes
     -----
-    Each run starts its own processes. They do not import the caller's script, which therefore needs no
-    ``if __name__ == "__main__"``. Each process has one thread, receives the job and the frame index, and opens the
-    files that it reads; the topology stays in the calling process. Another process computes the blocks of a lost
-    process again.
-    The processes end with the calling process, even if it is killed.
+    Each run starts its own processes. They do not import the caller's script. Therefore, you do not need ``if __name__
+    == "__main__"`` in your script. Each process has a single thread, receives the job and the frame index, and opens
+    the files that it reads. The topology is not sent to the processes. If a process is lost, its blocks are computed
+    again by another process. The processes exit when the calling process ends, even if it is killed.
 
     Examples
     --------
@@ -120,7 +119,7 @@ class _Worker:
 
 @dataclass(frozen=True)
 class _Received:
-    """Message of a worker and its time of arrival; the message is None after the worker has ended."""
+    """Message from a worker and its time of arrival. After the worker has ended, the message is None."""
 
     worker: _Worker
     message: tuple[Any, ...] | None
@@ -130,8 +129,8 @@ class _Received:
 class _WorkerPool:
     """The processes of a run.
 
-    A thread per process receives its messages, so that a process that stops in the middle of a message blocks
-    nothing else.
+    The messages of each process are received by a separate thread. Therefore, a process that stops in the middle of a
+    message does not block anything else.
     """
 
     def __init__(self, work: Work, coordinator: Coordinator, n_workers: int) -> None:
@@ -178,7 +177,7 @@ class _WorkerPool:
         threading.Thread(target=self._listen, args=(worker,), name=f"mdreel-listener-{number}", daemon=True).start()
 
     def _listen(self, worker: _Worker) -> None:
-        """Send the job to a worker and put its messages into the inbox; a thread per worker runs this."""
+        """Send the job to a worker, and put its messages into the inbox. Each worker has its own thread for this."""
         try:
             worker.pipe.send((self._work.job, self._work.blocks))
             while True:
@@ -200,7 +199,7 @@ class _WorkerPool:
                 _send(worker, ("do", new.number, new.first, new.end))
 
     def _take_in(self, received: _Received) -> None:
-        """Handle a message of a worker, or its loss."""
+        """Handle a message from a worker, or the loss of a worker."""
         worker, message = received.worker, received.message
         if self._workers.get(worker.number) is not worker:
             return
@@ -239,7 +238,7 @@ class _WorkerPool:
         self._start(worker.number)
 
     def _end(self) -> None:
-        """Kill all processes; they hold nothing that is needed."""
+        """Kill all processes. They do not contain anything that is still needed."""
         for worker in self._workers.values():
             worker.process.kill()
         for worker in self._workers.values():
@@ -248,6 +247,6 @@ class _WorkerPool:
 
 
 def _send(worker: _Worker, message: tuple[Any, ...]) -> None:
-    """Send a message to a worker; if the worker has ended, its thread reports that."""
+    """Send a message to a worker. If the worker has ended, this is reported by its thread."""
     with suppress(OSError):
         worker.pipe.send(message)

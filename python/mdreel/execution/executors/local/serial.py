@@ -19,7 +19,7 @@ class Serial(SingleProcess):
     n_workers : int, optional
         Number of workers, which must be 1.
     schedule : {"demand", "static"}
-        Without effect, because there is one worker.
+        This option has no effect, because there is only one worker.
 
     Examples
     --------

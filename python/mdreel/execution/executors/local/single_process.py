@@ -1,4 +1,4 @@
-"""Base class of executors that one process calls."""
+"""Base class of executors that are called by a single process."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class SingleProcess:
-    """Base class of executors that a single process calls."""
+    """Base class of executors that are called by a single process."""
 
     def share(self, compute: Callable[[], T]) -> T:
         """Call `compute`; see `Executor.share`."""

@@ -18,14 +18,14 @@ class Threads(SingleProcess):
     Parameters
     ----------
     n_workers : int, optional
-        Number of threads; by default one for each processor that this process may use.
+        Number of threads. By default, one per processor that is available to this process.
     schedule : {"demand", "static"}
-        Distribution of the blocks: to the next free thread, or one share for each thread.
+        How blocks are assigned: each block to the next free thread, or one share of all blocks to each thread.
 
     Attributes
     ----------
     n_requested : int or None
-        Argument `n_workers`; None for the default.
+        The argument `n_workers`, or None for the default.
 
     Examples
     --------

@@ -17,13 +17,14 @@ class Assignment:
     Attributes
     ----------
     ranges : sequence of (int, int)
-        Ranges of blocks: first block and end, ascending. Within a round, the blocks are numbered from 0.
+        Ranges of blocks in ascending order, each with the first block and the end. Within a round, blocks are numbered
+        from 0.
     schedule : {"demand", "static"}
-        Distribution of the blocks over the ranks.
+        How blocks are assigned to ranks.
     one_by_one : bool
         Whether each block is a separate task that is never repeated.
     communication : {"gather", "window", "global-arrays"} or None
-        Transfer of results to rank 0; None to choose it by the hosts.
+        How results are transferred to rank 0. If None, this depends on the hosts.
     """
 
     ranges: Sequence[tuple[int, int]]
@@ -37,7 +38,7 @@ class Assignment:
         return sum(end - first for first, end in self.ranges)
 
     def within(self, first: int, end: int) -> list[tuple[int, int, int]]:
-        """Convert a range of numbers of the round to ranges of blocks: number in the round, first block and end."""
+        """Convert a range of numbers within the round to ranges of blocks (number in the round, first block, end)."""
         found, begun = [], 0
         for low, high in self.ranges:
             a, b = max(first - begun, 0), min(end - begun, high - low)

@@ -17,18 +17,18 @@ _MODULE = "_global_arrays"
 
 
 class GlobalArray:
-    """Transfer into an array that is distributed over all ranks, with a row per frame.
+    """Transfer into an array that is distributed over all ranks and has one row per frame.
 
     Parameters
     ----------
     blocks : Blocks
-        All blocks; the frame index must be known.
+        All blocks. The frame index must be known.
     width : int
-        Number of values in a row.
+        Number of values per row.
 
     Notes
     -----
-    All ranks that the launcher has started create the array collectively. Row numbers have 64 bits.
+    The array is created collectively by all ranks that were started by the launcher. Row numbers have 64 bits.
 
     References
     ----------
@@ -44,26 +44,26 @@ class GlobalArray:
         self._array = self._module.create(max(blocks.frames_before(len(blocks)), 1), width)
 
     def put(self, part: Part) -> int:
-        """Move the rows of a part to their places in the array."""
+        """Move the rows of a part to their positions in the array."""
         rows = np.ascontiguousarray(part.take_rows())
         self._module.put(self._array, self._blocks.frames_before(part.first), rows)
         return len(rows)
 
     def prepare(self) -> None:
-        """Do nothing: the rows are in the array."""
+        """Do nothing, because the rows are already in the array."""
 
     def settle(self) -> None:
-        """Wait until all rows have arrived, collectively."""
+        """Wait collectively until all rows have arrived."""
         self._module.sync()
 
     def get(self, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, on rank 0."""
+        """Return the rows to a part on rank 0."""
         rows = np.empty((n_rows, self._width))
         self._module.get(self._array, self._blocks.frames_before(part.first), rows)
         part.give_rows(rows)
 
     def close(self) -> None:
-        """Destroy the array, collectively."""
+        """Destroy the array collectively."""
         self._module.destroy(self._array)
 
 
@@ -73,7 +73,7 @@ def check_global_arrays(communicator: Any) -> None:
     Raises
     ------
     UnsupportedError
-        If its interpreter has no Global Arrays, or the ranks are not all ranks of the launcher.
+        If Global Arrays are not available, or if the communicator does not contain all ranks started by the launcher.
     """
     from mpi4py import MPI
 

@@ -1,7 +1,7 @@
 """Detection of an MPI launcher without importing MPI.
 
-Importing mpi4py can end the process if the MPI does not work. mdreel therefore imports it only if the environment shows
-that a launcher has started the process.
+Importing mpi4py can terminate the process if MPI does not work. Therefore, mdreel only imports it if environment
+variables indicate that the process was started by a launcher.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _MARKS = (
 
 
 class Launched(NamedTuple):
-    """Rank of this process, as its launcher gives it.
+    """Rank of this process, as provided by its launcher.
 
     Attributes
     ----------
     rank : int
         Number of this process.
     size : int
-        Number of processes that the launcher has started.
+        Number of processes that were started by the launcher.
     """
 
     rank: int
@@ -33,7 +33,7 @@ class Launched(NamedTuple):
 
 
 def launched(environment: Mapping[str, str] = os.environ) -> Launched | None:
-    """Return the rank that a launcher gave to this process, or None if no launcher has started it."""
+    """Return the rank of this process, or None if it was not started by a launcher."""
     for rank, size in _MARKS:
         if environment.get(rank, "").isdecimal() and environment.get(size, "").isdecimal():
             return Launched(int(environment[rank]), int(environment[size]))

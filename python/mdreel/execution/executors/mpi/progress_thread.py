@@ -12,13 +12,13 @@ _PAUSE_SECONDS = 0.0002
 
 @contextmanager
 def progress_thread(communicator: Any) -> Iterator[None]:
-    """Run a thread that calls MPI, so that one-sided requests of other ranks are answered at once.
+    """Run a thread that calls MPI, so that one-sided requests from other ranks are answered immediately.
 
     Notes
     -----
-    Networks with remote memory access need no such thread. Over TCP, a request is answered when this rank calls MPI,
-    which happens every 50 ms while it computes, and a rank makes several requests per task. The thread takes about
-    a tenth of a core.
+    This thread is not needed for networks with remote memory access. Over TCP, a request is only answered when this
+    rank calls MPI. During computations, this happens every 50 ms, whereas each rank makes several requests per task.
+    The thread uses about a tenth of a core.
     """
     from mpi4py import MPI
 

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobTogether:
-    """Job over a file that all ranks open together.
+    """Job that reads a file that all ranks open together.
 
     Attributes
     ----------
     file : FileTogether
         The file.
     atoms, kernel
-        As of `Job`.
+        See `Job`.
     on_error : str
-        Handling of damaged frames.
+        How damaged frames are handled.
     is_collective : bool
         Whether the ranks also read collectively.
     """
@@ -44,12 +44,12 @@ class JobTogether:
 
     @classmethod
     def of(cls, job: Job, is_collective: bool) -> Self:
-        """Describe a job on the rank that has opened its trajectory."""
+        """Describe a job, on the rank that has opened its trajectory."""
         assert job.together is not None  # analyses declare how their file is opened
         return cls(job.together(job.source, is_collective), job.atoms, job.kernel, job.source.on_error, is_collective)
 
     def n_reads(self, blocks: Blocks, assignment: Assignment, n_ranks: int, n_batch_frames: int) -> int:
-        """Return the number of collective reads of each rank in a round: that of the rank with most to read."""
+        """Return the number of collective reads per rank in a round, as required by the rank that reads most."""
         if not self.is_collective:
             return 0
         edges = blocks.shares(assignment.ranges, n_ranks)
@@ -62,7 +62,7 @@ class JobTogether:
 
 
 class Reading(Protocol):
-    """Access of a rank to the frames of a round."""
+    """Provides a rank with access to the frames of a round."""
 
     @property
     def job(self) -> Job:
@@ -70,17 +70,17 @@ class Reading(Protocol):
 
     @property
     def failure(self) -> Failure | None:
-        """Error that prevents the rank from reading, if there is one."""
+        """Error that prevents the rank from reading, if any."""
 
     def look(self) -> None:
-        """Raise postponed signals; the computation calls this every few milliseconds."""
+        """Raise postponed signals. This method is called every few milliseconds during a computation."""
 
     def join(self) -> None:
         """Take part in the collective reads of the other ranks after the last block of this rank."""
 
 
 class Independent:
-    """Access of a rank that has opened the trajectory by itself.
+    """Access for a rank that has opened the trajectory independently.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Independent:
         self.job = job
 
     def look(self) -> None:
-        """Do nothing, because no signal is postponed."""
+        """Do nothing, because no signals are postponed."""
 
     def join(self) -> None:
         """Do nothing."""
@@ -130,7 +130,7 @@ class Collective:
             self._positions.join(self._n_reads)
 
     def close(self) -> None:
-        """Close the file, collectively."""
+        """Close the file collectively."""
         if self._positions is not None:
             self._positions.close()
 
@@ -139,7 +139,7 @@ class Collective:
 def open_reading(
     job: Job | JobTogether, communicator: Any, blocks: Blocks, assignment: Assignment
 ) -> Iterator[Reading]:
-    """Open the frames of a round on this rank; collectively for a `JobTogether`."""
+    """Open the frames of a round on this rank. A `JobTogether` is opened collectively."""
     if isinstance(job, Job):
         yield Independent(job)
         return

@@ -28,30 +28,30 @@ class ResultTransfer(Protocol):
     fetches: bool
 
     def put(self, part: Part) -> int:
-        """Take the rows of a part on the rank that has computed it; return their number."""
+        """Take the rows of a part on the rank that has computed the part, and return their number."""
 
     def prepare(self) -> None:
-        """Do what this rank can do alone for the transfer, before all ranks meet."""
+        """Prepare the transfer, as far as this rank can do so alone, before all ranks meet."""
 
     def settle(self) -> None:
-        """Complete the transfer, collectively, after all ranks have met."""
+        """Complete the transfer collectively, after all ranks have met."""
 
     def get(self, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, on rank 0, after `settle`."""
+        """Return the rows to a part on rank 0, after `settle`."""
 
     def close(self) -> None:
-        """Release the transfer, collectively."""
+        """Release the resources of the transfer collectively."""
 
 
 class Gather:
-    """Transfer that gathers all rows at the end of the round, without copying them before.
+    """Transfer that gathers all rows at the end of the round, without copying them first.
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Comm
         The ranks.
     width : int
-        Number of values in a row.
+        Number of values per row.
     """
 
     fetches = False
@@ -71,7 +71,7 @@ class Gather:
         return len(self._rows[-1])
 
     def prepare(self) -> None:
-        """Describe the rows where they are; a contiguous copy would double the memory."""
+        """Describe the rows in place, because a contiguous copy would double the required memory."""
         from mpi4py import MPI
 
         self._row = MPI.DOUBLE.Create_contiguous(self._width)
@@ -82,7 +82,7 @@ class Gather:
             self._scattered.Commit()
 
     def settle(self) -> None:
-        """Gather the rows of all ranks but rank 0, which has its own."""
+        """Gather the rows of all ranks except rank 0, which already has its own rows."""
         from mpi4py import MPI
 
         ranks, row = self._communicator, self._row
@@ -99,7 +99,7 @@ class Gather:
         row.Free()
 
     def get(self, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, on rank 0: first the parts of rank 0, then those of the other ranks in order."""
+        """Return the rows to a part on rank 0. Call this for the parts of all ranks in order, starting with rank 0."""
         if self._rows:
             part.give_rows(self._rows.pop(0))
         else:
@@ -107,23 +107,23 @@ class Gather:
             self._n_given += n_rows
 
     def close(self) -> None:
-        """Do nothing: there is nothing to release."""
+        """Do nothing, because there are no resources to release."""
 
 
 class Window:
-    """Transfer into an array in the memory of rank 0, with a row per frame.
+    """Transfer into an array in the memory of rank 0, which has one row per frame.
 
-    Ranks on the node of rank 0 write to its memory; the others put rows through the network (MPI-3 one-sided
-    communication).
+    Ranks on the same node as rank 0 write to its memory directly. The other ranks put rows through the network (MPI-3
+    one-sided communication).
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Comm
         The ranks, which create the window collectively.
     blocks : Blocks
-        All blocks; the frame index must be known.
+        All blocks. The frame index must be known.
     width : int
-        Number of values in a row.
+        Number of values per row.
     """
 
     fetches = False
@@ -150,7 +150,7 @@ class Window:
         self._window.Lock_all()
 
     def put(self, part: Part) -> int:
-        """Move the rows of a part to their places in the array."""
+        """Move the rows of a part to their positions in the array."""
         rows, at = part.take_rows(), self._blocks.frames_before(part.first)
         if self._rows is None:
             flat = np.ascontiguousarray(rows).reshape(-1)
@@ -162,32 +162,32 @@ class Window:
         return len(rows)
 
     def prepare(self) -> None:
-        """Do nothing: the rows are in their places."""
+        """Do nothing, because the rows are already in the array."""
 
     def settle(self) -> None:
         """Make the rows of all ranks visible to this rank."""
         self._window.Sync()
 
     def get(self, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, on rank 0, after `settle`."""
+        """Return the rows to a part on rank 0, after `settle`."""
         assert self._rows is not None, "rank 0 has the window"
         at = self._blocks.frames_before(part.first)
         part.give_rows(self._rows[at : at + n_rows])
 
     def close(self) -> None:
-        """Free the window, collectively."""
+        """Free the window collectively."""
         self._rows = None
         self._window.Unlock_all()
         self._window.Free()
 
 
 def suitable_communication(hosts: Sequence[str], blocks: Blocks) -> Communication:
-    """Return the default transfer: a window if all ranks share memory and the frame index is known, else a gather."""
+    """Return "window" if all ranks share memory and the frame index is known, and "gather" otherwise."""
     return "window" if len(set(hosts)) == 1 and not blocks.are_of_bytes else "gather"
 
 
 def check_communication(communication: Communication | None, communicator: Any) -> None:
-    """Raise an `UnsupportedError` if this rank does not support the communication."""
+    """Raise `UnsupportedError` if this rank does not support the communication method."""
     if communication == "global-arrays":
         check_global_arrays(communicator)
 
@@ -196,7 +196,7 @@ def check_communication(communication: Communication | None, communicator: Any) 
 def open_transfer(
     communication: Communication, communicator: Any, blocks: Blocks, width: int
 ) -> Iterator[ResultTransfer]:
-    """Create the transfer of a round, collectively; a row has `width` values."""
+    """Create the transfer for a round collectively. Each row has `width` values."""
     if communication == "gather":
         transfer: ResultTransfer = Gather(communicator, width)
     elif communication == "window":

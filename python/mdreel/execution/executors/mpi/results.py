@@ -37,7 +37,8 @@ class Results:
     n_frames : int
         Number of analysed frames.
     is_of_use : bool
-        False if a block of bytes did not begin at a frame, so that the run must be planned again.
+        Whether the results can be used. False if a block of bytes did not begin at a frame, because the run then has to
+        be planned again.
     """
 
     def __init__(self, work: Work) -> None:
@@ -61,27 +62,27 @@ class Results:
         self._merge.make_room()
 
     def missing(self) -> list[tuple[int, int]]:
-        """Return the ranges of missing blocks: first block and end, ascending."""
+        """Return the ranges of missing blocks in ascending order, each with the first block and the end."""
         return list(self._merge.missing())
 
     def take_in(self, since_ns: int, handed_in: Sequence[HandedIn], transfer: ResultTransfer) -> None:
-        """Merge the results and the errors that all ranks have handed in at the end of a round.
+        """Merge the results and the errors that all ranks submit at the end of a round.
 
         Parameters
         ----------
         since_ns : int
-            Start of the round, by `time.perf_counter_ns` of rank 0.
+            Start of the round, as returned by `time.perf_counter_ns` on rank 0.
         handed_in : sequence of HandedIn
             Record of each rank.
         transfer : ResultTransfer
-            Transfer that holds the rows that a record does not contain.
+            Transfer that contains the rows that are not in a record.
 
         Raises
         ------
         WorkerError
             If a block has failed twice.
         Exception
-            The error of a block, after all earlier blocks are merged.
+            The error of a block. It is raised after all earlier blocks have been merged.
         """
         offset_ns = since_ns - self._begun_ns
         for number, rank in enumerate(handed_in):
@@ -107,7 +108,7 @@ class Results:
                     self._merge.fail(first, failure.error)
 
     def finish(self) -> Outcome | None:
-        """Return the outcome, or None if blocks of bytes did not join."""
+        """Return the outcome, or None if any block of bytes did not begin at a frame."""
         outcome = self._merge.finish() if self.is_of_use else None
         if outcome is None:
             return None
@@ -115,7 +116,7 @@ class Results:
         return replace(outcome, spans=spans, crew=self._crew)
 
     def _get(self, transfer: ResultTransfer, part: Part, n_rows: int) -> None:
-        """Give a part its rows back, and record the time for fetching them."""
+        """Return the rows to a part, and record how long it took to fetch them."""
         since_ns = perf_counter_ns()
         transfer.get(part, n_rows)
         if transfer.fetches:

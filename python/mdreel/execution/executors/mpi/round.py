@@ -1,4 +1,4 @@
-"""One round of work on every rank."""
+"""A round of work on each rank."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class HandedIn:
     Attributes
     ----------
     parts : list of (Part, int)
-        Results, and the number of their rows that a `ResultTransfer` has taken.
+        Results, and the number of rows that were taken by a `ResultTransfer`.
     failures : list of (int, Failure)
-        Errors, each with the first block of its task.
+        Errors, together with the first block of their tasks.
     log : SpanLog
-        Spans of everything else, by the clock of the rank.
+        Spans of all other activities, measured with the clock of the rank.
     begun_ns : int
-        Start of the round, by the same clock.
+        Start of the round, measured with the same clock.
     where : str
         Rank and host.
     watch : Watch
-        Memory and processor time of the rank.
+        Memory and processor time used by the rank.
     """
 
     where: str
@@ -54,7 +54,7 @@ class HandedIn:
 
 
 class _Cancelled(BaseException):
-    """The current task is no longer needed."""
+    """Raised if the current task is no longer needed."""
 
 
 class Round:
@@ -65,7 +65,7 @@ class Round:
     communicator : mpi4py.MPI.Comm
         The ranks.
     reading : Reading
-        Access to the frames, with the job.
+        Access to the frames, including the job.
     blocks : Blocks
         All blocks of the run.
     assignment : Assignment
@@ -73,7 +73,7 @@ class Round:
     handed_in : HandedIn
         Record that receives the results of this rank.
     keep : callable
-        Function that is called with each complete part and returns the number of rows that it has taken.
+        Function that is called with each complete part. It returns the number of rows that it has taken.
     monitor : callable, optional
         Function that is called with the number of frames that all ranks have analysed.
     """
@@ -118,11 +118,11 @@ class Round:
             raise
 
     def close(self) -> None:
-        """Free the shared counters, collectively."""
+        """Free the shared counters collectively."""
         self._counters.close()
 
     def _tasks(self) -> Iterator[tuple[int, int]]:
-        """Yield tasks as first block and end, numbered within the round."""
+        """Yield the first block and the end of each task, numbered within the round."""
         n_blocks, size = self._assignment.n_blocks, self._communicator.size
         if self._assignment.schedule == "static":
             edges = self._blocks.shares(self._assignment.ranges, size)
@@ -146,7 +146,7 @@ class Round:
             yield late
 
     def _late(self) -> tuple[int, int] | None:
-        """Wait for a late task; return None when all blocks are complete."""
+        """Wait for a late task. Return None when all blocks are complete."""
         while not self._counters.is_stopped():
             self._look(0)
             useless = self._first_useless()
@@ -172,7 +172,7 @@ class Round:
             time.sleep(_PAUSE_SECONDS)
 
     def _first_useless(self) -> int:
-        """Return the first block, numbered within the round, that is not needed."""
+        """Return the first block that is not needed, numbered within the round."""
         end, begun = self._counters.end(), 0
         for low, high in self._assignment.ranges:
             if end < high:
@@ -212,7 +212,7 @@ class Round:
         self._n_frames += n_frames
 
     def _look(self, n_frames: int) -> None:
-        """Report progress and check for cancellation; the computation calls this every few milliseconds."""
+        """Report progress and check for cancellation. It is called every few milliseconds during a computation."""
         self._reading.look()
         self._handed_in.watch.look()
         # Calling MPI lets one-sided requests of other ranks make progress.

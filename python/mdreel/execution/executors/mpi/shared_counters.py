@@ -1,7 +1,7 @@
-"""Counters on rank 0 that all ranks update by one-sided communication.
+"""Counters on rank 0 that are updated by all ranks through one-sided communication.
 
-The counters hold the next block, the current task of each rank, and a flag for each complete block. All ranks use them
-in the same way, including rank 0.
+The counters contain the next block, the current task of each rank, and a flag for each complete block. All ranks,
+including rank 0, use them in the same way.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _NO_END = np.int64(2**62)
 
 
 class SharedCounters:
-    """Counters of a round, shared by all ranks.
+    """Counters for a round, which all ranks share.
 
     Parameters
     ----------
     communicator : mpi4py.MPI.Comm
         The ranks, which create the counters collectively.
     n_blocks : int
-        Number of blocks of the round.
+        Number of blocks in the round.
     """
 
     def __init__(self, communicator: Any, n_blocks: int) -> None:
@@ -46,22 +46,22 @@ class SharedCounters:
             self._window.Sync()
 
     def take(self, n: int) -> int:
-        """Take the next ``n`` blocks; return the first, which may be beyond the last block."""
+        """Take the next ``n`` blocks. Return the first of them, which can be beyond the last block."""
         number, before = np.array([n], np.int64), np.zeros(1, np.int64)
         self._window.Fetch_and_op(number, before, 0, _NEXT, self._mpi.SUM)
         self._window.Flush(0)
         return int(before[0])
 
     def next(self) -> int:
-        """Return the first block that no rank has taken."""
+        """Return the first block that has not been taken by any rank."""
         return int(self._read(_NEXT, 1)[0])
 
     def end_at(self, block: int) -> None:
-        """Cancel all blocks from this one on."""
+        """Cancel this block and all following blocks."""
         self._write(_END, np.array([block], np.int64), self._mpi.MIN)
 
     def end(self) -> int:
-        """Return the first cancelled block; a large number if no block is cancelled."""
+        """Return the first cancelled block, or a large number if no blocks are cancelled."""
         return int(self._read(_END, 1)[0])
 
     def stop(self) -> None:
@@ -69,24 +69,24 @@ class SharedCounters:
         self._write(_STOP, np.ones(1, np.int64), self._mpi.MAX)
 
     def is_stopped(self) -> bool:
-        """Return whether a rank has called `stop`."""
+        """Return whether any rank has called `stop`."""
         return bool(self._read(_STOP, 1)[0])
 
     def begin(self, first: int, end: int, since_ns: int) -> None:
-        """Record the blocks that this rank computes and their start; 0, 0 for none."""
+        """Record the blocks that this rank computes and their start time. Use 0, 0 if there are no blocks."""
         self._write(self._facts_at(self._rank), np.array([first, end, since_ns], np.int64), self._mpi.REPLACE)
 
     def report(self, n_frames: int) -> None:
-        """Record the number of frames that this rank has analysed in all."""
+        """Record the total number of frames that this rank has analysed."""
         at = self._facts_at(self._rank) + _FRAMES
         self._write(at, np.array([n_frames], np.int64), self._mpi.REPLACE)
 
     def n_frames(self) -> int:
-        """Return the number of frames that all ranks have analysed."""
+        """Return the total number of frames that all ranks have analysed."""
         return int(self._table()[:, _FRAMES].sum())
 
     def under_way(self) -> NDArray[np.int64]:
-        """Return the current task of each other rank, shape (n, 3): first block, end, start (ns)."""
+        """Return the first block, the end and the start time (ns) of each other rank's current task, shape (n, 3)."""
         table = self._table()
         table[self._rank, _LAST] = 0
         return table[table[:, _LAST] > 0, : _SINCE + 1]
@@ -101,7 +101,7 @@ class SharedCounters:
         return bool(self._read(_N_WORDS + _N_FACTS * self._size + block, 1)[0])
 
     def close(self) -> None:
-        """Free the counters, collectively."""
+        """Free the counters collectively."""
         self._window.Unlock_all()
         self._window.Free()
 

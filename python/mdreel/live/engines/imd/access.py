@@ -14,7 +14,7 @@ from mdreel.live.engines.imd.address import Address, IPAddress, parse_ip_address
 from mdreel.live.nodes.security import Security
 
 TOKEN_BEGINS = b"MDREEL "
-"""Prefix of a line with a token; no IMD message starts with it."""
+"""Prefix of a line that contains a token. IMD messages never start with this prefix."""
 _ESTABLISHED = "01"
 _ROOT = 0
 
@@ -25,7 +25,7 @@ def read_token_file(token_file: str | PathLike[str] | None) -> str | None:
     Raises
     ------
     FileNotFoundError, PermissionError
-        If the file does not exist, or other users may read it.
+        If the file does not exist, or if other users can read it.
     MismatchError
         If the file does not contain a valid token.
     """
@@ -35,21 +35,21 @@ def read_token_file(token_file: str | PathLike[str] | None) -> str | None:
 
 
 def token_line(token: str) -> bytes:
-    """Return the line with which a client sends its token, before it requests frames."""
+    """Return the line that a client sends to transmit its token before it requests frames."""
     return TOKEN_BEGINS + token.encode() + b"\n"
 
 
 class HubAccess:
-    """Rules that decide which clients may connect.
+    """Rules that determine which clients are allowed to connect.
 
     Parameters
     ----------
     listen : Address
         Address at which the hub listens.
     allow : sequence of str
-        Hosts, or networks such as ``10.0.0.0/24``, from which all users may connect.
+        Hosts, or networks such as ``10.0.0.0/24``, from which all users are allowed to connect.
     token : str, optional
-        Token that clients must send.
+        Token that clients have to send.
 
     Raises
     ------
@@ -58,8 +58,8 @@ class HubAccess:
 
     Notes
     -----
-    Without `allow` and `token`, only this user and root may connect, from this machine. The kernel provides the user
-    of a local connection.
+    Without `allow` and `token`, only this user and root are allowed to connect, and only from this machine. The kernel
+    reports which user has opened a local connection.
     """
 
     def __init__(self, listen: Address, allow: Sequence[str] = (), token: str | None = None) -> None:
@@ -75,7 +75,7 @@ class HubAccess:
 
     @property
     def wants_token(self) -> bool:
-        """Whether a client must send a token."""
+        """Whether clients have to send a token."""
         return self._token is not None
 
     def is_token(self, line: bytes) -> bool:
@@ -83,7 +83,7 @@ class HubAccess:
         return self._token is not None and hmac.compare_digest(line, token_line(self._token))
 
     def refusal(self, connection: socket.socket) -> str | None:
-        """Return the reason for refusing a connection; None if it is allowed."""
+        """Return the reason for refusing a connection, or None if it is allowed."""
         peer = parse_ip_address(connection.getpeername()[0])
         if self._networks:
             return None if any(peer in network for network in self._networks) else "this host is not allowed"
@@ -96,7 +96,7 @@ class HubAccess:
 
 
 def peer_user(connection: socket.socket) -> int | None:
-    """Return the user at the other end of a local connection; None if it has been closed."""
+    """Return the user at the other end of a local connection, or None if it has been closed."""
     ends = [(parse_ip_address(end[0]), end[1]) for end in (connection.getpeername(), connection.getsockname())]
     for local, remote, state, user in _connections():
         if [local, remote] == ends:
@@ -109,7 +109,7 @@ _End = tuple[IPAddress, int]
 
 
 def _connections() -> Iterator[tuple[_End, _End, str, int]]:
-    """Yield both ends, the state and the user of the first end of each TCP connection of this machine."""
+    """Yield both ends, the state, and the user of the first end for each TCP connection of this machine."""
     for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
         if path.exists():
             for line in path.read_text().splitlines()[1:]:
@@ -118,7 +118,7 @@ def _connections() -> Iterator[tuple[_End, _End, str, int]]:
 
 
 def _end(text: str) -> _End:
-    """Parse an end of a connection in /proc/net/tcp: words in native byte order, and the port."""
+    """Parse an end of a connection in /proc/net/tcp, which consists of words in native byte order and the port."""
     digits, port = text.split(":")
     words = [int(digits[at : at + 8], 16) for at in range(0, len(digits), 8)]
     place = ipaddress.ip_address(b"".join(word.to_bytes(4, sys.byteorder) for word in words))

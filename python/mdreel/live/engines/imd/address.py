@@ -28,7 +28,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse an address. Raise MismatchError if the text is not an address."""
+        """Parse an address. Raise MismatchError if the text is not a valid address."""
         found = _ADDRESS.fullmatch(text)
         if found is None or int(found[2]) > 65535:
             raise MismatchError(f"expected an address such as 127.0.0.1:8889, got {text!r}")
@@ -44,12 +44,12 @@ class Address(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether the address can only be reached from this machine."""
         return all(place.is_loopback for place in self.ip_addresses())
 
     @property
     def is_everywhere(self) -> bool:
-        """Whether it denotes all interfaces."""
+        """Whether the address stands for all interfaces."""
         return any(place.is_unspecified for place in self.ip_addresses())
 
     def __str__(self) -> str:
@@ -57,6 +57,6 @@ class Address(NamedTuple):
 
 
 def parse_ip_address(host: str) -> IPAddress:
-    """Parse an IP address; convert an IPv4-mapped IPv6 address to IPv4."""
+    """Parse an IP address. IPv4-mapped IPv6 addresses are converted to IPv4."""
     place = ipaddress.ip_address(host.partition("%")[0])
     return getattr(place, "ipv4_mapped", None) or place

@@ -1,4 +1,4 @@
-"""Threads of a hub that each serve one IMD client."""
+"""Threads of a hub, each of which serves one IMD client."""
 
 import select
 import socket
@@ -20,7 +20,7 @@ from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.messages import HEADER, Kind, Packer, pack_handshake
 
 GO_SECONDS = 2.0
-"""Timeout of the handshake."""
+"""Timeout for the handshake, in s."""
 _POLL_SECONDS = 0.02
 _FRAMES_AT_A_TIME = 16
 _MOST_TOKEN = 512
@@ -34,17 +34,18 @@ class ClientOptions:
     Attributes
     ----------
     version : {2, 3}
-        Version of IMD.
+        Version of the IMD protocol.
     start : {"earliest", "latest"} or (str, float)
         First frame; see `Consumer`.
     restart : float
-        Maximum time to wait for a lost producer to restart, s.
+        Maximum time to wait for a lost producer to restart, in s.
     memory : int
-        Maximum size of the frames buffered for a slow or paused client, bytes, before the oldest are dropped.
+        Maximum size, in bytes, of the frames that are buffered for a slow or paused client. If it is exceeded, the
+        oldest frames are dropped.
     patience : float
-        Maximum time for sending the remaining frames after the end of the channel, s.
+        Maximum time to send the remaining frames after the channel has ended, in s.
     clock : callable
-        Callable that returns the monotonic time, s, for the timeout of the handshake.
+        Function that returns the monotonic time, in s. It is used for the timeout of the handshake.
     """
 
     version: int
@@ -59,24 +60,24 @@ class ClientEvents(Protocol):
     """Actions of a client that affect the hub."""
 
     def admit(self, client: "Client") -> str | None:
-        """Admit a client after its handshake; return the reason if it is refused."""
+        """Admit a client after its handshake. If the client is refused, return the reason."""
 
     def leave(self, client: "Client") -> None:
         """Record that a client has disconnected."""
 
     def pause(self, client: "Client", is_wanted: bool) -> None:
-        """Record that a client pauses or resumes."""
+        """Record that a client has paused or resumed."""
 
     def kill(self, client: "Client") -> None:
-        """Record that a client asks for the end of the simulation."""
+        """Record that a client has asked to end the simulation."""
 
 
 class Client(threading.Thread):
-    """Thread that serves one client until it disconnects, the channel ends, or it sends an invalid message.
+    """Thread that serves a client until the client disconnects or sends an invalid message, or the channel ends.
 
-    The thread copies frames from the ring into a buffer as soon as they are published, so that a slow client does not
-    block the producer. When the buffer is full, the oldest frames are dropped. If the channel has staging, the thread
-    reads them from there later instead.
+    The thread copies frames from the ring into a buffer as soon as they are published. In this way, a slow client does
+    not block the producer. If the buffer is full, the oldest frames are dropped. If the channel has staging, however,
+    no frames are dropped, because the thread can read them from there later.
 
     Attributes
     ----------
@@ -89,7 +90,7 @@ class Client(threading.Thread):
     is_paused : bool
         Whether the client has paused.
     why : str or None
-        Reason for the end of the connection; None while the client is served.
+        Reason why the connection ended, or None while the client is being served.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class Client(threading.Thread):
         self._stops.set()
 
     def drop(self, why: str) -> None:
-        """Ask the thread to end, for a reason."""
+        """Ask the thread to end, and give a reason."""
         self._why_dropped = why
         self._stops.set()
 
@@ -162,7 +163,7 @@ class Client(threading.Thread):
         self._requests.leave(self)
 
     def _serve(self) -> str:
-        """Serve the client; return the reason for the end."""
+        """Serve the client. Return the reason why the connection ended."""
         refusal = self._refusal()
         if refusal is not None:
             return f"refused: {refusal}"
@@ -189,7 +190,7 @@ class Client(threading.Thread):
         return "the hub has closed"
 
     def _refusal(self) -> str | None:
-        """Send and complete the handshake; return the reason for a refusal."""
+        """Send and complete the handshake. If the client is refused, return the reason."""
         refusal = self._access.refusal(self._connection)
         if refusal is not None:
             return refusal
@@ -204,7 +205,7 @@ class Client(threading.Thread):
         return "no token" if self._access.wants_token else "it has not requested frames"
 
     def _step(self, is_over: bool) -> str | None:
-        """Take, receive and send without blocking; return the reason to end the connection, if any."""
+        """Take frames, receive and send data without blocking. Return the reason to end the connection, if any."""
         wants_to_send = not self.is_paused and (self._sending is not None or bool(self._waiting))
         is_taking = self._consumer is not None and not self._is_at_end
         if is_taking:
@@ -262,7 +263,7 @@ class Client(threading.Thread):
             timeout = 0.0
 
     def _has_room(self) -> bool:
-        """Enforce the limit of the buffer; return False if later frames must be read from staging."""
+        """Enforce the limit of the buffer. Return False if later frames have to be read from staging."""
         while self._n_waiting_bytes > self._options.memory and len(self._waiting) > 1:
             if self._has_staging:
                 self._leave_channel()
@@ -290,7 +291,7 @@ class Client(threading.Thread):
                 self.n_sent += 1
 
     def _listen(self) -> str | None:
-        """Receive data from the client; return the reason to end the connection, if any."""
+        """Receive data from the client. Return the reason to end the connection, if any."""
         try:
             said = self._connection.recv(_RECEIVE_BYTES)
         except BlockingIOError:
@@ -301,7 +302,7 @@ class Client(threading.Thread):
         return self._execute_all()
 
     def _execute_all(self) -> str | None:
-        """Process complete messages; return the reason to end the connection, if any."""
+        """Process complete messages. Return the reason to end the connection, if any."""
         while True:
             skipped = min(self._n_to_skip, len(self._received))
             del self._received[:skipped]
@@ -314,7 +315,7 @@ class Client(threading.Thread):
                 return why
 
     def _execute(self, kind: int, value: int) -> str | None:
-        """Process a message; return the reason to end the connection, if any."""
+        """Process a message. Return the reason to end the connection, if any."""
         match kind:
             case Kind.DISCONNECT:
                 return "left"

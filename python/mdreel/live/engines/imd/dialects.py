@@ -1,4 +1,4 @@
-"""Differences of individual engines from the specification of IMD version 3."""
+"""Deviations of individual engines from the specification of IMD version 3."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ _KILOJOULES_PER_ELECTRONVOLT = 96.48533212331002
 
 @dataclass(frozen=True)
 class Dialect:
-    """Units and step offset of an engine. Lengths are always in Å.
+    """Units and step offset that an engine uses. Lengths are always in Å.
 
     Attributes
     ----------
     time : float
-        Unit of time, ps.
+        Unit of time, in ps.
     energy : float
-        Unit of energy, kJ/mol.
+        Unit of energy, in kJ/mol.
     steps_ahead : int
         Difference between the step that the engine sends and the step of the positions.
     """
@@ -54,7 +54,7 @@ DIALECTS = {
 }
 """Dialects by name.
 
-``gromacs`` is IMD version 2 as GROMACS implements it (at least up to 2022). ``kcal`` is version 2 as in VMD's header.
-``metal`` and ``real`` are those of LAMMPS, which sends its own units (https://docs.lammps.org/units.html) in both
-versions.
+``gromacs`` is IMD version 2 as implemented in GROMACS (at least up to 2022). ``kcal`` is version 2 as defined by VMD's
+header. ``metal`` and ``real`` are the dialects of LAMMPS, which sends its own units
+(https://docs.lammps.org/units.html) in both versions.
 """

@@ -1,4 +1,4 @@
-"""Connection to an IMD engine and the frames that it sends."""
+"""Connection to an IMD engine, and the frames that it sends."""
 
 import socket
 import threading
@@ -29,29 +29,29 @@ _CONNECT_SECONDS = 5.0
 _AGAIN_SECONDS = 0.1
 _GREETING_SECONDS = 30.0
 _KEEP_ALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-"""TCP keep-alive settings, which detect an engine whose machine has failed after a minute."""
+"""TCP keep-alive settings. If the engine's machine has failed, they detect this after a minute."""
 
 
 @dataclass
 class EngineFrame:
-    """Frame in the units of the engine. The next frame overwrites its arrays.
+    """Frame in the units of the engine. Its arrays are overwritten by the next frame.
 
     Attributes
     ----------
     positions : ndarray, shape (n_atoms, 3), float32
-        Positions, Å.
+        Positions, in Å.
     step : int or None
         Step of the simulation.
     time : float or None
-        Time, ps.
+        Time, in ps.
     time_step : float or None
-        Time between two steps, ps.
+        Time between two steps, in ps.
     box : ndarray, shape (3, 3), float64, or None
-        Row vectors of the cell, Å.
+        Row vectors of the cell, in Å.
     velocities, forces : ndarray, shape (n_atoms, 3), float32, or None
-        Velocities, Å/ps; forces, kJ/(mol Å).
+        Velocities in Å/ps, and forces in kJ/(mol Å).
     energies : ndarray, shape (9,), float64, or None
-        Energies in the order of `messages.ENERGIES`, in the units of the engine.
+        Energies in the units of the engine, in the same order as `messages.ENERGIES`.
     """
 
     positions: NDArray[Any]
@@ -72,16 +72,16 @@ class EngineLink:
     address : Address
         Address at which the engine listens.
     most_bytes : int
-        Maximum size of a frame, bytes, checked before memory is allocated.
+        Maximum size of a frame, in bytes. It is checked before memory is allocated.
     n_atoms : int, optional
-        Number of atoms that the engine must send.
+        Expected number of atoms.
     token : str, optional
-        Token to send first, if the engine is another hub.
+        Token that is sent first if the engine is another hub.
 
     Attributes
     ----------
     session : Session
-        Session information of the engine; set by `open`.
+        Session information from the engine, which is set by `open`.
     n_frames : int
         Number of complete frames received.
     has_disconnected : bool
@@ -103,14 +103,14 @@ class EngineLink:
         self.has_disconnected = False
 
     def open(self, wait: float, stops: threading.Event) -> Self:
-        """Connect and complete the handshake; wait up to `wait` s, or until `stops` is set. Frames are sent after `go`.
+        """Connect and complete the handshake, within `wait` s or until `stops` is set. `go` then requests frames.
 
         Raises
         ------
         StreamTimeoutError
-            If the engine does not accept the connection in time or sends no handshake.
+            If the engine does not accept the connection in time, or does not send a handshake.
         FormatError, UnsupportedError
-            If the engine does not speak IMD version 2 or 3, or sends no positions.
+            If the engine does not use IMD version 2 or 3, or does not send positions.
         """
         self._socket = connected = self._connect(wait, stops)
         connected.settimeout(_GREETING_SECONDS)
@@ -137,7 +137,7 @@ class EngineLink:
         return self
 
     def go(self, rate: int | None = None) -> None:
-        """Request frames, every `rate` steps if it is given."""
+        """Request frames. If `rate` is given, request a frame every `rate` steps."""
         assert self._socket is not None, "it was opened"
         self._socket.settimeout(None)
         said = b"" if self._token is None else token_line(self._token)
@@ -157,7 +157,7 @@ class EngineLink:
         self._send(header(Kind.KILL))
 
     def leave(self) -> None:
-        """Disconnect; a thread that waits for a frame then finds the end of the connection."""
+        """Disconnect. For a thread that is waiting for a frame, the connection then ends."""
         if self._socket is not None:
             with suppress(OSError, StreamError):
                 self._send(header(Kind.DISCONNECT))
@@ -165,7 +165,7 @@ class EngineLink:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Disconnect and close the socket. No thread may still be reading from it."""
+        """Disconnect and close the socket. No thread must be reading from the socket at this point."""
         self.leave()
         if self._socket is not None:
             self._socket.close()
@@ -176,11 +176,11 @@ class EngineLink:
         Raises
         ------
         StreamError
-            If the connection is lost or ends within a frame.
+            If the connection is lost, or ends within a frame.
         FormatError
             If a message is invalid.
         MismatchError
-            If the number of atoms is wrong or a frame is too large.
+            If the number of atoms is wrong, or if a frame is too large.
         """
         read = self._next_version_2 if self.session.version == 2 else self._next_version_3
         while (frame := read()) is not None:
@@ -224,7 +224,7 @@ class EngineLink:
         return frame
 
     def _next_version_2(self) -> EngineFrame | None:
-        """Read up to the next positions. Energies may precede or follow positions, or be absent."""
+        """Read up to the next positions. Energies can precede or follow the positions, or be absent."""
         frame = EngineFrame(self._empty)
         while (found := self._header_between_frames()) is not None:
             kind, n = found
@@ -241,7 +241,7 @@ class EngineLink:
         return np.empty((0, 3), np.float32)
 
     def _header_between_frames(self) -> tuple[int, int] | None:
-        """Read a header; return None at the end of the connection."""
+        """Read a header. Return None if the connection has ended."""
         said = self._read(HEADER.size, may_end=True)
         if not said:
             return None
@@ -284,7 +284,7 @@ class EngineLink:
         return array
 
     def _read(self, n_bytes: int, *, may_end: bool = False) -> bytes:
-        """Read a number of bytes; return no bytes if the connection ends and `may_end` is set."""
+        """Read a number of bytes. Return no bytes if the connection ends and `may_end` is true."""
         content = bytearray(n_bytes)
         return bytes(content) if self._read_into(memoryview(content), may_end=may_end) else b""
 

@@ -1,4 +1,4 @@
-"""Hubs, which serve the frames of an engine or a channel to any number of IMD clients."""
+"""Hubs, which send the frames of an engine or a channel to any number of IMD clients."""
 
 import socket
 import threading
@@ -27,7 +27,7 @@ from mdreel.live.engines.imd.messages import VERSIONS
 _POLL_SECONDS = 0.1
 _MOST_CLIENTS = 48
 FORWARDED: tuple[ForwardedCommand, ...] = get_args(ForwardedCommand)
-"""Messages of clients that a hub can forward to the engine."""
+"""Client messages that a hub can forward to the engine."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class ClientStatus:
     address : str
         Address of the client.
     state : str
-        ``served`` or ``paused``, or the reason for the end of the connection.
+        Either ``served`` or ``paused``, or the reason why the connection ended.
     n_sent, n_lost : int
-        Number of frames sent, and of frames dropped because the client was too slow.
+        Number of frames sent, and number of frames dropped because the client was too slow.
     """
 
     address: str
@@ -51,46 +51,49 @@ class ClientStatus:
 
 
 class Hub:
-    """Server of the frames of a channel for any number of IMD clients, which can also fill the channel from an engine.
+    """Server that sends the frames of a channel, or of an engine, to any number of IMD clients.
 
-    An engine accepts a single client, which must not disconnect. The hub is that client. Its own clients may join late,
-    be slow, pause, send invalid messages or crash without affecting the engine or each other.
+    An IMD engine accepts only a single client, and this client must not disconnect. If you connect the hub to the
+    engine, the hub is this client. Its own clients can join late, be slow, pause, send invalid messages or crash
+    without affecting the engine or each other.
 
     Parameters
     ----------
     channel : str or path
-        The channel; see `mdreel.live.channel`. With an engine, the hub creates it; without, it must exist.
+        The channel; see `mdreel.live.channel`. If you specify an engine, the hub creates the channel. Otherwise, the
+        channel must exist.
     listen : str
-        Address at which the hub listens; port 0 selects a free port.
+        Address at which the hub listens. If the port is 0, a free port is chosen.
     engine : Engine or str, optional
         The engine, or its address.
     version : {3, 2}
-        IMD version for clients. The protocol lets the server choose it.
+        IMD version for the clients. In the IMD protocol, the version is chosen by the server.
     start : {"earliest", "latest"} or (str, float)
-        First frame for a client: the oldest frame still available in staging or in the ring, the next frame to be
-        published, or a later position; see `Consumer`.
+        First frame that is sent to a client. This is the oldest frame that is still available in staging or in the
+        ring, the next frame to be published, or a later position; see `Consumer`.
     wait : float
-        Maximum time to wait for a channel without an engine, s.
+        Maximum time to wait for the channel if there is no engine, in s.
     restart : float
-        Maximum time to wait for the lost producer of such a channel to restart, s.
+        Maximum time to wait for the lost producer of such a channel to restart, in s.
     allow : sequence of str
-        Hosts, or networks such as ``10.0.0.0/24``, from which all users may connect; by default only this user on this
-        machine.
+        Hosts, or networks such as ``10.0.0.0/24``, from which all users are allowed to connect. By default, only this
+        user can connect, and only from this machine.
     token_file : path, optional
-        File with the token that clients must send. Only other hubs support tokens.
+        File that contains the token that clients have to send. Only other hubs support tokens.
     all_interfaces : bool
-        Whether the hub may listen on all interfaces.
+        Whether the hub is allowed to listen on all interfaces.
     forwards : sequence of {"pause", "kill"}
-        Client messages to forward to the engine. The engine pauses while any client pauses.
+        Client messages to forward to the engine. If ``"pause"`` is forwarded, the engine is paused as long as any
+        client is paused.
     memory : str or int
-        Maximum size of the frames buffered for each slow or paused client, in bytes or as ``"64M"``, before the oldest
-        are dropped.
+        Maximum size of the frames that are buffered for each slow or paused client, in bytes or as a str such as
+        ``"64M"``. If it is exceeded, the oldest frames are dropped.
     patience : float
-        Maximum time for sending the remaining frames after the end of the channel, s.
+        Maximum time to send the remaining frames after the channel has ended, in s.
     linger : float
-        Time during which clients may still connect after the end of the channel, s.
+        Time during which clients can still connect after the channel has ended, in s.
     report : callable, optional
-        Callable that receives a line of text when an engine or a client connects or disconnects.
+        Function that is called with a line of text when an engine or a client connects or disconnects.
 
     Attributes
     ----------
@@ -102,7 +105,7 @@ class Hub:
     MismatchError
         If an argument is invalid, or if anyone could connect.
     FileNotFoundError, PermissionError
-        If the token file does not exist, or other users may read it.
+        If the token file does not exist, or if other users can read it.
 
     Examples
     --------
@@ -163,7 +166,7 @@ class Hub:
         self._gone: list[ClientStatus] = []
 
     def open(self) -> Self:
-        """Listen and connect to the engine. Clients are served as soon as the channel exists.
+        """Start to listen, and connect to the engine. Clients are served as soon as the channel exists.
 
         Raises
         ------
@@ -206,7 +209,7 @@ class Hub:
 
     @property
     def clients(self) -> list[ClientStatus]:
-        """Statistics of each client, former clients first."""
+        """Statistics of each client, starting with former clients."""
         with self._lock:
             return [*self._gone, *map(_client_status, [*self._clients, *self._lobby.all()])]
 
@@ -221,12 +224,12 @@ class Hub:
         Parameters
         ----------
         timeout : float, optional
-            Maximum time to wait, s; by default unlimited.
+            Maximum time to wait, in s. By default, there is no limit.
 
         Returns
         -------
         str
-            End of the channel: ``finished``, ``stopped``, ``failed`` or ``lost``.
+            How the channel has ended: ``finished``, ``stopped``, ``failed`` or ``lost``.
 
         Raises
         ------
@@ -235,7 +238,7 @@ class Hub:
         StreamError
             If the thread that accepts clients has died.
         MdreelError, OSError
-            If the frames of the engine could not be published.
+            If the frames from the engine could not be published.
         """
         until = None if timeout is None else monotonic() + timeout
         ended: float | None = None
@@ -260,7 +263,7 @@ class Hub:
         return state
 
     def close(self) -> None:
-        """Disconnect from clients and engine. A channel of an engine ends as *stopped*, if it has not ended yet."""
+        """Disconnect from the clients and the engine. If the engine's channel is still open, it ends as *stopped*."""
         self._stops.set()
         if self._feed is not None:
             self._feed.stop()
@@ -281,7 +284,7 @@ class Hub:
         self._rejects.report_total("connections")
 
     def admit(self, client: Client) -> str | None:
-        """Admit a client after its handshake; return the reason if it is refused."""
+        """Admit a client after its handshake. If the client is refused, return the reason."""
         with self._lock:
             self._lobby.leave(client)
             if len(self._clients) >= _MOST_CLIENTS:
@@ -290,7 +293,7 @@ class Hub:
         return None
 
     def leave(self, client: Client) -> None:
-        """Remove a client that has disconnected, and keep its statistics."""
+        """Remove a client that has disconnected, but keep its statistics."""
         with self._lock:
             self._lobby.leave(client)
             if client in self._clients:
@@ -299,7 +302,7 @@ class Hub:
             del self._gone[:-_MOST_CLIENTS]
 
     def pause(self, client: Client, is_wanted: bool) -> None:
-        """Record that a client pauses or resumes; pause the engine while any client pauses, if that is forwarded."""
+        """Record that a client has paused or resumed, and forward this to the engine if it is enabled."""
         if "pause" not in self._forwards or self._feed is None:
             return
         with self._lock:
@@ -307,7 +310,7 @@ class Hub:
             self._ask(self._feed.link.pause, bool(self._pausing))
 
     def kill(self, client: Client) -> None:
-        """Record that a client asks for the end of the simulation; forward it to the engine, if that is enabled."""
+        """Record that a client has asked to end the simulation. If this is enabled, forward it to the engine."""
         if "kill" in self._forwards and self._feed is not None:
             self._report(f"{client.name}: asks for the end of the simulation")
             self._ask(self._feed.link.kill)
@@ -341,7 +344,7 @@ class Hub:
             self._error = error
 
     def _accept_next(self) -> None:
-        """Accept the next connection; errors affect only this connection."""
+        """Accept the next connection. Errors only affect this connection."""
         assert self._socket is not None, "it was opened"
         try:
             connection, peer = self._socket.accept()

@@ -1,4 +1,4 @@
-"""Pending connections of a hub, which have not completed the handshake yet."""
+"""Pending connections to a hub, which have not completed the handshake yet."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 MOST = 16
 """Maximum number of pending connections."""
 MOST_OF_ONE = 8
-"""Maximum number of pending connections from one address, so that no host blocks the others."""
+"""Maximum number of pending connections from the same address, so that no host can block other hosts."""
 
 
 class Waiting(Protocol):
@@ -17,26 +17,26 @@ class Waiting(Protocol):
         """Address of the peer."""
 
     def drop(self, why: str) -> None:
-        """Close the connection for a reason."""
+        """Close the connection, and give a reason."""
 
 
 W = TypeVar("W", bound=Waiting)
 
 
 class Lobby(Generic[W]):
-    """Queue of pending connections, oldest first; a new connection displaces the oldest when the queue is full.
+    """Queue of pending connections. If it is full, a new connection displaces the oldest connection.
 
     Parameters
     ----------
     most, most_of_one : int
-        Maximum number of pending connections, in total and from one address.
+        Maximum number of pending connections, in total and from the same address.
     note : callable
-        Callable that receives a line of text for each displaced connection.
+        Function that is called with a line of text for each displaced connection.
 
     Notes
     -----
-    A peer that opens many silent connections displaces only pending connections, because connections leave the queue
-    when their handshake completes.
+    If a peer opens many connections without completing the handshake, it can only displace other pending connections,
+    because connections leave the queue when their handshake is complete.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Lobby(Generic[W]):
         self._waiting: list[W] = []
 
     def enter(self, one: W) -> None:
-        """Add a connection; drop the oldest one if there are too many."""
+        """Add a connection. If there are too many connections, drop the oldest of them."""
         of_one = [other for other in self._waiting if other.host == one.host]
         goes = of_one[0] if len(of_one) >= self._most_of_one else None
         if goes is None and len(self._waiting) >= self._most:
@@ -61,7 +61,7 @@ class Lobby(Generic[W]):
         self._waiting.append(one)
 
     def leave(self, one: W) -> None:
-        """Remove a connection, if it is pending."""
+        """Remove a connection if it is pending."""
         if one in self._waiting:
             self._waiting.remove(one)
 

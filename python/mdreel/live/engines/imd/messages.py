@@ -2,9 +2,10 @@
 
 Notes
 -----
-Version 3: https://imdclient.readthedocs.io/en/latest/protocol_v3.html. Version 2 has no specification beyond its first
-implementation in VMD and NAMD (https://www.ks.uiuc.edu/Research/vmd/imd/); its messages are those of version 3 up to
-number 9. Headers are big-endian; message bodies have the byte order of the engine, which its handshake shows.
+Version 3 is specified at https://imdclient.readthedocs.io/en/latest/protocol_v3.html. Version 2 is only defined by its
+first implementation in VMD and NAMD (https://www.ks.uiuc.edu/Research/vmd/imd/). Its messages are the same as those of
+version 3 up to number 9. Headers are big-endian, whereas message bodies have the byte order of the engine, which can be
+inferred from its handshake.
 """
 
 import struct
@@ -38,10 +39,10 @@ ENERGIES = (
     "dihedrals",
     "impropers",
 )
-"""Energies of a message, in order. The temperature is in K."""
+"""Energies in a message, in this order. The temperature is in K."""
 
 KILOJOULES_PER_KILOCALORIE = 4.184
-"""Conversion of energies of version 2 (kcal/mol) to those of version 3 and of channels (kJ/mol)."""
+"""Factor that converts energies from version 2 (kcal/mol) to version 3 and channels (kJ/mol)."""
 
 
 class Kind(IntEnum):
@@ -71,7 +72,7 @@ PER_ATOM_KINDS = {"positions": Kind.POSITIONS, "velocities": Kind.VELOCITIES, "f
 
 @dataclass(frozen=True)
 class Session:
-    """Contents of the frames of a connection.
+    """Contents of the frames that are sent through a connection.
 
     Attributes
     ----------
@@ -80,8 +81,8 @@ class Session:
     byte_order : {"<", ">"}
         Byte order of message bodies.
     time, energies, box, positions, wrapped, velocities, forces : bool
-        Contents of frames; ``wrapped`` means that positions are wrapped into the cell. Frames of version 2 have
-        positions and may have energies.
+        Whether frames contain each of these quantities. ``wrapped`` means that positions are wrapped into the cell.
+        Frames of version 2 always contain positions, and can contain energies.
     """
 
     version: int
@@ -101,7 +102,7 @@ def header(kind: Kind, value: int = 0) -> bytes:
 
 
 def pack_handshake(session: Session) -> bytes:
-    """Return the handshake of a sender of frames."""
+    """Return the handshake that a sender of frames uses."""
     version = struct.pack(f"{session.byte_order}i", session.version)
     said = HEADER.pack(Kind.HANDSHAKE, 0)[:4] + version
     if session.version == 2:
@@ -152,17 +153,17 @@ class Unpacker:
         self.n_bytes = {Kind.TIME: self._time.size, Kind.ENERGIES: self._energies.size, Kind.BOX: 36}
 
     def time(self, body: bytes) -> tuple[float, float, int]:
-        """Return the time between two steps, ps; the time, ps; the step."""
+        """Return the time between two steps (in ps), the time (in ps) and the step."""
         step_time, time, step = self._time.unpack(body)
         return step_time, time, step
 
     def energies(self, body: bytes) -> tuple[int, NDArray[np.float64]]:
-        """Return the step, and energies in the order of `ENERGIES`."""
+        """Return the step, and the energies in the same order as `ENERGIES`."""
         step, *values = self._energies.unpack(body)
         return step, np.array(values)
 
     def box(self, body: bytes) -> NDArray[np.float64] | None:
-        """Return the row vectors of the cell, Å; None if all are zero, which means no cell."""
+        """Return the row vectors of the cell, in Å, or None if all vectors are zero because there is no cell."""
         box = np.frombuffer(body, self._real).reshape(3, 3).astype(np.float64)
         return box if box.any() else None
 
@@ -194,7 +195,7 @@ class Packer:
         self._places = [(ENERGIES.index(name), manifest.energies.index(name)) for name in known]
 
     def frame(self, frame: Frame) -> bytes:
-        """Return the messages of a frame, with zeros for a missing cell and NaN for other missing numbers."""
+        """Return the messages for a frame. A missing cell is sent as zeros, and other missing numbers as NaN."""
         session, manifest = self.session, self._manifest
         parts: list[bytes] = []
         if session.time:
