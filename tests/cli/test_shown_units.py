@@ -34,6 +34,7 @@ SETTINGS = {
     "rdf": {"norm": "density", "select": SMALL},
     "site-rdf": {"norm": "density", "select": "name CA and resid 1:2", "other": "name CA and resid 3:9", "to": 12.0},
     "contacts": {},
+    "residue-contacts": {},
     "hbonds": {"select": "resid 1:40"},
     "density": {"select": "resid 1:40", "delta": 2.0},
     "linear-density": {},

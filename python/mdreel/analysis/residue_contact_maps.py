@@ -271,8 +271,8 @@ class ContactMaps(Analysis):
     def _residue_columns(self, pairs: NDArray[np.int64]) -> list[Column]:
         """Return columns that identify both residues of each pair."""
         labels = ResidueLabels.of(self._atomgroup.universe.residues[pairs.T.ravel()]).columns()
-        sides = [(1, slice(0, len(pairs))), (2, slice(len(pairs), None))]
-        return [Column(f"{one.name}_{side}", "", one.values[part]) for side, part in sides for one in labels]
+        sides = [("first", slice(0, len(pairs))), ("second", slice(len(pairs), None))]
+        return [Column(f"{side}_{one.name}", "", one.values[part]) for side, part in sides for one in labels]
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
         """Draw the map of frequencies."""

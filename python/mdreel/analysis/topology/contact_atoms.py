@@ -16,7 +16,9 @@ from mdreel.foundation.stack_level import caller_level
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
-_BACKBONE = ("C", "CA", "N", "O", "H", "HN", "HA")
+_BACKBONE = ("C", "CA", "N", "O", "H", "HA", "HN", "H1", "HT1", "O1", "OT1")
+"""Names of mdtraj, and of the atoms to which it gives these names."""
+
 _CALCIUM = ("CA", "CAL", "CA2", "CA2+", "CA+2")
 
 
