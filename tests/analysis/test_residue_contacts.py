@@ -107,7 +107,7 @@ Loaded = tuple[MDAnalysis.AtomGroup, mdtraj.Trajectory]
 @pytest.fixture(scope="module")
 def with_cell(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     """Residues of AdK in a triclinic cell, for mdreel and mdtraj."""
-    path, frames = tmp_path_factory.mktemp("mdtraj") / "part.gro", MDAnalysis.Universe(GRO, XTC)
+    path, frames = tmp_path_factory.mktemp("mdtraj") / "part.gro", MDAnalysis.Universe(GRO)
     atoms = frames.select_atoms("protein and resid 1:60")
     atoms.write(path)
     part = MDAnalysis.Universe(path)
