@@ -196,7 +196,7 @@ class ContactMaps(Analysis):
         >>> from MDAnalysisTests.datafiles import DCD, PSF
         >>> contacts = mdreel.ResidueContacts(mda.Universe(PSF, DCD)).run(stop=5)
         >>> pairs, distances = contacts.contacts_in(0)
-        >>> len(pairs) == len(distances) == contacts.results.counts[0]
+        >>> len(pairs) == len(distances) == int(contacts.results.counts[0])
         True
         """
         offsets = self._kept()
@@ -231,7 +231,7 @@ class ContactMaps(Analysis):
         >>> import mdreel
         >>> from MDAnalysisTests.datafiles import DCD, PSF
         >>> contacts = mdreel.ResidueContacts(mda.Universe(PSF, DCD)).run()
-        >>> len(contacts.stays()) == contacts.results.events.sum()
+        >>> len(contacts.stays()) == int(contacts.results.events.sum())
         True
         """
         if intermittency < 0:
