@@ -5,7 +5,7 @@ from subprocess import CompletedProcess
 
 import numpy as np
 
-TEXT = ("segment", "resname")
+TEXT = tuple(f"{side}{name}" for side in ("", "first_", "second_") for name in ("segment", "resname"))
 
 
 def table(path: Path) -> tuple[list[str], np.ndarray]:

@@ -163,6 +163,15 @@ def bonds_by_ids(analysis: Any) -> list[np.ndarray]:
     return [hbonds[np.lexsort(hbonds[:, 3::-1].T)]]
 
 
+def contacts_by_ids(analysis: Any) -> list[np.ndarray]:
+    """Frequencies of the contacts by the numbers of the residues, and the number of contacts in each frame."""
+    resids = analysis.atomgroup.universe.residues.resids[analysis.results.pairs]
+    resids.sort(axis=1)
+    statistics = [analysis.results[name] for name in ("frequency", "mean", "minimum", "events", "first_frame")]
+    rows = np.column_stack([resids, *statistics])
+    return [rows[np.lexsort(resids.T)], analysis.results.counts]
+
+
 def projection(system: System) -> Projection:
     """Displacements from the first frame along directions of no meaning."""
     ranks = system.universe.atoms.ids - 1
@@ -337,6 +346,23 @@ CASES = {
     ),
     "RMSF": Case(
         lambda s: mdreel.RMSF(s.pick(), superposition="name CA", trajectory=s.trajectory), unmoved=result("rmsf")
+    ),
+    "ResidueContacts": Case(
+        lambda s: mdreel.ResidueContacts(s.pick(), cutoff=6.0, trajectory=s.trajectory),
+        contacts_by_ids,
+        result("counts"),
+        tolerance=2,  # a pair may be at the cutoff
+        copies=2,
+        beside=(24, 0),
+    ),
+    "ResidueContacts, of two groups": Case(
+        lambda s: mdreel.ResidueContacts(
+            s.pick("resid 1:9"), s.pick("resid 6:14"), cutoff=6.0, series=False, trajectory=s.trajectory
+        ),
+        contacts_by_ids,
+        result("counts"),
+        tolerance=2,
+        beside=(24, 0),
     ),
     "SASA": Case(
         lambda s: mdreel.SASA(s.pick(), n_sphere_points=100, trajectory=s.trajectory),

@@ -23,6 +23,7 @@ from .analysis.pca import PCA as PCA
 from .analysis.ramachandran import Janin as Janin
 from .analysis.ramachandran import Ramachandran as Ramachandran
 from .analysis.rdf import InterRDF as InterRDF
+from .analysis.residue_contacts import ResidueContacts as ResidueContacts
 from .analysis.rg import Rg as Rg
 from .analysis.rmsd import RMSD as RMSD
 from .analysis.rmsf import RMSF as RMSF

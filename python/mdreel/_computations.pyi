@@ -35,6 +35,7 @@ __all__ = [
     "paths",
     "projection",
     "radial_distribution",
+    "residue_contacts",
     "rmsd",
     "secondary_structure",
     "selected",
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 _Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
+_Residues: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 _Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
 
 @final
@@ -157,6 +159,17 @@ def radial_distribution(
     edges: NDArray[np.float64],
     labels: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None,
     needs_cell: bool,
+) -> Computation: ...
+def residue_contacts(
+    n_atoms: int,
+    first: _Residues,
+    second: _Residues | None,
+    positions: NDArray[np.int64],
+    separation: int,
+    pairs: NDArray[np.uint32] | None,
+    cutoff: float,
+    is_periodic: bool | None,
+    keeps_series: bool,
 ) -> Computation: ...
 def rmsd(reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool) -> Computation: ...
 def secondary_structure(

@@ -89,6 +89,7 @@ __all__ = [
     "projection",
     "radial_distribution",
     "read_into",
+    "residue_contacts",
     "rmsd",
     "run",
     "secondary_structure",

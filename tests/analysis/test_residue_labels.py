@@ -45,6 +45,7 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "sasa": [{"mode": mode, "points": 50} for mode in get_args(AreaMode)],
     "rdf": [{}],
     "contacts": [{}],
+    "residue-contacts": [{}, {"list_contacts": True}],
     "hbonds": [{}],
     "density": [{}],
     "linear-density": [{}],

@@ -35,6 +35,7 @@ CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
     ),
     ("InterRDF", "range"): (15.0, lambda u, x: mdreel.InterRDF(u.atoms, u.atoms, range=(0, x))),
     ("InterRDF_s", "range"): (15.0, lambda u, x: mdreel.InterRDF_s(u, [(u.atoms[:2], u.atoms[5:7])], range=(0, x))),
+    ("ResidueContacts", "cutoff"): (4.5, lambda u, x: mdreel.ResidueContacts(u, cutoff=x)),
     ("SASA", "probe_radius"): (1.4, lambda u, x: mdreel.SASA(u.atoms, probe_radius=x)),
     ("SASA", "radii"): (1.7, lambda u, x: mdreel.SASA(u.atoms, radii=np.full(len(u.atoms), x))),
 }
@@ -70,6 +71,7 @@ OPTIONS = {
     ("dssp", "longest_bond"): ("DSSP", "longest_bond"),
     ("hbonds", "angle"): ("HydrogenBondAnalysis", "d_h_a_angle_cutoff"),
     ("hbonds", "distance"): ("HydrogenBondAnalysis", "d_a_cutoff"),
+    ("residue-contacts", "cutoff"): ("ResidueContacts", "cutoff"),
     ("linear-density", "binsize"): ("LinearDensity", "binsize"),
     ("rdf", "high"): ("InterRDF", "range"),
     ("rdf", "low"): ("InterRDF", "range"),

@@ -69,6 +69,7 @@ MAKE: dict[str, Made] = {
     "RMSD": mdreel.RMSD,
     "RMSF": mdreel.RMSF,
     "Ramachandran": mdreel.Ramachandran,
+    "ResidueContacts": mdreel.ResidueContacts,
     "Rg": mdreel.Rg,
     "SASA": mdreel.SASA,
     "Selection": lambda a, **k: mdreel.Selection(a, "name CA and around 3 name O", **k),

@@ -107,6 +107,7 @@ def calls(s: System) -> dict[str, Call]:
     bonds = mdreel.HydrogenBondAnalysis(u).run()
     rdf_s = mdreel.InterRDF_s(u, [(ca, ca)]).run()
     msd = mdreel.EinsteinMSD(u, "name CA").run()
+    touching = mdreel.ResidueContacts(u).run()
     shell = mdreel.Selection(u, "name C* and around 4 name O").run()
     rama = mdreel.Ramachandran(protein).run()
     janin = mdreel.Janin(u.select_atoms("resname ARG ILE LEU")).run()
@@ -143,6 +144,14 @@ def calls(s: System) -> dict[str, Call]:
         "RMSD": analysis(mdreel.RMSD, atomgroup=ca, groupselections=["name O"]),
         "RMSF": analysis(mdreel.RMSF, atomgroup=ca),
         "Ramachandran": analysis(mdreel.Ramachandran, atomgroup=protein),
+        "ResidueContacts": analysis(mdreel.ResidueContacts, atomgroup=u),
+        "ResidueContacts, pairs": analysis(mdreel.ResidueContacts, atomgroup=u, pairs=[[0, 5], [3, 9]]),
+        "ResidueContacts.contact_map": Call(touching.contact_map),
+        "ResidueContacts.contacts_in": Call(touching.contacts_in, {"i": 0}),
+        "ResidueContacts.difference": Call(touching.difference, {"other": touching}),
+        "ResidueContacts.edge_list": Call(touching.edge_list),
+        "ResidueContacts.plot_difference": Call(touching.plot_difference, {"other": touching}),
+        "ResidueContacts.stays": Call(touching.stays),
         "Rg": analysis(mdreel.Rg, atomgroup=ca),
         "SASA": analysis(mdreel.SASA, atomgroup=ca, n_sphere_points=10),
         "Selection": analysis(mdreel.Selection, atomgroup=u, select="name C* and around 4 name O"),

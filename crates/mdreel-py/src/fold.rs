@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mdreel_core::frame::FrameBatch;
 use mdreel_core::kernel::Computation as CoreComputation;
+use mdreel_core::kernel::residue_contacts::ContactTable;
 use mdreel_core::reduce::{Ids, Layout, Own, Slots, Value};
 use mdreel_core::{Error, Result};
 use numpy::IntoPyArray;
@@ -14,6 +15,7 @@ use pyo3::types::PyBytes;
 use crate::computation::Computation;
 use crate::function::failure;
 use crate::given::{Given, Places, batch_of};
+use crate::kernels::residue_contacts::arrays;
 
 /// A fold over frames.
 #[derive(Clone)]
@@ -118,12 +120,15 @@ fn value(py: Python<'_>, fold: &Py<PyAny>, own: Own) -> PyResult<Option<Py<PyAny
     }
 }
 
-/// The values of the folds of a run, and arrays of the atoms that are listed.
+/// The values of the folds of a run, and arrays of atoms that are listed and of contacts of residues.
 pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAny>>> {
     let mut own = own;
     let value = |own: &mut Own| {
         if let Some(ids) = own.here::<Ids>() {
             return Some(std::mem::take(&mut ids.0).into_pyarray(py).into_any());
+        }
+        if let Some(table) = own.here::<ContactTable>() {
+            return arrays(py, table).ok();
         }
         own.here::<Folded>().and_then(|folded| folded.value.take()).map(|value| value.into_bound(py))
     };

@@ -112,6 +112,8 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::positions::{changing_gyration, fluctuation, gyration, rmsd};
     #[pymodule_export]
+    use crate::kernels::residue_contacts::residue_contacts;
+    #[pymodule_export]
     use crate::kernels::superposed::{covariance, group_rmsd, projection, superposed_fluctuation};
     #[pymodule_export]
     use crate::lent_file::LentFile;

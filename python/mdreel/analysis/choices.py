@@ -12,6 +12,12 @@ ContactMethod: TypeAlias = Literal["hard_cut", "soft_cut", "radius_cut", "count"
 PairsCounted: TypeAlias = Literal["unique", "all"]
 """Pairs of atoms to count as contacts if the two groups share atoms."""
 
+ContactScheme: TypeAlias = Literal["closest-heavy", "closest", "ca", "cb", "sidechain", "sidechain-heavy"]
+"""Atoms of a residue whose distances to another residue count."""
+
+ContactValue: TypeAlias = Literal["frequency", "mean", "minimum", "lifetime"]
+"""Value of each pair of residues that a map shows."""
+
 TorsionKind: TypeAlias = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"]
 """Kind of torsion in a protein."""
 

@@ -52,6 +52,11 @@ ANALYSES = (
     Entry("rdf", "mdreel.cli.analyses.rdf", "Radial distribution function of two selections."),
     Entry("site-rdf", "mdreel.cli.analyses.site_rdf", "Radial distribution function of each pair of atoms."),
     Entry("contacts", "mdreel.cli.analyses.contacts", "Native contacts, or the number of contacts."),
+    Entry(
+        "residue-contacts",
+        "mdreel.cli.analyses.residue_contacts",
+        "Residues in contact: frequency, distance, lifetime.",
+    ),
     Entry("hbonds", "mdreel.cli.analyses.hbonds", "Hydrogen bonds and their lifetimes."),
     Entry("density", "mdreel.cli.analyses.density", "Density of atoms on a grid."),
     Entry("linear-density", "mdreel.cli.analyses.linear_density", "Mass and charge density along x, y and z."),

@@ -59,6 +59,7 @@ def analysis_of(job: Job) -> Any:
         "rdf": lambda: mdreel.InterRDF(oxygen, oxygen, *bins, exclusion_block=(1, 1), **of),
         "sasa": lambda: mdreel.SASA(protein, ask.PROBE, ask.N_SPHERE_POINTS, "total", **of),
         "contacts": lambda: mdreel.Contacts(universe, ask.SALT_BRIDGES, 0, radius=ask.SALT_BRIDGE, **of),
+        "residue-contacts": lambda: mdreel.ResidueContacts(protein, cutoff=ask.RESIDUE_CONTACT, series=False, **of),
         "linear-density": lambda: mdreel.LinearDensity(ask.charge(universe), binsize=ask.SLAB, **of),
         "pca": lambda: mdreel.PCA(selected, **of),
         "msd": lambda: mdreel.EinsteinMSD(oxygen, **of),
@@ -82,6 +83,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "dssp": lambda found: 1 - found.fraction[:, 0].mean(),
     "dssp8": lambda found: 1 - found.fraction[:, 0].mean(),
     "sasa": lambda found: found.total_area.mean(),
+    "residue-contacts": lambda found: found.counts.mean(),
     "shell": lambda found: found.counts.mean(),
     "shell-pass": lambda found: found.timeseries[:, 1].mean(),
 }

@@ -165,6 +165,15 @@ def _hbonds_protein(topology: Any, job: Job) -> tuple[int, float]:
     return n_frames, n_bonds
 
 
+def _residue_contacts(topology: Any, job: Job) -> tuple[int, float]:
+    n_frames, n_contacts, cutoff = 0, 0, ask.RESIDUE_CONTACT / ANGSTROM_PER_NM
+    # It keeps the distances of all pairs of atoms of a chunk: those of 1,000 frames would take gigabytes.
+    for chunk in _chunks(topology, job, topology.select("protein"), CHUNK // 50):
+        n_contacts += int((mdtraj.compute_contacts(chunk, periodic=False)[0] <= cutoff).sum())
+        n_frames += len(chunk)
+    return n_frames, n_contacts / n_frames
+
+
 def _surface(chunk: Any) -> Any:
     areas = mdtraj.shrake_rupley(chunk, ask.PROBE / ANGSTROM_PER_NM, ask.N_SPHERE_POINTS)
     return areas.sum(axis=1, dtype=float)
@@ -187,5 +196,6 @@ ANALYSES: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "distances": _distances,
     "rdf": _rdf,
     "hbonds-protein": _hbonds_protein,
+    "residue-contacts": _residue_contacts,
 }
 """Each other analysis returns the number of frames, and the number to which every part of its result contributes."""

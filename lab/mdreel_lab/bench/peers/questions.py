@@ -25,6 +25,9 @@ SALT_BRIDGES = ("resname ARG LYS and name NH* NZ", "resname ASP GLU and name OE*
 SALT_BRIDGE = 6.0
 """The charged atoms whose native contacts are counted, and their distance, Å."""
 
+RESIDUE_CONTACT = 4.5
+"""Distance of the nearest heavy atoms of two residues in contact, Å."""
+
 PROBE, N_SPHERE_POINTS = 1.4, 960
 """Radius of the probe of surfaces, Å, and number of points on the sphere around each atom."""
 

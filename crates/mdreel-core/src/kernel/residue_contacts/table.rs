@@ -1,0 +1,137 @@
+//! Tables of contacts: statistics of each pair that was ever in contact, and the contacts of each frame.
+
+use serde::{Deserialize, Serialize};
+
+use crate::reduce::{Own, Sum, Value};
+
+/// Statistics of a pair over the frames in which it is in contact. Frames are counted from the first of the table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairStatistics {
+    /// The numbers of the units.
+    pub units: [u32; 2],
+    /// Frames in contact.
+    pub n_frames: u64,
+    /// Uninterrupted stays in contact.
+    pub n_events: u64,
+    /// The first frame in contact.
+    pub first: u64,
+    /// The last frame in contact.
+    pub last: u64,
+    /// The sum of the distances, Å.
+    pub sum: Sum,
+    /// The smallest distance, Å.
+    pub minimum: f64,
+}
+
+/// The contacts of frames: one table for each block, which merge in the order of the blocks.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct ContactTable {
+    n_frames: u64,
+    pairs: Vec<PairStatistics>,
+    /// The pair and the distance (Å) of each contact, frame after frame, if they are kept.
+    series: Option<(Vec<u32>, Vec<f32>)>,
+    /// For each first unit the second units, ascending, each with the place of the pair.
+    places: Vec<Vec<(u32, u32)>>,
+}
+
+impl ContactTable {
+    /// The table of no frames, for units with numbers below `n_units`.
+    pub(super) fn new(n_units: usize, keeps_series: bool) -> Self {
+        let (series, places) = (keeps_series.then(Default::default), vec![Vec::new(); n_units]);
+        ContactTable { series, places, ..ContactTable::default() }
+    }
+
+    /// Adds a frame with these contacts.
+    pub(super) fn add(&mut self, contacts: &[([u32; 2], f64)]) {
+        let frame = self.n_frames;
+        self.n_frames += 1;
+        for &(units, distance) in contacts {
+            let sum = Sum::of(distance);
+            let one =
+                PairStatistics { units, n_frames: 1, n_events: 1, first: frame, last: frame, sum, minimum: distance };
+            let place = self.count(one);
+            if let Some((places, distances)) = &mut self.series {
+                places.push(place);
+                distances.push(distance as f32);
+            }
+        }
+    }
+
+    /// Adds statistics of frames behind those of a pair, and returns the place of the pair.
+    fn count(&mut self, next: PairStatistics) -> u32 {
+        let [from, to] = next.units;
+        let row = &mut self.places[from as usize];
+        match row.binary_search_by_key(&to, |&(to, _)| to) {
+            Ok(found) => {
+                let place = row[found].1;
+                let pair = &mut self.pairs[place as usize];
+                pair.n_frames += next.n_frames;
+                pair.n_events += next.n_events - u64::from(pair.last + 1 == next.first);
+                pair.last = next.last;
+                pair.sum += next.sum;
+                pair.minimum = pair.minimum.min(next.minimum);
+                place
+            }
+            Err(at) => {
+                let place = self.pairs.len() as u32;
+                row.insert(at, (to, place));
+                self.pairs.push(next);
+                place
+            }
+        }
+    }
+
+    /// Adds the table of the frames that follow.
+    fn append(&mut self, next: ContactTable) {
+        if self.n_frames == 0 {
+            *self = next;
+            return;
+        }
+        let before = self.n_frames;
+        self.n_frames += next.n_frames;
+        let moved = next.pairs.into_iter().map(|pair| {
+            let (first, last) = (pair.first + before, pair.last + before);
+            self.count(PairStatistics { first, last, ..pair })
+        });
+        let moved: Vec<u32> = moved.collect();
+        if let (Some((places, distances)), Some((of_next, farther))) = (&mut self.series, next.series) {
+            places.extend(of_next.into_iter().map(|place| moved[place as usize]));
+            distances.extend(farther);
+        }
+    }
+
+    /// Takes the statistics of the pairs in the order of their units; and, where they are kept, the contacts of all
+    /// frames, one frame after the other: the place of the pair in this order, and the distance (Å).
+    pub fn take(&mut self) -> (Vec<PairStatistics>, Option<(Vec<u32>, Vec<f32>)>) {
+        let (pairs, mut series) = (std::mem::take(&mut self.pairs), self.series.take());
+        let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
+        order.sort_unstable_by_key(|&place| pairs[place as usize].units);
+        if let Some((places, _)) = &mut series {
+            let mut ranks = vec![0; pairs.len()];
+            (0..).zip(&order).for_each(|(rank, &place)| ranks[place as usize] = rank);
+            places.iter_mut().for_each(|place| *place = ranks[*place as usize]);
+        }
+        (order.into_iter().map(|place| pairs[place as usize].clone()).collect(), series)
+    }
+}
+
+impl Value for ContactTable {
+    fn expect(&mut self, _n_frames: u64) {}
+
+    fn merge(&mut self, mut next: Own) {
+        match &mut next {
+            Own::Nothing => {}
+            Own::Bytes(bytes) => {
+                self.append(postcard::from_bytes(bytes).expect("a table of contacts is what its computation wrote"));
+            }
+            Own::Here(_) => {
+                let next = next.here::<ContactTable>().expect("tables of contacts merge with their kind");
+                self.append(std::mem::take(next));
+            }
+        }
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).expect("numbers can be written")
+    }
+}

@@ -1,0 +1,77 @@
+//! Contacts of residues, and the tables of them.
+
+use mdreel_core::kernel::residue_contacts::{Choice, ContactTable, PairStatistics, ResidueContacts, Units};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use super::{copied, rows};
+use crate::computation::Computation;
+
+type Indices<'py> = PyReadonlyArray1<'py, u32>;
+
+/// Residues: their numbers, where their atoms begin and the end of all, and the places of the atoms.
+type Residues<'py> = (Indices<'py>, Indices<'py>, Indices<'py>);
+type Copied<'py> = Bound<'py, PyArray1<u32>>;
+
+/// Pairs of residues, of one group or two, whose nearest atoms are up to a cutoff (Å) apart: the number in each frame, and a table of
+/// statistics, with the contacts of each frame if they are kept. Residues are numbered from 0. Their `positions` in the sequence must
+/// differ by `separation`; with `pairs`, shape (n_pairs, 2), only these are looked at. Images as for `native_contacts`.
+#[pyfunction]
+#[pyo3(signature = (n_atoms, first, second, positions, separation, pairs, cutoff, is_periodic, keeps_series))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
+pub(crate) fn residue_contacts<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    first: Residues<'py>,
+    second: Option<Residues<'py>>,
+    positions: PyReadonlyArray1<'py, i64>,
+    separation: i64,
+    pairs: Option<PyReadonlyArray2<'py, u32>>,
+    cutoff: f64,
+    is_periodic: Option<bool>,
+    keeps_series: bool,
+) -> PyResult<Computation> {
+    let listed = pairs.as_ref().map(|pairs| rows::<u32, 2>(pairs, "a pair has 2 residues")).transpose()?;
+    let choice = match listed {
+        Some(pairs) => Choice::Listed { n_units: positions.as_array().len(), pairs },
+        None => Choice::Apart { positions: positions.as_array().to_vec(), separation },
+    };
+    let (from, to) = (units(&first), second.as_ref().map(units));
+    let shortest = is_periodic.into();
+    let computation = ResidueContacts::new(n_atoms, &from, to.as_ref(), choice, cutoff, shortest, keeps_series);
+    let (first, second) = (copies(first), second.map(copies));
+    let (positions, pairs) = (copied(positions), pairs.map(copied));
+    let arguments = (n_atoms, first, second, positions, separation, pairs, cutoff, is_periodic, keeps_series);
+    Computation::new(py, computation, "residue_contacts", arguments)
+}
+
+fn units((numbers, starts, atoms): &Residues<'_>) -> Units {
+    let [numbers, starts, atoms] = [numbers, starts, atoms].map(|array| array.as_array().to_vec());
+    Units { numbers, starts, atoms }
+}
+
+fn copies<'py>((numbers, starts, atoms): Residues<'py>) -> (Copied<'py>, Copied<'py>, Copied<'py>) {
+    (copied(numbers), copied(starts), copied(atoms))
+}
+
+/// The table as arrays: numbers of both residues (n_pairs, 2), frames in contact, stays, first and last frame, sums of distances, and
+/// smallest distances; then, where they are kept, pair and distance of each contact.
+pub(crate) fn arrays<'py>(py: Python<'py>, table: &mut ContactTable) -> PyResult<Bound<'py, PyAny>> {
+    let (pairs, series) = table.take();
+    let counts = |of: fn(&PairStatistics) -> u64| pairs.iter().map(of).collect::<Vec<u64>>().into_pyarray(py);
+    let lengths = |of: fn(&PairStatistics) -> f64| pairs.iter().map(of).collect::<Vec<f64>>().into_pyarray(py);
+    let units = Array2::from_shape_fn((pairs.len(), 2), |(pair, side)| pairs[pair].units[side]).into_pyarray(py);
+    let series = series.map(|(places, distances)| (places.into_pyarray(py), distances.into_pyarray(py)));
+    let statistics = (
+        units,
+        counts(|pair| pair.n_frames),
+        counts(|pair| pair.n_events),
+        counts(|pair| pair.first),
+        counts(|pair| pair.last),
+        lengths(|pair| pair.sum.value()),
+        lengths(|pair| pair.minimum),
+        series,
+    );
+    Ok(statistics.into_pyobject(py)?.into_any())
+}

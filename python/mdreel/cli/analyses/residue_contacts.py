@@ -1,0 +1,96 @@
+"""``mdreel residue-contacts``: pairs of residues in contact, how often and for how long."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.analysis.choices import ContactScheme
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.residue_contacts import ResidueContacts
+
+EXAMPLES = """\
+Examples:
+  mdreel residue-contacts -s adk.psf -f adk.xtc -o contacts.csv --plot contacts.png
+  mdreel residue-contacts -s system.tpr -f run.xtc --other "resname LIG" --cutoff 4 -o ligand.csv
+  mdreel residue-contacts -s adk.psf -f adk.xtc --scheme ca --cutoff 8 --list -o all_contacts.parquet
+"""
+
+
+@analysis_command("protein", EXAMPLES)
+def residue_contacts(
+    request: Request,
+    other: Annotated[
+        str | None,
+        Option(
+            "--other",
+            metavar="SELECTION",
+            group=shared.ANALYSIS,
+            help="Second selection: count only pairs of a residue of each.  [default: the same]",
+        ),
+    ] = None,
+    scheme: Annotated[
+        ContactScheme,
+        Option(group=shared.ANALYSIS, help="Atoms of a residue whose distances count."),
+    ] = "closest-heavy",
+    cutoff: Annotated[
+        float,
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Longest distance of two residues in contact."),
+    ] = 4.5,
+    min_separation: Annotated[
+        int | None,
+        Option(
+            "--min-separation",
+            metavar="N",
+            minimum=1,
+            group=shared.ANALYSIS,
+            help="Smallest distance in the sequence of a chain.  [default: 3 within a selection, 1 between two]",
+        ),
+    ] = None,
+    list_contacts: Annotated[
+        bool,
+        Option(
+            "--list", group=shared.ANALYSIS, help="Write a row per contact of each frame, instead of a row per pair."
+        ),
+    ] = False,
+) -> AnalysisSpec:
+    """Find the pairs of residues that are in contact, with their frequency, mean distance and lifetime."""
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "ResidueContacts":
+        from mdreel.analysis.residue_contacts import ResidueContacts
+        from mdreel.trajectory.selection import atoms_of
+
+        second = None if other is None else atoms_of(atoms.universe, other, "--other")
+        return ResidueContacts(
+            atoms,
+            second,
+            scheme=scheme,
+            cutoff=cutoff,
+            min_separation=min_separation,
+            series=list_contacts,
+            trajectory=source,
+        )
+
+    def tabulate(analysis: "ResidueContacts") -> Table:
+        return _table(analysis, list_contacts)
+
+    facts = {"other": other, "scheme": scheme, "cutoff": cutoff, "min_separation": min_separation}
+    return AnalysisSpec("Contacts of residues", prepare, tabulate, facts)
+
+
+def _table(analysis: "ResidueContacts", list_contacts: bool) -> Table:
+    import numpy as np
+
+    from mdreel.results.series import series_summary
+
+    counts = analysis.results.counts.astype(np.float64)
+    pairs = f"pairs    {len(analysis.results.pairs):>10,}   ever in contact"
+    return Table(
+        analysis.contact_columns() if list_contacts else analysis.columns(),
+        f"{series_summary('contacts', '', analysis.times, counts)}\n{pairs}",
+        lambda title: analysis.plot(title=title),
+    )
