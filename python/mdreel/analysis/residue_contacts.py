@@ -107,8 +107,8 @@ class ResidueContacts(ContactMaps):
     rule out most pairs, so the time does not grow with the number of pairs of atoms. Arithmetic is float64.
 
     Memory: about 80 bytes per pair that was ever in contact, and 24 bytes per frame. With ``series=True``, each contact
-    of a frame takes 8 bytes more, and twice that while blocks are merged. Results are bitwise identical for every executor and any
-    number of workers and blocks.
+    of a frame takes 8 bytes more, and twice that while blocks are merged. Results are bitwise identical for every
+    executor and any number of workers and blocks.
 
     Examples
     --------
