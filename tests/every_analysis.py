@@ -20,6 +20,7 @@ from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
 import mdreel.analysis
+from comparable_results import bonds_by_ids, by_ids, contacts_by_ids, on_the_circle
 from mdreel._core import Source
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
@@ -130,18 +131,6 @@ def gap(first: np.ndarray, second: np.ndarray, dimensions: np.ndarray | None) ->
     return float(np.linalg.norm(first.mean(axis=0, dtype=np.float64) - second.mean(axis=0, dtype=np.float64)))
 
 
-def by_ids(analysis: Analysis, name: str) -> np.ndarray:
-    """Values of atoms in the order of the residues."""
-    values: np.ndarray = analysis.results[name][np.argsort(analysis.atomgroup.ids)]
-    return values
-
-
-def on_the_circle(analysis: Analysis) -> list[np.ndarray]:
-    """Angles where 180 degrees are -180."""
-    angles = np.radians(analysis.results.angles)
-    return [np.cos(angles), np.sin(angles)]
-
-
 def shell(system: System, distance: float = 4) -> MDAnalysis.AtomGroup:
     """Carbon atoms near the oxygen of carbonyl groups: a group that changes in each frame."""
     return system.universe.select_atoms(f"name C* and around {distance} name O", updating=True)
@@ -154,22 +143,6 @@ def fours(system: System) -> list[MDAnalysis.AtomGroup]:
         return system.universe.select_atoms(f"resid {resid} and name {name}")
 
     return [atom(k, "N") + atom(k, "CA") + atom(k, "C") + atom(k + 1, "N") for k in range(1, N_RESIDUES)]
-
-
-def bonds_by_ids(analysis: Any) -> list[np.ndarray]:
-    """Hydrogen bonds whose atoms go by the order of the residues."""
-    hbonds = analysis.results.hbonds.copy()
-    hbonds[:, 1:4] = analysis.atomgroup.universe.atoms.ids[hbonds[:, 1:4].astype(int)]
-    return [hbonds[np.lexsort(hbonds[:, 3::-1].T)]]
-
-
-def contacts_by_ids(analysis: Any) -> list[np.ndarray]:
-    """Frequencies of the contacts by the numbers of the residues, and the number of contacts in each frame."""
-    resids = analysis.atomgroup.universe.residues.resids[analysis.results.pairs]
-    resids.sort(axis=1)
-    statistics = [analysis.results[name] for name in ("frequency", "mean", "minimum", "events", "first_frame")]
-    rows = np.column_stack([resids, *statistics])
-    return [rows[np.lexsort(resids.T)], analysis.results.counts]
 
 
 def projection(system: System) -> Projection:

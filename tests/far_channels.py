@@ -57,7 +57,7 @@ def expected(channel: str, n_frames: int, n_atoms: int) -> dict[str, Any]:
 
 def produce(n_frames: int, n_atoms: int, how: str, names: Sequence[str]) -> None:
     """Publish frames on several channels at a time, as fast as there is room."""
-    producers = [Producer(name, n_atoms).open() for name in names]
+    producers = [Producer(name, n_atoms, warn_after=120.0).open() for name in names]  # networks of tests are cut
     print("open", flush=True)
     sys.stdin.readline()
 
@@ -78,7 +78,7 @@ def produce(n_frames: int, n_atoms: int, how: str, names: Sequence[str]) -> None
 def produce_parts(n_atoms: int, name: str) -> None:
     """Publish as many frames as each line of the input says."""
     n_published = 0
-    with Producer(name, n_atoms) as producer:
+    with Producer(name, n_atoms, warn_after=120.0) as producer:
         print("open", flush=True)
         for line in sys.stdin:
             for frame in range(n_published, n_published + int(line)):

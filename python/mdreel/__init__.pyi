@@ -56,7 +56,6 @@ from .errors import UnsupportedError as UnsupportedError
 from .errors import WorkerError as WorkerError
 from .execution.executors.dask.executor import Dask as Dask
 from .execution.executors.local.processes import Processes as Processes
-from .execution.executors.local.serial import Serial as Serial
 from .execution.executors.local.threads import Threads as Threads
 from .execution.executors.mpi.executor import Mpi as Mpi
 from .trajectory.open import open as open  # noqa: A004

@@ -77,6 +77,7 @@ PLACES = {
     "lab/mdreel_lab/bench/exchange/nodes.py: subprocess.run": TYPED,
     "lab/mdreel_lab/bench/exchange/pairs.py: subprocess.Popen": TYPED,
     "lab/mdreel_lab/bench/exchange/places.py: subprocess.run": TYPED,
+    "lab/mdreel_lab/bench/exchange/staging_cost.py: subprocess.Popen": TYPED,
     "lab/mdreel_lab/bench/exchange/solutions/channel.py: subprocess.Popen": TYPED,
     "lab/mdreel_lab/bench/exchange/solutions/nats.py: subprocess.Popen": TYPED,
     "lab/mdreel_lab/bench/exchange/solutions/redis.py: subprocess.Popen": TYPED,

@@ -70,7 +70,7 @@ SOUND: dict[str, dict[str, str]] = {
         "bytes drop expect_order": MAPPED,
         "populate release": "the range is cut to the map",
     },
-    "mdreel-core/src/source/bytes/open_files.rs": {"default": CALL},
+    "mdreel-core/src/source/bytes/open_files.rs": {"for_files": CALL},
     "mdreel-core/src/source/bytes/prefetch.rs": {"prefetch": "a hint, which reads nothing, wherever the address is"},
     "mdreel-core/src/source/bytes/read_ahead.rs": {"expect_order ask in_memory": DESCRIPTOR},
     "mdreel-core/src/source/interleaved.rs": {"copy_run": "a level can only be detected; what it calls is safe code"},

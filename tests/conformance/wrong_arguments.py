@@ -167,7 +167,6 @@ def calls(s: System) -> dict[str, Call]:
         "Dask": Call(mdreel.Dask),
         "Mpi": Call(mdreel.Mpi),
         "Processes": Call(mdreel.Processes),
-        "Serial": Call(mdreel.Serial),
         "Threads": Call(mdreel.Threads),
         "run": Call(mdreel.run, {"analyses": [mdreel.RMSD(ca), mdreel.Rg(ca)], "backend": "serial"}),
         "RMSD.run": Call(ran.run, {"backend": "serial"}),

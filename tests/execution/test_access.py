@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdreel import Dask, Processes, Serial, Threads
+from mdreel import Dask, Processes, Threads
 from mdreel._core import FrameSet, Source, plan
 from mdreel.errors import MdreelError, MismatchError, UnsupportedError
 from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.job import Job
 from mdreel.execution.pipeline import run
 from mdreel.timing.spans import KINDS

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdreel import Processes, Serial, Threads
+from mdreel import Processes, Threads
 from mdreel._core import FrameSet, Pass, Source, rmsd
 from mdreel.errors import FormatError, MismatchError, UnsupportedError
 from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
 from mdreel.timing.timing import Timing

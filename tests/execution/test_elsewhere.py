@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdreel import Dask, Processes, Serial, Threads
+from mdreel import Dask, Processes, Threads
 from mdreel._core import FrameSet, Pass, Source, plan, rmsd
 from mdreel.errors import FormatError, UnsupportedError, WorkerError
 from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
 from mdreel.execution.work import Work

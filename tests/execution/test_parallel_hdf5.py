@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from MDAnalysisTests.datafiles import PSF
 
 from h5md_writer import write_h5md
-from mdreel import Processes, Serial, Threads
+from mdreel import Processes, Threads
 from mdreel.errors import UnsupportedError
+from mdreel.execution.executors.local.serial import Serial
 from mdreel.timing.spans import KINDS
 from mdreel.trajectory.parallel_hdf5 import _runs
 from mixed_job import bits_of

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from MDAnalysisTests.datafiles import DCD, PSF
 
-from mdreel import Dask, Processes, Serial, Threads
+from mdreel import Dask, Processes, Threads
 from mdreel._core import FrameSet, Pass, rmsd
 from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdreel import Dask, Processes, Serial, Threads
+from mdreel import Dask, Processes, Threads
 from mdreel._core import FrameSet
 from mdreel.execution.choices import Schedule
 from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.job import Outcome
 from mdreel.execution.pipeline import run
 from mdreel.timing.observables import NAMES, observables_of

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdreel import Dask, Processes, Serial, Threads
+from mdreel import Dask, Processes, Threads
 from mdreel.execution.executors.executor import Executor
+from mdreel.execution.executors.local.serial import Serial
 from mdreel.timing.observables import Observables, observables_of
 from mpi_launcher import EVERY_MPI, Launcher
 from planted_delays import Delay, arguments_of, delayed

@@ -16,6 +16,7 @@ from mdreel.cluster.advice import sample as sampling
 from mdreel.cluster.advice.advise import advise
 from mdreel.cluster.advice.sample import FrameCost, files_of, take_sample
 from mdreel.errors import FormatError, FrameIndexError, MismatchError, UnsupportedError
+from mdreel.execution.executors.local.serial import Serial
 from mdreel.trajectory.open import open as open_trajectory
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -112,7 +113,7 @@ def test_sample_is_spread_and_bounded(monkeypatch, universe):
 
     monkeypatch.setattr(sampling, "_run", lambda _, numbers, first, count, crew: runs.append((first, count)))
     numbers = np.arange(100_000, dtype=np.uint64)
-    crews = [mdreel.Serial(), mdreel.Threads(2)]
+    crews = [Serial(), mdreel.Threads(2)]
     assert [which for which, _ in sampling._stretches(Nothing, numbers, crews, 0.01, 2.0)] == [0, 1] * 5
     alone, together = runs[::2], runs[1::2]
     assert [first for first, _ in alone] == [0, 20_000, 40_000, 60_000, 80_000]
@@ -128,7 +129,7 @@ def test_one_frame_is_looked_at_however_long_that_takes(monkeypatch):
         kernel = type("Kernel", (), {"row_width": 3})
 
     monkeypatch.setattr(sampling, "_run", lambda _, numbers, first, count, crew: runs.append((first, count)))
-    list(sampling._stretches(Nothing, np.arange(100, dtype=np.uint64), [mdreel.Serial()], 60.0, 2.0))
+    list(sampling._stretches(Nothing, np.arange(100, dtype=np.uint64), [Serial()], 60.0, 2.0))
     assert runs == [(0, 1)]
 
 
@@ -139,7 +140,7 @@ def test_results_of_a_stretch_are_bounded(monkeypatch):
         kernel = type("Kernel", (), {"row_width": 1 << 20})
 
     monkeypatch.setattr(sampling, "_run", lambda _, numbers, first, count, crew: runs.append((first, count)))
-    list(sampling._stretches(Wide, np.arange(10_000, dtype=np.uint64), [mdreel.Serial()], 1e-6, 2.0))
+    list(sampling._stretches(Wide, np.arange(10_000, dtype=np.uint64), [Serial()], 1e-6, 2.0))
     assert {count for _, count in runs} == {8}
 
 

@@ -23,13 +23,16 @@ pub struct PairStatistics {
     pub minimum: f64,
 }
 
+/// The pair and the distance (Å) of each contact, frame after frame.
+pub(super) type Series = (Vec<u32>, Vec<f32>);
+
 /// The contacts of frames: one table for each block, which merge in the order of the blocks.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ContactTable {
     n_frames: u64,
     pairs: Vec<PairStatistics>,
-    /// The pair and the distance (Å) of each contact, frame after frame, if they are kept.
-    series: Option<(Vec<u32>, Vec<f32>)>,
+    /// The contacts of each frame, if they are kept.
+    series: Option<Series>,
     /// For each first unit the second units, ascending, each with the place of the pair.
     places: Vec<Vec<(u32, u32)>>,
 }
@@ -102,7 +105,7 @@ impl ContactTable {
 
     /// Takes the statistics of the pairs in the order of their units; and, where they are kept, the contacts of all
     /// frames, one frame after the other: the place of the pair in this order, and the distance (Å).
-    pub fn take(&mut self) -> (Vec<PairStatistics>, Option<(Vec<u32>, Vec<f32>)>) {
+    pub fn take(&mut self) -> (Vec<PairStatistics>, Option<Series>) {
         let (pairs, mut series) = (std::mem::take(&mut self.pairs), self.series.take());
         let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
         order.sort_unstable_by_key(|&place| pairs[place as usize].units);

@@ -49,8 +49,11 @@ fn expected(
     found
 }
 
-/// The table of contacts of several frames, by a loop: pairs, frames, events, first, last, mean and minimum.
-fn statistics(frames: &[Contacts]) -> Vec<([u32; 2], u64, u64, u64, u64, f64, f64)> {
+/// A pair, and its frames, events, first frame, last frame, sum of distances, and minimum.
+type Row = ([u32; 2], u64, u64, u64, u64, f64, f64);
+
+/// The table of contacts of several frames, by a loop.
+fn statistics(frames: &[Contacts]) -> Vec<Row> {
     let mut pairs: Vec<[u32; 2]> = frames.iter().flatten().map(|(pair, _)| *pair).collect();
     pairs.sort_unstable();
     pairs.dedup();

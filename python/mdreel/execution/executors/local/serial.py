@@ -27,7 +27,7 @@ class Serial(SingleProcess):
     >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> alpha = mda.Universe(PSF, DCD).select_atoms("name CA")
-    >>> mdreel.RMSD(alpha).run(backend=mdreel.Serial()).results.rmsd.shape
+    >>> mdreel.RMSD(alpha).run(backend="serial").results.rmsd.shape
     (98, 3)
     """
 

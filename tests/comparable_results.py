@@ -1,0 +1,35 @@
+"""Results of analyses in a form that does not depend on how atoms are numbered, or where a circle is cut."""
+
+from typing import Any
+
+import numpy as np
+
+from mdreel.analysis.base.analysis import Analysis
+
+
+def by_ids(analysis: Analysis, name: str) -> np.ndarray:
+    """Values of atoms in the order of the residues."""
+    values: np.ndarray = analysis.results[name][np.argsort(analysis.atomgroup.ids)]
+    return values
+
+
+def on_the_circle(analysis: Analysis) -> list[np.ndarray]:
+    """Angles where 180 degrees are -180."""
+    angles = np.radians(analysis.results.angles)
+    return [np.cos(angles), np.sin(angles)]
+
+
+def bonds_by_ids(analysis: Any) -> list[np.ndarray]:
+    """Hydrogen bonds whose atoms go by the order of the residues."""
+    hbonds = analysis.results.hbonds.copy()
+    hbonds[:, 1:4] = analysis.atomgroup.universe.atoms.ids[hbonds[:, 1:4].astype(int)]
+    return [hbonds[np.lexsort(hbonds[:, 3::-1].T)]]
+
+
+def contacts_by_ids(analysis: Any) -> list[np.ndarray]:
+    """Frequencies of the contacts by the numbers of the residues, and the number of contacts in each frame."""
+    resids = analysis.atomgroup.universe.residues.resids[analysis.results.pairs]
+    resids.sort(axis=1)
+    statistics = [analysis.results[name] for name in ("frequency", "mean", "minimum", "events", "first_frame")]
+    rows = np.column_stack([resids, *statistics])
+    return [rows[np.lexsort(resids.T)], analysis.results.counts]
