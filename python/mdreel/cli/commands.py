@@ -1,6 +1,7 @@
 """The table of all commands.
 
-It imports no command: `load` does, when one runs or shows its own help. A new analysis adds a line here.
+This module does not import any command. `load` imports a command when it is run or when its own help is shown. To add a
+new analysis, add a line here.
 """
 
 import os
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import click
 
 ENTRY_POINTS = "mdreel.commands"
-"""The entry point group by which other packages add commands: ``name = "package.module:command"``."""
+"""The entry point group that other packages use to add commands, as ``name = "package.module:command"``."""
 
 
 _PACKAGES = (".dist-info", ".egg-info")
@@ -24,7 +25,7 @@ _LINE = re.compile(r"^([\w-]+)\s*=\s*([\w.]+):(\w+)", re.MULTILINE)
 
 
 class Entry(NamedTuple):
-    """A command: its name, the module that defines it, a line of help, and its name in the module."""
+    """A command, with its name, the module that defines it, a line of help, and its name in the module."""
 
     name: str
     module: str
@@ -112,13 +113,13 @@ OPTIONS = {
 
 
 def groups() -> dict[str, tuple[Entry, ...]]:
-    """Return all commands, by the headings of the help."""
+    """Return all commands, sorted by the headings of the help."""
     added = tuple(plug_ins())
     return {**GROUPS, PLUG_INS: added} if added else dict(GROUPS)
 
 
 def find(name: str) -> Entry | None:
-    """Return the command of a name; plug-ins are looked for only if mdreel has none."""
+    """Return the command with a given name. Plug-ins are only searched if mdreel has no such command."""
     own = (entry for entries in GROUPS.values() for entry in entries)
     return next((entry for entry in own if entry.name == name), None) or next(
         (entry for entry in plug_ins() if entry.name == name), None
@@ -133,11 +134,11 @@ def load(entry: Entry) -> "click.Command":
 
 
 def plug_ins() -> Iterator[Entry]:
-    """Find the commands that other packages add by entry points.
+    """Find the commands that other packages add through entry points.
 
     Notes
     -----
-    The function parses the files of entry points itself, in about 2 ms. `importlib.metadata` would take 50 ms.
+    The function parses the entry point files itself, which takes about 2 ms. `importlib.metadata` would take 50 ms.
     """
     seen = set()
     for text in _entry_point_files():
@@ -149,7 +150,7 @@ def plug_ins() -> Iterator[Entry]:
 
 
 def _entry_point_files() -> Iterator[str]:
-    """Read the files of entry points of all installed packages that mention the group."""
+    """Read the entry point files of all installed packages that contain the group."""
     for folder in dict.fromkeys(sys.path):
         try:
             names = [one for one in os.listdir(folder or ".") if one.endswith(_PACKAGES)]  # noqa: PTH208 (as below)
@@ -167,7 +168,7 @@ def _entry_point_files() -> Iterator[str]:
 
 
 def _first_line(module: str) -> str:
-    """Return the first line of the docstring of a module, without importing the module."""
+    """Return the first line of a module's docstring, without importing the module."""
     try:
         spec = find_spec(module)
         if spec is None or spec.origin is None:

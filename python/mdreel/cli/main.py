@@ -1,4 +1,4 @@
-"""Process of the command ``mdreel``, with its signals, exit codes and errors."""
+"""Main function of the command ``mdreel``, which handles signals, exit codes and errors."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ _ASKS_FOR_HELP: tuple[list[str], ...] = ([], ["-h"], ["--help"])
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with its exit code; errors are one line unless MDREEL_TRACEBACK is set."""
+    """Run the command line and exit with its exit code. Errors take one line unless MDREEL_TRACEBACK is set."""
     _set_up_process()
     try:
         _serve_other_ranks()
@@ -38,7 +38,7 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
-    """Run the command line; return its exit code."""
+    """Run the command line and return its exit code."""
     code: int | None = ExitCode.DONE
     try:
         if sys.argv[1:] in _ASKS_FOR_HELP and "_MDREEL_COMPLETE" not in os.environ:
@@ -71,10 +71,10 @@ def _run() -> int:
 
 
 def run_analyses(request: "Request", analyses: "Sequence[AnalysisRequest]") -> None:
-    """Run analyses over files, or over a running simulation.
+    """Run analyses of files or of a running simulation.
 
-    Only this function knows both. Analyses and recipes receive it as the object of Click's context, so that they do not
-    import the commands of running simulations.
+    Only this function supports both. It is passed to analyses and recipes as the object of Click's context, so that
+    they do not have to import the commands for running simulations.
     """
     if request.is_live:
         from mdreel.cli.live.running_input import run_on_simulation
@@ -87,7 +87,7 @@ def run_analyses(request: "Request", analyses: "Sequence[AnalysisRequest]") -> N
 
 
 def _serve_other_ranks() -> None:
-    """On all MPI ranks but the first, run blocks for the first rank and end with it; else return."""
+    """On all MPI ranks except the first, run blocks for the first rank and exit with it. Otherwise, return."""
     ranks = launched()
     if ranks is not None and ranks.size > 1 and ranks.rank > 0:
         from mdreel.execution.executors.mpi.executor import Mpi
@@ -107,7 +107,7 @@ def _served_by_other_ranks() -> AbstractContextManager[None]:
 
 
 def _dismiss_other_ranks(code: int) -> None:
-    """On the first of several MPI ranks, make the others end."""
+    """On the first of several MPI ranks, end the other ranks."""
     ranks = launched()
     if ranks is not None and ranks.size > 1:
         from mdreel.execution.executors.mpi.executor import Mpi
@@ -117,16 +117,17 @@ def _dismiss_other_ranks(code: int) -> None:
 
 
 def _end_of_output() -> int:
-    """End without a message when the reader of the output has closed its pipe, as ``| head`` does.
+    """Exit without a message if the reader of the output has closed its pipe, for example with ``| head``.
 
-    SIGPIPE, which ends other programs, stays ignored: it would also end this process when a worker is lost.
+    Other programs are ended by SIGPIPE in this case. mdreel ignores this signal, because it would also end the process
+    when a worker is lost.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ExitCode.BROKEN_PIPE
 
 
 def _report(error: Exception) -> int:
-    """Print an error in one line; return the exit code."""
+    """Print an error as a single line, and return the exit code."""
     if isinstance(error, CommandError):
         message, code = str(error), int(error.code)
     elif hasattr(error, "format_message"):  # of Click, for wrong options
@@ -144,7 +145,7 @@ def _report(error: Exception) -> int:
 
 
 def _set_up_process() -> None:
-    """Set up signals, streams and warnings as is usual for programs in a shell."""
+    """Set up signals, streams and warnings in the usual way for command-line programs."""
     signal.signal(signal.SIGTERM, _terminate)  # of schedulers: temporary files are removed
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -165,7 +166,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show the warnings of mdreel without file and line. Ignore warnings of MDAnalysis and NumPy."""
+    """Show mdreel warnings without file and line number. Warnings from MDAnalysis and NumPy are ignored."""
     if issubclass(category, MdreelWarning):
         from click import get_current_context
 

@@ -13,7 +13,7 @@ from mdreel.execution.shared_files import check_end, locate
 from mdreel.execution.source_name import source_name
 
 Frames: TypeAlias = Sequence[int] | Sequence[bool] | NDArray[np.integer] | NDArray[np.bool_]
-"""Frame numbers, or a boolean mask with a value per frame."""
+"""Frame numbers, or a boolean mask with one value per frame."""
 
 
 def select_frames(
@@ -30,26 +30,27 @@ def select_frames(
     source : Source
         The trajectory.
     start, stop, step : int, optional
-        As in a Python slice: 0-based, half-open; negative numbers count from the end.
+        Range of frames, as in a Python slice. Frames are counted from 0, and `stop` is not included. Negative numbers
+        count from the end.
     frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
-        Frame numbers in any order (negative numbers count from the end), or a boolean mask.
+        Frame numbers in any order, or a boolean mask. Negative numbers count from the end.
 
     Returns
     -------
     FrameSet or None
-        The frames. None for all frames of a trajectory without a frame index, which is made in the same pass. For a
-        growing trajectory, including future frames.
+        The frames. If all frames of a trajectory without a frame index are selected, the function returns None, because
+        the index is then created in the same pass. For a growing trajectory, the selection includes future frames.
 
     Raises
     ------
     FrameIndexError
-        If a frame does not exist, or none is left.
+        If a frame does not exist, or if no frames are selected.
     MismatchError
-        If frames are given in both ways, or a mask has a different length than the trajectory.
+        If both a range and `frames` are given, or if the length of a mask differs from that of the trajectory.
     FormatError
-        If the frames reach the end of the trajectory, and the last frame is torn.
+        If the frames extend to the end of the trajectory, and the last frame is incomplete.
     UnsupportedError
-        If the trajectory grows, and the selection depends on the final number of frames.
+        If the trajectory is still growing, and the selection depends on the final number of frames.
     """
     if frames is not None:
         if any(limit is not None for limit in (start, stop, step)):
@@ -88,7 +89,7 @@ def first_frame(
     step: int | None = None,
     frames: Frames | None = None,
 ) -> int:
-    """Return the number of the first selected frame; `selected` is what `select_frames` returned for the choice."""
+    """Return the number of the first selected frame. `selected` is the value that `select_frames` returned."""
     if selected is None or source.is_growing:
         return index(start or 0)
     if frames is not None:
@@ -97,7 +98,7 @@ def first_frame(
 
 
 def refuse_growing(source: Source, what: str) -> None:
-    """Refuse a growing trajectory for an option that needs the number of frames.
+    """Reject a growing trajectory for an option that needs to know the number of frames.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def refuse_growing(source: Source, what: str) -> None:
     Raises
     ------
     UnsupportedError
-        If the trajectory grows.
+        If the trajectory is still growing.
     """
     if source.is_growing:
         message = f"{what} need the number of frames, which is unknown for a growing trajectory"

@@ -1,4 +1,4 @@
-"""Run in rounds, each over the frames that were published since the previous one."""
+"""Runs in rounds. Each round analyses the frames that were published since the previous round."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,16 +28,17 @@ from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.workers import Watch
 
 _MOST_TIMED = 10_000
-"""Number of rounds whose spans are recorded, because a run may take weeks."""
+"""Number of rounds whose spans are recorded. It is limited because a run can take weeks."""
 
 
 class IncrementalRun:
-    """Run of analyses over a growing trajectory, in rounds over the frames that have arrived.
+    """Run of analyses over a growing trajectory. In each round, it analyses the frames that have arrived.
 
     Parameters
     ----------
     analyses : sequence of Analysis
-        Analyses of one trajectory. The constructor waits for frames that they need first, such as a reference.
+        Analyses of the same trajectory. The constructor waits for frames that they need in advance, such as a
+        reference.
     window : tuple of int or None
         First frame, end and step.
     n_workers : int or None
@@ -45,23 +46,23 @@ class IncrementalRun:
     transformations : sequence of Transformation
         See `Analysis.run`.
     shown : sequence of ResultsView or None
-        Results of each analysis that watchers see.
+        Results of each analysis that are shown to watchers.
 
     Attributes
     ----------
     n_frames : int
         Number of analysed frames.
     is_over : bool
-        Whether there will be no more frames.
+        Whether no more frames will arrive.
     has_news : bool
-        Whether there are analysed frames that the results do not include.
+        Whether there are analysed frames that the results do not include yet.
     board : NoticeBoard
         Notice board of the run.
 
     Raises
     ------
     UnsupportedError
-        If the trajectory does not grow, or an analysis needs the number of frames in advance.
+        If the trajectory does not grow, or if an analysis needs to know the number of frames in advance.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class IncrementalRun:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Total time, time waiting for frames, and time of each kind of span, s."""
+        """Total time, time spent waiting for frames, and time of each kind of span, in s."""
         if self._has_results and not self.has_news and self._n_rounds <= _MOST_TIMED:
             return time_by_kind(self._analyses[0].timing)
         shares = time_shares(self._analyses[0].timing) if self._has_results else {}
@@ -123,11 +124,11 @@ class IncrementalRun:
         return {"wall": 1e-9 * wall_ns, "wait": 1e-9 * self._waited_ns, **looked}
 
     def add_wait(self, seconds: float) -> None:
-        """Count time between rounds, s, as time waiting for frames."""
+        """Count the time between rounds, in s, as time spent waiting for frames."""
         self._waited_ns += round(1e9 * seconds)
 
     def advance(self, seconds: float) -> None:
-        """Wait up to `seconds` s for frames, and analyse the available ones."""
+        """Wait up to `seconds` s for frames, and analyse the available frames."""
         source = self._job.source
         begun_ns = perf_counter_ns()
         n_there, is_ended = await_arrival(source, self._next, self._step, seconds)
@@ -161,7 +162,7 @@ class IncrementalRun:
         self._looked_ns += self._free_since_ns - begun_ns
 
     def show(self, is_last: bool) -> None:
-        """Update the results of the analyses and publish them on the notice board, if there are new ones."""
+        """Update the results of the analyses, and publish them on the notice board if they are new."""
         if self.has_news:
             self._take()
         if self.n_frames and (is_last or self.board.is_due):
@@ -186,7 +187,7 @@ class IncrementalRun:
         self.has_news = False
 
     def _with_waits(self, spans: NDArray[np.void]) -> NDArray[np.void]:
-        """Add the times between rounds, in which the workers wait for frames, as spans."""
+        """Add spans for the times between rounds, during which the workers wait for frames."""
         waits = self._waits
         if self.is_over and self._n_rounds <= _MOST_TIMED:
             waits = [*waits, (self._free_since_ns, self._ended_ns, NO_BLOCK)]  # the wait for the end of the channel
@@ -199,7 +200,7 @@ class IncrementalRun:
         return np.concatenate([spans, added.ravel()])
 
     def _warn_of_all(self) -> None:
-        """Check the results of all frames for periodic boundary problems and missed frames, once."""
+        """Check the results of all frames once for periodic boundary problems and missed frames."""
         if self._outcome is not None:
             self._check.after(self._outcome, self._job.kernel)
             self._check.warn()
@@ -207,7 +208,7 @@ class IncrementalRun:
         self._outcome = None
 
     def end(self) -> None:
-        """Publish the complete results; raise an error if there was no frame."""
+        """Publish the complete results. Raise an error if there were no frames."""
         if not self.n_frames:
             n_came = self._job.source.n_frames
             message = f"no frame is left: the trajectory has ended with {n_came} frames"

@@ -32,24 +32,24 @@ def source_of(universe: Universe) -> Source:
     Parameters
     ----------
     universe : MDAnalysis.Universe
-        The Universe, whose trajectory does not change.
+        The Universe. Its trajectory is not modified.
 
     Returns
     -------
     Source
-        The files of the trajectory, or a copy of a trajectory in memory. MDAnalysis reads files of formats that the
-        core does not support.
+        The files of the trajectory, or a copy of a trajectory in memory. Formats that the core does not support are
+        read by MDAnalysis.
 
     Warns
     -----
     MdreelWarning
-        If MDAnalysis provides the frames, and the cell is a placeholder: the frames then have no cell.
+        If MDAnalysis reads the frames, and the cell is a placeholder. In this case, the frames have no cell.
 
     Raises
     ------
     UnsupportedError
-        If there is no trajectory, or the Universe changes its data: by transformations, another time step or offset,
-        no conversion of units, or omission of overlapping segments.
+        If there is no trajectory, or if the Universe modifies the data of its files. This is the case if it uses
+        transformations, sets the time step or the time offset, does not convert units, or omits overlapping segments.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def source_of(universe: Universe) -> Source:
 
 
 def cell_before_run(universe: Universe, is_opened: bool) -> NDArray[np.float32] | None:
-    """Return the cell of the current frame of a Universe, and warn once if it is a placeholder.
+    """Return the cell of the current frame of a Universe, and warn once if the cell is a placeholder.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def cell_before_run(universe: Universe, is_opened: bool) -> NDArray[np.float32] 
     Returns
     -------
     ndarray, shape (6,), float32, or None
-        Lengths in Å and angles in degrees; None without a cell, or for a placeholder.
+        Lengths in Å and angles in degrees, or None if there is no cell or only a placeholder.
 
     Warns
     -----
@@ -142,14 +142,14 @@ def _refuse_stream(reader: Any) -> None:
 
 
 def _is_foreign(reader: Any) -> bool:
-    """Return whether only MDAnalysis can read the trajectory: another format, or an open file."""
+    """Return whether only MDAnalysis can read the trajectory, because of its format or because it is an open file."""
     # Readers with several file extensions, such as that of NetCDF, have a list of formats.
     names = {reader.format} if isinstance(reader.format, str) else set(reader.format)
     return names.isdisjoint(FORMATS) or not isinstance(reader.filename, (str, PathLike))
 
 
 def _group(reader: Any) -> str | None:
-    """Return the particle group that MDAnalysis reads from an H5MD file, which is the first."""
+    """Return the particle group that MDAnalysis reads from an H5MD file, which is the first group."""
     if reader.format != "H5MD":
         return None
     with open_hdf5(fspath(reader.filename)) as file:
@@ -157,7 +157,7 @@ def _group(reader: Any) -> str | None:
 
 
 def _check(reader: Any) -> None:
-    """Refuse options that change the frames of the file."""
+    """Reject options that modify the frames of the file."""
     if not getattr(reader, "convert_units", True):
         raise UnsupportedError("convert_units=False is not supported; units are Å and ps", path=reader.filename)
     # MDAnalysis stores these options only here.
@@ -167,7 +167,7 @@ def _check(reader: Any) -> None:
 
 
 def _check_cell(reader: Any) -> None:
-    """Warn if the cell of the current frame is a placeholder, which is left out of all frames."""
+    """Warn if the cell of the current frame is a placeholder, because it is then omitted from all frames."""
     cell = reader.ts.dimensions
     if cell is not None and is_placeholder(cell):
         warn_of_placeholder()

@@ -1,4 +1,4 @@
-"""Time windows of trajectories: first time, last time and interval, as GROMACS's ``-b``, ``-e`` and ``-dt``."""
+"""Time windows, which are like the options ``-b``, ``-e`` and ``-dt`` of GROMACS."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,15 @@ _RELATIVE_ERROR = 4 * float(np.finfo(np.float32).eps)
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """Window of frames between two times, at an interval.
+    """Window that contains the frames between two times, at a given interval.
 
     Attributes
     ----------
     begin, end : float or None
-        First and last time (both included), ps; None for no limit.
+        First and last time, in ps. Both are included. If None, there is no limit.
     interval : float or None
-        Time between frames, ps: the window holds frames at the first time plus multiples of it; None for all frames.
+        Time between frames, in ps. The window contains only frames whose time is the first time plus a multiple of the
+        interval. If None, it contains all frames.
 
     Raises
     ------
@@ -52,17 +53,17 @@ class TimeWindow:
         return self.begin is self.end is self.interval is None
 
     def frames(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the frames in the window, from the times of all frames.
+        """Return the frames in the window, given the times of all frames.
 
         Parameters
         ----------
         times : ndarray, shape (n_frames,), float64
-            Times of all frames, ps.
+            Times of all frames, in ps.
 
         Returns
         -------
         ndarray, shape (n_wanted,), int64
-            Frame numbers, ascending.
+            Frame numbers in ascending order.
 
         Raises
         ------
@@ -71,8 +72,8 @@ class TimeWindow:
 
         Notes
         -----
-        Intervals count from the time of the first frame at or after `begin`, as in GROMACS. Times are compared with the
-        tolerance of float32, but less than half the usual interval between frames.
+        As in GROMACS, intervals are counted from the time of the first frame at or after `begin`. Times are compared
+        within the precision of float32, but the tolerance is always less than half the usual interval between frames.
         """
         tolerance = np.minimum(np.abs(times) * _RELATIVE_ERROR + 1e-6, 0.49 * _spacing(times))
         wanted = np.ones(len(times), dtype=bool)
@@ -91,7 +92,7 @@ class TimeWindow:
         return frames
 
     def reaches_the_end(self, times: NDArray[np.float64]) -> bool:
-        """Return whether a frame after the last of `times`, shape (n_frames,), float64, ps, could be in the window."""
+        """Return whether a frame after the last of `times` (in ps) could be in the window."""
         return self.end is None or not len(times) or self.end > times[-1] + abs(times[-1]) * _RELATIVE_ERROR
 
 
@@ -108,14 +109,14 @@ def frames_in_window(source: Source, window: TimeWindow) -> NDArray[np.int64] | 
     Returns
     -------
     ndarray, shape (n_wanted,), int64, or None
-        Frame numbers, ascending; None if the window has no limit.
+        Frame numbers in ascending order, or None if the window has no limit.
 
     Raises
     ------
     FrameIndexError
-        If no frame lies in the window.
+        If no frame is in the window.
     FormatError
-        If the file ends in a torn frame that could lie in the window.
+        If the file ends with an incomplete frame that could be in the window.
     """
     if window.is_open:
         return None

@@ -1,4 +1,4 @@
-"""Recipes whose settings are the options of the analysis commands."""
+"""Recipes, whose settings correspond to the options of the analysis commands."""
 
 import inspect
 from collections.abc import Iterable, Mapping
@@ -28,12 +28,12 @@ _MAY_BE_MISSING = "selection"  # each analysis has its own default
 
 
 def analysis_commands() -> dict[str, AnalysisCommand]:
-    """Return the commands of all analyses, by name."""
+    """Return the commands of all analyses by name."""
     return {one.name: cast("AnalysisCommand", load(one)) for one in ANALYSES}
 
 
 def recipe_format(commands: Mapping[str, AnalysisCommand]) -> RecipeFormat:
-    """Return the settings of recipes: the options of the analysis commands, by their long names."""
+    """Return the settings of recipes, which are the options of the analysis commands with their long names."""
     parameters = inspect.signature(Request).parameters
     apart = (*_INPUTS, *_OF_EACH, *_OF_COMMAND, *_OF_CHANNEL)
     analyses = {}
@@ -45,21 +45,22 @@ def recipe_format(commands: Mapping[str, AnalysisCommand]) -> RecipeFormat:
 
 
 def requests_in(path: Path, content: Mapping[str, Any], **of_command: Any) -> tuple[Request, list[AnalysisRequest]]:
-    """Return the requests of a recipe.
+    """Return the requests that a recipe contains.
 
     Parameters
     ----------
     path : Path
-        The recipe; files in it are named relative to its folder.
+        The recipe. Paths in the recipe are relative to its folder.
     content : mapping
-        Its content.
+        The content of the recipe.
     **of_command
-        Fields of the request that the command line sets; None or an empty list leaves the field to the recipe.
+        Fields of the request that are set on the command line. If a value is None or an empty list, the setting from
+        the recipe is used.
 
     Raises
     ------
     CommandError
-        If a setting is unknown, missing or of a wrong type.
+        If a setting is unknown or missing, or has the wrong type.
     """
     given = {name: value for name, value in of_command.items() if value not in (None, [], ())}
     if "channel" in given:
@@ -72,12 +73,12 @@ def requests_in(path: Path, content: Mapping[str, Any], **of_command: Any) -> tu
 
 
 def required_path(path: Path | None, message: str) -> Path:
-    """Return the file that a command needs.
+    """Return the file that a command requires.
 
     Raises
     ------
     CommandError
-        If none was given.
+        If no file was specified.
     """
     if path is None:
         raise CommandError(message, ExitCode.USAGE)

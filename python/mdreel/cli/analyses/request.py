@@ -1,4 +1,4 @@
-"""Requests for analyses: the options that all analyses share, and those that each analysis adds."""
+"""Requests for analyses, with options that all analyses share, and options that each analysis adds."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """The results of an analysis as a table, a text and a figure.
+    """The results of an analysis as a table, as text and as a figure.
 
     Attributes
     ----------
     columns : sequence of Column
         The table.
     summary : str
-        The text that is printed if no output file is given.
+        The text that is printed if no output file is specified.
     figure : callable
-        Draws the results under a title.
+        Function that takes a title and draws the results.
     """
 
     columns: "Sequence[Column]"
@@ -42,24 +42,24 @@ class Table:
 
 @dataclass(frozen=True)
 class AnalysisSpec:
-    """An analysis of a command or a recipe.
+    """Analysis that belongs to a command or a recipe.
 
     Attributes
     ----------
     title : str
-        Its title.
+        Title of the analysis.
     prepare : callable
-        Makes the analysis from atoms and a trajectory.
+        Function that creates the analysis from atoms and a trajectory.
     tabulate : callable
-        Makes a table of the finished analysis.
+        Function that returns a table for the finished analysis.
     facts : dict
-        Metadata of the output file that only this analysis has.
+        Metadata that is specific to this analysis, for the output file.
     reads_twice : bool
-        Whether `prepare` reads all frames, which needs a complete trajectory.
+        Whether `prepare` reads all frames, which requires a complete trajectory.
     write : callable, optional
-        Writes the files of the finished analysis that are not tables or plots, once.
+        Function that writes all files of the finished analysis that are not tables or plots. It is called once.
     beside_files : callable, optional
-        Returns the results that the table lacks, as a text that is printed if there is an output file.
+        Function that returns results that are not in the table. They are printed as text if there is an output file.
     """
 
     title: str
@@ -121,7 +121,7 @@ class Request:
     every: channel_input.Every = None
 
     def check(self) -> None:
-        """Refuse combinations of options that contradict each other."""
+        """Reject options that contradict each other."""
         check_window((self.begin, self.end, self.interval), (self.start, self.stop, self.step))
         whole = {
             "-b": self.begin,
@@ -138,7 +138,7 @@ class Request:
             self._check_live()
 
     def _check_channel(self, refused: Mapping[str, object]) -> None:
-        """Refuse options of channels without a channel, and options of files with one."""
+        """Reject options for channels if there is no channel, and options for files if there is a channel."""
         if self.channel is None:
             settings = {
                 "--start-at": self.channel_begin,
@@ -163,7 +163,7 @@ class Request:
         self.first_frame()
 
     def _check_following(self, refused: Mapping[str, object]) -> None:
-        """Refuse ends without ``--follow``, and ``--follow`` without an end or with options of whole files."""
+        """Reject ends without ``--follow``, and ``--follow`` without an end or with options for complete files."""
         ends = list(self.ends.values())
         if not self.follow:
             if any(end is not None for end in ends):
@@ -181,7 +181,7 @@ class Request:
                 raise CommandError(message, ExitCode.USAGE)
 
     def _check_live(self) -> None:
-        """Refuse options that live analyses, which run in threads and read each frame once, do not support."""
+        """Reject options that are not supported by live analyses, which run in threads and read each frame once."""
         given = {
             "--backend": self.backend not in (None, "threads"),
             "--schedule": self.schedule != "demand",
@@ -199,7 +199,7 @@ class Request:
 
     @property
     def is_live(self) -> bool:
-        """Whether outputs are written as frames arrive."""
+        """Whether outputs are written while frames arrive."""
         return self.channel is not None or (self.follow and self.every is not None)
 
     @property
@@ -218,7 +218,7 @@ class Request:
         return " ".join(map(str, self.trajectories)) if self.channel is None else f"channel {self.channel}"
 
     def first_frame(self) -> "str | tuple[str, int | float]":
-        """Return the first frame of the channel, as `mdreel.live.channel` takes it."""
+        """Return the first frame of the channel, in the form that `mdreel.live.channel` expects."""
         text = self.channel_begin or "earliest"
         if text in ("earliest", "latest"):
             return text
@@ -239,11 +239,11 @@ class AnalysisRequest:
     spec : AnalysisSpec
         The analysis.
     selection : str
-        Its atoms.
+        Selection of its atoms.
     tables, plots : tuple of Path
-        The files of its results.
+        Files for its results.
     read, written : tuple of Path
-        Further files that it reads and writes.
+        Other files that it reads and writes.
     """
 
     spec: AnalysisSpec
@@ -255,25 +255,25 @@ class AnalysisRequest:
 
     @property
     def outputs(self) -> tuple[Path, ...]:
-        """All files that it writes."""
+        """All files that the analysis writes."""
         return (*self.tables, *self.plots, *self.written)
 
 
 Runner = Callable[[Request, Sequence[AnalysisRequest]], None]
-"""A function that runs analyses in one pass. The main command stores it as the object of Click's context."""
+"""A function that runs analyses in a single pass. The main command stores it as the object of Click's context."""
 
 
 class AnalysisCommand(SectionedCommand):
-    """A command that is made from a function that returns an `AnalysisSpec`.
+    """A command that is created from a function that returns an `AnalysisSpec`.
 
     Parameters
     ----------
     specify : callable
-        Receives a `Request` and the analysis's own options, and returns an `AnalysisSpec`.
+        Function that takes a `Request` and the analysis's own options, and returns an `AnalysisSpec`.
     selection : str
         The default selection.
     examples : str
-        Examples, at the end of the help.
+        Examples that are shown at the end of the help.
     """
 
     def __init__(self, specify: Callable[..., AnalysisSpec], selection: str, examples: str) -> None:
@@ -295,7 +295,7 @@ class AnalysisCommand(SectionedCommand):
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
-        """All options of the command; the options of the analysis follow the selection."""
+        """All options of the command. The analysis's own options follow the selection."""
         found = []
         for one in inspect.signature(Request).parameters.values():
             if one.name == "selection":
@@ -306,12 +306,12 @@ class AnalysisCommand(SectionedCommand):
         return found
 
     def parse(self, **values: Any) -> tuple[Request, list[AnalysisRequest]]:
-        """Return the request from the values of all options."""
+        """Return the request that corresponds to the values of all options."""
         request = Request(**{field.name: values.pop(field.name) for field in fields(Request)})
         return request, [self.request_of(request, **values)]
 
     def request_of(self, request: Request, **own: Any) -> AnalysisRequest:
-        """Return the request of one analysis from the values of its own options."""
+        """Return the request for an analysis that corresponds to the values of its own options."""
         read: list[Path] = []
         written: list[Path] = []
         for parameter in self.own:
@@ -331,7 +331,7 @@ class AnalysisCommand(SectionedCommand):
 
 
 def by_ending(output: list[Path] | None, plot: Path | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Return the files of ``-o`` and ``--plot`` that get a table, and those that get a plot."""
+    """Sort the files of ``-o`` and ``--plot`` into files that receive a table and files that receive a plot."""
     from mdreel.results.figure import EXTENSIONS
 
     tables = tuple(path for path in output or () if path.suffix.lower() not in EXTENSIONS)
@@ -340,7 +340,7 @@ def by_ending(output: list[Path] | None, plot: Path | None) -> tuple[tuple[Path,
 
 
 def _in_shown_units(spec: AnalysisSpec, request: Request) -> AnalysisSpec:
-    """Return an analysis whose table, summary and figure have the units of ``--units`` and ``-tu``."""
+    """Return an analysis whose table, summary and figure use the units of ``--units`` and ``-tu``."""
     from mdreel.results.shown_units import ShownUnits
 
     shown = ShownUnits(request.units, request.time_unit)
@@ -365,12 +365,12 @@ def _in_shown_units(spec: AnalysisSpec, request: Request) -> AnalysisSpec:
 
 
 def analysis_command(selection: str, examples: str) -> Callable[[Callable[..., AnalysisSpec]], AnalysisCommand]:
-    """Make a command from a function; see `AnalysisCommand`."""
+    """Create a command from a function; see `AnalysisCommand`."""
     return lambda specify: AnalysisCommand(specify, selection, examples)
 
 
 def check_window(by_time: tuple[Any, ...], by_frame: tuple[Any, ...]) -> None:
-    """Refuse a choice of frames both by time (begin, end, interval; ps) and by number (start, stop, step)."""
+    """Reject frames that are selected both by time (begin, end, interval, in ps) and by number (start, stop, step)."""
     if any(limit is not None for limit in by_time) and any(limit is not None for limit in by_frame):
         message = "choose frames by time (-b -e -dt) or by number (--start --stop --step), not by both"
         raise CommandError(message, ExitCode.USAGE)
@@ -379,6 +379,6 @@ def check_window(by_time: tuple[Any, ...], by_frame: tuple[Any, ...]) -> None:
 
 
 def check_reference(reference: Path | None, reference_frame: int | None) -> None:
-    """Refuse a reference structure together with a reference frame."""
+    """Reject a reference structure that is combined with a reference frame."""
     if reference is not None and reference_frame is not None:
         raise CommandError("give either --reference or --ref-frame, not both", ExitCode.USAGE)

@@ -1,4 +1,4 @@
-"""Runs of requested analyses over files: inputs, the pass, outputs."""
+"""Execution of requested analyses on files, including inputs and outputs."""
 
 import logging
 import textwrap
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PreparedAnalyses:
-    """Analyses with their opened inputs.
+    """Analyses whose inputs have been opened.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class PreparedAnalyses:
     analyses : list of Analysis
         The analyses.
     topology_seconds : float
-        Time that topology, selections and references took, s.
+        Time spent on the topology, the selections and the references, in s.
     """
 
     requests: Sequence[AnalysisRequest]
@@ -51,7 +51,7 @@ class PreparedAnalyses:
     topology_seconds: float
 
     def views(self) -> "list[ResultsView]":
-        """Return the tables of the analyses that `mdreel watch` shows."""
+        """Return the result tables that are shown by `mdreel watch`."""
         from mdreel.analysis.base.observer import ResultsView
 
         def columns_of(one: AnalysisRequest, analysis: "Analysis") -> "Sequence[Column]":
@@ -62,7 +62,7 @@ class PreparedAnalyses:
 
 
 def run_on_files(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
-    """Run analyses in one pass over files, and write or print their results."""
+    """Run analyses in a single pass over files, and write or print their results."""
     check(request, analyses)
     prepared = prepare(request, analyses, open_files)
     with failing_with(ExitCode.INPUT):
@@ -100,7 +100,7 @@ def check(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
 
 
 def open_files(request: Request) -> "Source":
-    """Open the trajectory files; with ``--follow``, wait for the first frame."""
+    """Open the trajectory files. With ``--follow``, wait for the first frame."""
     from mdreel.trajectory.follow import follow
     from mdreel.trajectory.open import open as open_trajectory
 
@@ -110,7 +110,7 @@ def open_files(request: Request) -> "Source":
 def prepare(
     request: Request, analyses: Sequence[AnalysisRequest], open_input: "Callable[[Request], Source]"
 ) -> PreparedAnalyses:
-    """Open trajectory and topology, and make the analyses."""
+    """Open the trajectory and the topology, and create the analyses."""
     with failing_with(ExitCode.INPUT):
         # Open the trajectory first: this is fast, and importing MDAnalysis is slow.
         source = open_input(request)
@@ -133,7 +133,7 @@ def prepare(
 
 
 def environment_of_run(request: Request) -> dict[str, Any]:
-    """Return the environment for the timing record, taken before the run; empty if there is no record."""
+    """Return the environment for the timing record. Call this before the run. Without a record, it is empty."""
     if request.timing is None and request.report is None:
         return {}
     from mdreel.timing.environment import environment_of
@@ -151,7 +151,7 @@ def write_outputs(request: Request, prepared: PreparedAnalyses) -> None:
 
 
 def finish(request: Request, prepared: PreparedAnalyses, environment: dict[str, Any]) -> None:
-    """Print summaries of the analyses without an output file; write and print the timing; remove the checkpoint."""
+    """Print the summaries of analyses without output files, write and print the timing, and remove the checkpoint."""
     from mdreel.execution.checkpoint.file import remove_checkpoint
 
     for one, analysis in zip(prepared.requests, prepared.analyses, strict=True):
@@ -177,7 +177,7 @@ def _check_file(path: Path | None, force: bool, check_path: Callable[[Path, bool
 
 
 def run_settings(request: Request, source: "Source") -> dict[str, Any]:
-    """Return the arguments of `mdreel.run` that the options set, except for the checkpoint."""
+    """Return the arguments of `mdreel.run` that correspond to the options, except for the checkpoint."""
     from mdreel.trajectory.window import TimeWindow, frames_in_window
 
     window = TimeWindow(request.begin, request.end, request.interval)
@@ -202,7 +202,7 @@ def _run(request: Request, prepared: PreparedAnalyses) -> None:
 
 
 def _executor(request: Request) -> "Executor":
-    """Return the executor that the options ask for."""
+    """Return the executor that corresponds to the options."""
     from mdreel.execution.executors.resolve_executor import executor_class
 
     ranks = launched()
@@ -271,7 +271,7 @@ def _write_timing(request: Request, timing: "Timing", environment: dict[str, Any
 
 
 def _title(request: Request, analyses: Sequence[AnalysisRequest]) -> str:
-    """Return a title of the run: its analyses and its files."""
+    """Return a title for the run, which consists of its analyses and its files."""
     names = ", ".join(dict.fromkeys(one.spec.title for one in analyses))
     if request.channel is not None:
         return f"{names} of {request.input}"

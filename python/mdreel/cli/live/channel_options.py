@@ -85,7 +85,7 @@ def parse_groups(given: list[str] | None) -> "list[Group]":
 
 
 def make_staging(folder: Path | None, level: str = "file") -> "Staging | None":
-    """Return the staging in a folder; None without a folder."""
+    """Return the staging in a folder, or None if there is no folder."""
     from mdreel.live.channels.staging import Staging
 
     return None if folder is None else Staging(folder, level)

@@ -71,7 +71,7 @@ def channels(
 
 
 def _facts(status: "Status", rate: float | None) -> dict[str, Any]:
-    """Return the state of a channel as JSON, with stable names."""
+    """Return the state of a channel for JSON output. Its keys are stable."""
     return {
         "name": status.name,
         "path": str(status.path),

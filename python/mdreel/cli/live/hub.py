@@ -1,4 +1,4 @@
-"""Command ``mdreel hub``, which serves many IMD clients from one engine or channel."""
+"""Command ``mdreel hub``, which sends the frames of an engine or a channel to many IMD clients."""
 
 from pathlib import Path
 from typing import Annotated
@@ -266,7 +266,7 @@ def hub(
 
 
 def _n_atoms(topology: Path) -> int:
-    """Return the number of atoms of a topology."""
+    """Return the number of atoms in a topology."""
     from mdreel.analysis.topology.topology_file import open_topology
 
     return len(open_topology(topology).atoms)

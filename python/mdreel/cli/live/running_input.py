@@ -1,4 +1,4 @@
-"""Analyses of running simulations, over the frames of a channel or of a growing file."""
+"""Analyses of running simulations, which use the frames of a channel or a growing file."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mdreel._core import Source
 
 EVERY_SECONDS = 1.0
-"""Default interval between two outputs of live results."""
+"""Default interval between two outputs of live results, in s."""
 
 
 def run_on_simulation(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
@@ -38,7 +38,7 @@ def run_on_simulation(request: Request, analyses: Sequence[AnalysisRequest]) -> 
 
 
 def open_input(request: Request) -> "Source":
-    """Open the channel, or the file that grows."""
+    """Open the channel, or the growing file."""
     if request.channel is None:
         return open_files(request)
     from mdreel.live.channels.channel import Channel
@@ -55,7 +55,7 @@ def open_input(request: Request) -> "Source":
 
 
 def live_results(request: Request, prepared: PreparedAnalyses, every: float) -> Iterator[object]:
-    """Run analyses over frames as they come; yield when they have new results, at most once in `every` seconds."""
+    """Run analyses as frames arrive, and yield when there are new results, at most once every `every` seconds."""
     from mdreel.live.stream_results import stream_results
 
     return stream_results(

@@ -1,4 +1,4 @@
-"""Command ``mdreel serve``, which serves channels of this node to relays on other nodes."""
+"""Command ``mdreel serve``, which sends channels on this node to relays on other nodes."""
 
 from threading import Event
 from typing import Annotated

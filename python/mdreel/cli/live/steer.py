@@ -1,4 +1,4 @@
-"""Command ``mdreel steer``, which checks live results against rules and acts on the simulation."""
+"""Command ``mdreel steer``, which checks rules against live results and acts on the simulation."""
 
 import os
 from collections.abc import Iterator
@@ -193,7 +193,7 @@ def _run_steering(
 
 @contextmanager
 def _start_engine(command: list[str], request: Request, place: Path) -> "Iterator[subprocess.Popen[bytes]]":
-    """Start the engine, and wait until the channel or trajectory belongs to this run, not to an earlier one."""
+    """Start the engine, and wait until the channel or trajectory belongs to this run rather than an earlier run."""
     from mdreel.live.steering.engine_process import engine
 
     before = _file_state(place)
@@ -206,7 +206,7 @@ def _start_engine(command: list[str], request: Request, place: Path) -> "Iterato
 
 
 def _await_channel(place: Path, request: Request, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the engine has opened its channel; an existing one may belong to an earlier run."""
+    """Wait until the engine has opened its channel, because an existing channel could belong to an earlier run."""
     from mdreel.live.channels.status import Status
 
     until = None if request.channel_wait is None else monotonic() + request.channel_wait
@@ -228,13 +228,13 @@ def _file_state(path: Path) -> tuple[int, int, int] | None:
 
 
 def _await_change(path: Path, before: tuple[int, int, int] | None, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the engine has changed an existing trajectory, which may belong to an earlier run."""
+    """Wait until the engine has modified an existing trajectory, because it could belong to an earlier run."""
     while before is not None and _file_state(path) == before and process.poll() is None:
         sleep(_POLL_SECONDS)
 
 
 def _run_analyses(request: Request, prepared: PreparedAnalyses) -> Iterator[None]:
-    """Run the analyses on new frames; write their outputs regularly and at the end."""
+    """Run the analyses on new frames, and write their outputs regularly and at the end."""
     every = EVERY_SECONDS if request.every is None else request.every
     written, n_written = monotonic(), -1
     for _ in live_results(request, prepared, 0.0):

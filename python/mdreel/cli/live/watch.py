@@ -29,7 +29,7 @@ Examples:
 """
 
 _FIRST_SECONDS = 0.5
-"""Interval between the two snapshots from which ``--once`` computes rates."""
+"""Interval, in s, between the two snapshots that ``--once`` uses to compute rates."""
 
 
 @command(examples=EXAMPLES)
@@ -103,7 +103,7 @@ def watch(
 
 
 def _print_once(look: "Look", as_json: bool) -> None:
-    """Print one snapshot, after the interval that a rate needs."""
+    """Print a single snapshot, after the interval that is needed to compute rates."""
     if look():
         time.sleep(_FIRST_SECONDS)
     seen = look()
@@ -155,7 +155,7 @@ def _state(seen: "Sequence[ChannelSnapshot]") -> dict[str, Any]:
 
 
 def _draw(look: "Look", interval: float) -> None:
-    """Redraw the snapshot in place; the last one stays on the screen."""
+    """Redraw the snapshot in place. The last snapshot remains on the screen."""
     from rich.console import Console
     from rich.live import Live
 
@@ -169,7 +169,7 @@ def _draw(look: "Look", interval: float) -> None:
 
 
 def _serve(watcher: "Watcher", interval: float, address: str, port: int) -> None:
-    """Serve the page until Ctrl-C."""
+    """Serve the page until the user presses Ctrl-C."""
     from mdreel.live.watch.server import WatchServer
 
     with failing_with(ExitCode.INPUT):

@@ -1,4 +1,4 @@
-"""Options that commands share, each declared once. The values of a choice are those of the library."""
+"""Options that several commands share. Each option is declared once, with the same choices as in the library."""
 
 import warnings
 from pathlib import Path
@@ -49,7 +49,7 @@ _SCHEDULE = Option(
 Trajectories = Annotated[list[Path], _TRAJECTORY]
 OptionalTrajectories = Annotated[list[Path] | None, _TRAJECTORY]
 RepeatedTrajectories = Annotated[list[Path] | None, _trajectory(False, "Repeat it to read")]
-"""For commands with other arguments, which `-f` must not take as trajectories."""
+"""For commands that also have arguments, so that `-f` does not interpret the arguments as trajectories."""
 Topology = Annotated[Path, _TOPOLOGY]
 OptionalTopology = Annotated[Path | None, _TOPOLOGY]
 Index = Annotated[
@@ -191,7 +191,7 @@ Force = Annotated[bool, Option("--force", group=OUTPUT, help="Replace existing f
 
 
 def _ignore_advice(is_quiet: bool) -> bool:
-    """Ignore warnings about boundaries and units; warnings about damaged frames stay."""
+    """Ignore warnings about boundaries and units, but not about damaged frames."""
     if is_quiet:
         for category in (BrokenMoleculeWarning, JumpWarning, UnitWarning):
             warnings.simplefilter("ignore", category)

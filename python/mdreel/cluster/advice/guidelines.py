@@ -1,4 +1,4 @@
-"""Guidelines of the papers, as functions of measured ratios.
+"""Published guidelines, as functions of measured ratios.
 
 Sources
 -------
@@ -12,10 +12,10 @@ from mdreel.foundation.formatting import digits
 from mdreel.timing.guidelines import COMPUTE_BOUND, NEGLIGIBLE_COMMUNICATION
 
 PAYS = 0.5
-"""Recommend another format if a frame takes less than this share of the current time."""
+"""Recommend a different format if reading it takes less than this share of the current time per frame."""
 
 PLAIN_BYTES_PER_S = 6e9
-"""Rate at which one core copies float32 from the page cache into arrays, bytes/s; DCD of AdK in `lab/benchmarks/`."""
+"""Rate at which a core copies float32 from the page cache into arrays, in bytes/s (measured in `lab/benchmarks/`)."""
 
 PAPER_2019 = "Khoshlessan et al. 2019, section 8"
 BEYOND = "beyond the papers"
@@ -23,16 +23,16 @@ BEYOND = "beyond the papers"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Recommendation of a guideline, and the numbers behind it.
+    """Recommendation from a guideline, and the numbers behind it.
 
     Attributes
     ----------
     subject : str
         Subject of the recommendation.
     choice : str
-        The recommendation, in one word.
+        The recommendation as a single word.
     reason : str
-        The reason, in one sentence.
+        The reason as a single sentence.
     source : str
         The paper and section of the guideline.
     numbers : dict of str to float
@@ -72,22 +72,22 @@ def file_access(
     is_hdf5: bool = False,
     has_parallel_hdf5: bool = False,
 ) -> Verdict:
-    """Recommend how workers access the trajectory (heuristics 2 and 3).
+    """Recommend how workers should access the trajectory (heuristics 2 and 3).
 
     Parameters
     ----------
     ratio_comp_io : float
         R_comp/io of the serial run.
     n_nodes, n_workers : int
-        Number of nodes, and number of workers on all nodes.
+        Number of nodes, and total number of workers on all nodes.
     n_files : int
         Number of files of the trajectory.
     of_nodes : int
         Number of nodes of the target. The plan may use fewer.
     is_hdf5 : bool
-        Whether the trajectory is one H5MD file.
+        Whether the trajectory is a single H5MD file.
     has_parallel_hdf5 : bool
-        Whether parallel HDF5 can read it.
+        Whether it can be read with parallel HDF5.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def file_access(
 
 
 def transfer(ratio_comp_comm: float, n_nodes: int, executor: str) -> Verdict:
-    """Recommend how workers send their results (heuristics 2.1, 2.2 and 3.3).
+    """Recommend how workers should send their results (heuristics 2.1, 2.2 and 3.3).
 
     Parameters
     ----------
@@ -128,7 +128,8 @@ def transfer(ratio_comp_comm: float, n_nodes: int, executor: str) -> Verdict:
     Returns
     -------
     Verdict
-        The choice is a communication of the MPI executor; for other executors ``memory`` or ``pipe``.
+        The choice is one of the communication methods of the MPI executor. For other executors, it is ``memory`` or
+        ``pipe``.
     """
     numbers = {"ratio_comp_comm": ratio_comp_comm, "n_nodes": float(n_nodes)}
     if executor in ("serial", "threads"):
@@ -155,11 +156,11 @@ def executor(
     Parameters
     ----------
     n_nodes, n_workers : int
-        Number of nodes, and number of workers on all nodes.
+        Number of nodes, and total number of workers on all nodes.
     of_nodes : int
         Number of nodes of the target. The plan may use fewer.
     runs_python : bool
-        Whether the Python interpreter processes each frame.
+        Whether each frame is processed by the Python interpreter.
     needs_order : bool
         Whether a transformation needs all frames in order.
     """
@@ -187,7 +188,7 @@ def schedule(access: str, n_blocks: int, n_workers: int) -> Verdict:
     access : str
         How workers access the trajectory.
     n_blocks, n_workers : int
-        Number of blocks and of workers.
+        Numbers of blocks and workers.
     """
     numbers = {"n_blocks": float(n_blocks), "n_workers": float(n_workers)}
     if access == "segments":
@@ -214,16 +215,16 @@ def trajectory_format(
     name : str
         Format of the trajectory.
     seconds, decompress, compute : float
-        Total time, decompression time and computing time of a frame for one worker, s.
+        Total time, decompression time and computing time per frame for one worker, in s.
     plain_bytes : float
-        Size of an uncompressed frame in bytes: 12 for each atom of the trajectory.
+        Size of an uncompressed frame in bytes, which is 12 bytes per atom of the trajectory.
     bytes_per_s : float
-        Rate at which a worker reads, bytes/s. The rate at which a core copies float32 is its upper limit.
+        Rate at which a worker reads, in bytes/s. It is limited by the rate at which a core can copy float32 values.
 
     Returns
     -------
     Verdict
-        The choice is ``keep``, or ``dcd``.
+        The choice is either ``keep`` or ``dcd``.
     """
     instead = plain_bytes / min(bytes_per_s, PLAIN_BYTES_PER_S) + compute
     numbers = {"seconds": seconds, "decompress": decompress, "seconds_instead": instead}

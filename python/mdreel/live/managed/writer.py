@@ -1,4 +1,4 @@
-"""Writing side of managed directories, which publishes files when they are closed."""
+"""Writing files to managed directories, which publish the files when they are closed."""
 
 import errno
 import os
@@ -25,21 +25,23 @@ def _open_empty(path: str, flags: int) -> int:
 class ManagedProducer:
     """Producer of a managed directory, whose files are invisible to readers until they are complete.
 
-    As a context manager, the producer opens and ends the directory. The end is *finished*, *failed* with the message of
-    an exception, or *stopped* on Ctrl-C. Readers then stop waiting for files. A producer that dies is reported as
-    lost, and its unfinished files stay invisible.
+    If you use the producer as a context manager, it opens the directory and ends it when the context exits. The final
+    state of the directory is *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C. Readers
+    then stop waiting for files. If a producer dies, it is reported as lost, and its unfinished files remain invisible.
 
     Parameters
     ----------
     path : str or path
-        The directory, which is created if it does not exist.
+        The directory. It is created if it does not exist.
     fsync : bool
-        Whether a published file survives a crash of the machine, and not only the end of all processes.
+        Whether published files survive a crash of the machine. If false, they remain after all processes have exited,
+        but can be lost in a crash.
     keep : int, optional
-        Maximum number of published files; the oldest are deleted. By default, all files are kept.
+        Maximum number of published files. If there are more files, the oldest files are deleted. By default, no files
+        are deleted.
     shared : bool
-        Whether other producers with ``shared=True`` may write to the directory. It ends when the last one has finished,
-        or when one has failed.
+        Whether other producers with ``shared=True`` can write to the directory. The directory then ends when the last
+        producer has finished, or when any producer has failed.
 
     Attributes
     ----------
@@ -69,7 +71,7 @@ class ManagedProducer:
         self._core: DirectoryProducer | None = None
 
     def create(self) -> Self:
-        """Open the directory, if it is not open yet.
+        """Open the directory if it is not open yet.
 
         Returns
         -------
@@ -81,29 +83,29 @@ class ManagedProducer:
         StreamError
             If another producer is running, unless both are shared.
         PermissionError
-            If another user owns the directory or may enter it.
+            If another user owns the directory or has access to it.
         """
         if self._core is None:
             self._core = DirectoryProducer(self.path, self._fsync, self._keep, self._shared)
         return self
 
     def open(self, name: str, mode: str = "w", **how: Any) -> "ManagedFile":
-        """Open a file for writing, which is published when it is closed.
+        """Open a file for writing. The file is published when it is closed.
 
         Parameters
         ----------
         name : str
-            Name of the file in the directory, up to 200 bytes, not starting with a dot. An existing file of this name
-            is replaced when the new one is published.
+            Name of the file in the directory. It can have up to 200 bytes and must not start with a dot. If a file with
+            this name exists, it is replaced when the new file is published.
         mode : {"w", "wb", "w+", "w+b"}
-            Text or binary mode; with ``+`` the written data can be read.
+            Text or binary mode. With ``+``, you can also read the data that you have written.
         **how
             Other arguments of Python's ``open``, such as ``encoding``.
 
         Returns
         -------
         ManagedFile
-            The file. As a context manager, it is discarded if an exception occurs.
+            The file. If you use it as a context manager, it is discarded if an exception occurs.
 
         Raises
         ------
@@ -134,7 +136,7 @@ class ManagedProducer:
         Yields
         ------
         Path
-            Path of an empty file with the suffix of the name. The file is published at the end of the context, and
+            Path of an empty file with the same suffix as `name`. The file is published at the end of the context, or
             discarded if an exception occurs.
         """
         writer = self._require_open().begin(name)
@@ -146,14 +148,14 @@ class ManagedProducer:
         writer.publish()
 
     def publish(self, path: str | PathLike[str], name: str | None = None) -> Path:
-        """Publish a complete file from elsewhere by moving it; on another file system it is copied.
+        """Publish a complete file by moving it to the directory. From a different file system, it is copied instead.
 
         Parameters
         ----------
         path : str or path
             The file.
         name : str, optional
-            Name of the file in the directory; by default its current name.
+            Name of the file in the directory. By default, the current name of the file.
 
         Returns
         -------
@@ -214,14 +216,14 @@ class ManagedProducer:
         Parameters
         ----------
         how : {"finished", "stopped", "failed"}
-            Kind of end. A failure raises an exception in waiting readers.
+            How the producer ends. If it failed, an exception is raised in waiting readers.
         reason : str
-            Reason of a failure.
+            Reason for a failure.
 
         Raises
         ------
         OSError
-            If the end cannot be written, for example on a full disk. You can then call the method again.
+            If the end cannot be recorded, for example because the disk is full. You can then call the method again.
         """
         if self._core is not None and not self._core.has_left:
             self._core.end(how, reason)
@@ -266,7 +268,7 @@ class ManagedFile:
         self.file = file
 
     def write(self, data: Any) -> int:
-        """Write data. After an error the file is not published, even if the caller catches the exception."""
+        """Write data. After an error, the file is not published, even if the caller catches the exception."""
         with self._recording_failure():
             return self.file.write(data)
 
@@ -286,9 +288,9 @@ class ManagedFile:
         Raises
         ------
         OSError
-            If not all data could be written. The file is then discarded.
+            If some data could not be written. In this case, the file is discarded.
         StreamError
-            If its producer has already ended.
+            If the producer of the file has already ended.
         """
         if self._is_over:
             return
@@ -303,7 +305,7 @@ class ManagedFile:
             raise
 
     def discard(self) -> None:
-        """Close the file and delete it without publishing."""
+        """Close the file and delete it without publishing it."""
         if self._is_over:
             return
         self._is_over = True

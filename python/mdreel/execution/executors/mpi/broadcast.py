@@ -13,7 +13,7 @@ from mdreel.execution.executors.pickle_buffers import from_pieces, in_pieces
 
 _PAUSE_SECONDS = 0.002
 _AT_ONCE = 1 << 30
-"""Most bytes of one call: before MPI-4, counts have 31 bits."""
+"""Maximum number of bytes per call, because counts have only 31 bits before MPI-4."""
 
 
 class Kind(IntEnum):
@@ -30,24 +30,24 @@ class Kind(IntEnum):
 
 
 class Message:
-    """Received message, which `read` unpickles.
+    """Received message, which can be unpickled with `read`.
 
     Parameters
     ----------
     pieces : list of ndarray, shape (n_bytes,), uint8
-        A pickle and the buffers of its arrays.
+        A pickle, and the buffers of its arrays.
     """
 
     def __init__(self, pieces: list[NDArray[np.uint8]]) -> None:
         self._pieces = pieces
 
     def read(self) -> Any:
-        """Return the object that was sent; its arrays use the received buffers."""
+        """Return the object that was sent. Its arrays use the received buffers."""
         return from_pieces(self._pieces)
 
 
 def send(communicator: Any, kind: Kind, value: object) -> None:
-    """Send an object from rank 0 to all other ranks, without copies of its arrays."""
+    """Send an object from rank 0 to all other ranks without copying its arrays."""
     pieces = in_pieces(value)
     communicator.Ibcast(np.array([kind, len(pieces)], np.int64)).Wait()
     communicator.Bcast(np.array([len(piece) for piece in pieces], np.int64))
@@ -55,7 +55,7 @@ def send(communicator: Any, kind: Kind, value: object) -> None:
 
 
 def receive(communicator: Any) -> tuple[Kind, Message]:
-    """Wait for a message of rank 0, without keeping a core busy, and return it."""
+    """Wait for a message from rank 0 without keeping a core busy, and return the message."""
     head = np.zeros(2, np.int64)
     request = communicator.Ibcast(head)
     while not request.Test():
