@@ -5,14 +5,15 @@ from subprocess import CompletedProcess
 
 import numpy as np
 
-TEXT = tuple(f"{side}{name}" for side in ("", "first_", "second_") for name in ("segment", "resname"))
+TEXT = ("segment", "resname")
+ALL_TEXT = (*TEXT, *(f"{side}_{name}" for side in ("first", "second") for name in TEXT))
 
 
 def table(path: Path) -> tuple[list[str], np.ndarray]:
     """Return all headings of a CSV file, and its columns of numbers."""
     with path.open() as file:
         head = file.readline().strip().split(",")
-        columns = [i for i, name in enumerate(head) if name not in TEXT]
+        columns = [i for i, name in enumerate(head) if name not in ALL_TEXT]
         return head, np.loadtxt(file, delimiter=",", usecols=columns, ndmin=2)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
-from command_results import TEXT, refused, table
+from command_results import ALL_TEXT, refused, table
 from mdreel.cli.commands import ANALYSES
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -81,8 +81,8 @@ def test_tables_are_converted_with_their_headings(run, tmp_path: Path, has_cell:
         if has_cell != (name in NEEDS_CELL) or name == "dssp":  # whose table is text
             continue
         (head, rows), (shown, values) = (table(tmp_path / f"{name}{units}.csv") for units in ("", "nm"))
-        texts = [one for one in head if one not in TEXT]
-        numbers = [one for one in shown if one not in TEXT]
+        texts = [one for one in head if one not in ALL_TEXT]
+        numbers = [one for one in shown if one not in ALL_TEXT]
         for heading, column, new, found in zip(texts, rows.T, numbers, values.T, strict=True):
             unit = unit_of(heading)
             if unit is None:

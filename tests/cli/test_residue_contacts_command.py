@@ -1,4 +1,4 @@
-"""The command for contacts of residues writes what the analysis gives."""
+"""Tests of ``mdreel residue-contacts``."""
 
 from pathlib import Path
 
@@ -14,12 +14,18 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 INPUT = ("-s", PSF, "-f", DCD)
 
 
-def test_residue_contacts_writes_a_row_for_each_pair_or_contact(run, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def universe() -> MDAnalysis.Universe:
+    return MDAnalysis.Universe(PSF, DCD)
+
+
+def test_residue_contacts_writes_a_row_for_each_pair_or_contact(
+    run, universe: MDAnalysis.Universe, tmp_path: Path
+) -> None:
     options = ("--select", "resid 1:100", "--other", "resid 160:214", "--cutoff", "6", "--step", "20")
     pairs = run("residue-contacts", *INPUT, *options, "-o", tmp_path / "p.csv", "--plot", tmp_path / "p.png")
     contacts = run("residue-contacts", *INPUT, *options, "--list", "-o", tmp_path / "c.csv")
     assert (pairs.returncode, contacts.returncode) == (0, 0), pairs.stderr + contacts.stderr
-    universe = MDAnalysis.Universe(PSF)
     groups = [universe.select_atoms(options[side]) for side in (1, 3)]
     expected = mdreel.ResidueContacts(*groups, cutoff=6.0, trajectory=DCD).run(step=20)
     for name, columns in (("p.csv", expected.columns()), ("c.csv", expected.contact_columns())):
