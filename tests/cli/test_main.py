@@ -56,6 +56,7 @@ def test_completion_knows_commands_and_options(run):
         "rg",
         "ramachandran",
         "rdf",
+        "residue-contacts",
         "repack",
         "relay",
         "run",
