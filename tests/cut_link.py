@@ -9,6 +9,8 @@ import threading
 from contextlib import suppress
 from typing import Self
 
+from mdreel.live.nodes.local_token import forget_token
+
 
 class CutLink:
     """Forwarder of connections to an address such as ``tcp/127.0.0.1:7447``, whose own address is `endpoint`."""
@@ -35,6 +37,7 @@ class CutLink:
             return
         listener = socket.create_server(("127.0.0.1", self._port))  # sets SO_REUSEADDR
         self._listener, self._port = listener, listener.getsockname()[1]
+        forget_token(self.endpoint)  # of a server of an earlier test that had this port
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def silence(self) -> None:
