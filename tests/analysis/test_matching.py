@@ -86,6 +86,7 @@ NOT_PAIRED = {
     "iread(atoms)": "the atoms that are read",
     "Janin.plot(ref)": "whether the regions of known structures are drawn",
     "Ramachandran.plot(ref)": "whether the regions of known structures are drawn",
+    "ResidueContacts(other)": "distances from all residues to all others",
     "SASA(surface)": "the atoms that cover, in the same frame",
     "unwrap(reference)": "the centre that is moved into the cell",
 }
