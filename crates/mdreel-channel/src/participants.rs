@@ -59,7 +59,7 @@ impl Participant {
     }
 }
 
-/// Bytes as one line of at most so many characters, none of which controls a terminal.
+/// Converts bytes to one line of at most `most` characters, and replaces control characters, which could change a terminal.
 fn shown(bytes: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

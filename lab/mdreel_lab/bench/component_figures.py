@@ -17,7 +17,7 @@ from mdreel_lab.bench.scenario import QUANTITIES
 from mdreel_lab.bench.task_times import blocks_of_workers, task_times
 
 _COMPONENTS = ("t_comp", "t_io", "t_comm", "t_open", "t_wait", "overhead1", "overhead2")
-"""Observables of a rank, of which the mean over ranks is drawn."""
+"""Observables of a rank. The figure shows their means over all ranks."""
 
 
 def components(title: str, series: Sequence[Series]) -> Figure:

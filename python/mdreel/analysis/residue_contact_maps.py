@@ -22,21 +22,24 @@ from mdreel.results.series import series_columns
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from MDAnalysis import ResidueGroup
+    from MDAnalysis import AtomGroup, ResidueGroup
 
 
 class ContactMaps(Analysis):
     """An analysis with ``results.pairs`` and statistics of each pair of residues, which this class shows as maps."""
 
+    _groups: Sequence[AtomGroup]
+    """The atoms of one group, or of two groups between which contacts are counted."""
+
     @property
     def residues(self) -> ResidueGroup:
-        """The residues of the rows of `contact_map`; each analysis defines them."""
-        raise NotImplementedError
+        """The residues of `atomgroup`, or of `pairs`, in the order of the Universe: the rows of `contact_map`."""
+        return self._groups[0].residues
 
     @property
     def other_residues(self) -> ResidueGroup:
-        """The residues of the columns of `contact_map`; each analysis defines them."""
-        raise NotImplementedError
+        """The residues of `other`, in the order of the Universe: the columns of `contact_map`."""
+        return self._groups[-1].residues
 
     @property
     def interval(self) -> float:

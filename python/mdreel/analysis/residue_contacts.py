@@ -22,7 +22,7 @@ from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 
 if TYPE_CHECKING:
-    from MDAnalysis import AtomGroup, ResidueGroup
+    from MDAnalysis import AtomGroup
 
 _ONE_GROUP, _TWO_GROUPS = 3, 1  # defaults of min_separation
 _Units = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
@@ -201,16 +201,6 @@ class ResidueContacts(ContactMaps):
         ends = [self._positions[ranks] for ranks in (self._ranks[:n_first], self._ranks[n_first:]) if len(ranks)]
         first, second = ends[0], ends[-1]
         return bool(max(second.max() - first.min(), first.max() - second.min()) >= self._separation)
-
-    @property
-    def residues(self) -> ResidueGroup:
-        """The residues of `atomgroup`, or of `pairs`, in the order of the Universe: the rows of `contact_map`."""
-        return self._groups[0].residues
-
-    @property
-    def other_residues(self) -> ResidueGroup:
-        """The residues of `other`, in the order of the Universe: the columns of `contact_map`."""
-        return self._groups[-1].residues
 
     @property
     def boundaries(self) -> Boundaries:

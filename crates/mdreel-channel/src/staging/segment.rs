@@ -99,7 +99,7 @@ impl Prefix {
         PREFIX.saturating_add(self.length)
     }
 
-    /// What is wrong with the frame behind it; `None` if nothing is.
+    /// Returns what is wrong with the frame that follows this prefix, or `None` if the frame is valid.
     fn fault(&self, path: &std::path::Path, frame: &[u8]) -> Option<String> {
         if FrameView::stored_checksum(frame) != Some(self.checksum) {
             return Some("it has the header of another frame".to_owned());

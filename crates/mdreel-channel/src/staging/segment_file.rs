@@ -1,8 +1,8 @@
 //! The file of the segment that is written to, and the one that is kept for the next segment.
 //!
-//! Giving a file its pages and blocks costs as much as copying a frame, or more. A file whose frames retention has let go of has both:
-//! it becomes that of the next segment, and is written to anew. It loses its name first, so that a reader who has it open can find
-//! out that what it has read is not what it wanted (`segment`).
+//! Giving a file its pages and blocks costs as much as copying a frame, or more. A file whose frames were
+//! deleted by retention already has both, so the next segment reuses the file. The producer first removes the name of the file. A
+//! reader that has the file open can therefore detect that the frames it has read belong to another segment (`segment`).
 
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -73,7 +73,7 @@ impl SegmentFile {
         Ok(())
     }
 
-    /// Cuts off what is behind the last record, which ends at `end`.
+    /// Truncates the file after the last record, which ends at `end`.
     pub(super) fn cut(&mut self, end: u64) -> std::io::Result<()> {
         if self.length == end {
             return Ok(());

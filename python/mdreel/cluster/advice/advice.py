@@ -1,4 +1,4 @@
-"""Recommendation on how to run an analysis, with the numbers behind it."""
+"""A recommendation on how to run an analysis, and the numbers on which it is based."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass

@@ -73,7 +73,7 @@ impl Long {
         self.wait_for_more::<COPY>(bytes.len(), bytes, to);
     }
 
-    /// Has the first `n` bytes wait; returns those behind them.
+    /// Keeps the first `n` bytes until a stripe is complete, and returns the bytes that follow them.
     fn wait_for_more<'a, const COPY: bool>(
         &mut self,
         n: usize,

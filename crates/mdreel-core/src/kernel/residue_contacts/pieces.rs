@@ -107,7 +107,7 @@ impl Pieces {
         self.units[piece] as usize
     }
 
-    /// The pieces of a unit; none, behind all others, of the unit behind the last one.
+    /// The range of the pieces of a unit. For the number after the last unit, the range is empty and at the end.
     #[inline(always)]
     pub(super) fn of_unit(&self, unit: usize) -> Range<usize> {
         let end = self.starts.get(unit + 1).map_or(self.len(), |&end| end as usize);
