@@ -29,9 +29,11 @@ WARNINGS = {
     errors.AtomOrderWarning,
     errors.BrokenMoleculeWarning,
     errors.DamagedFrameWarning,
+    errors.EndedRunWarning,
     errors.JumpWarning,
     errors.MissedFramesWarning,
     errors.RangeWarning,
+    errors.SlowConsumerWarning,
     errors.UnansweredRequestWarning,
     errors.UnitWarning,
 }

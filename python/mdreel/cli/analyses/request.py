@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from mdreel.cli.errors import CommandError, ExitCode
-from mdreel.cli.options import channel_input, shared
+from mdreel.cli.options import shared
 from mdreel.cli.options.declare import SectionedCommand, click_parameter
 
 if TYPE_CHECKING:
@@ -111,14 +111,14 @@ class Request:
     end_idle: shared.EndIdle = None
     end_file: shared.EndFile = None
     end_process: shared.EndProcess = None
-    channel: channel_input.Channel = None
-    channel_begin: channel_input.Begin = None
-    channel_wait: channel_input.Wait = None
-    channel_timeout: channel_input.Timeout = None
-    channel_new_run: channel_input.NewRun = False
-    channel_restart: channel_input.Restart = None
-    channel_on_late: channel_input.OnLate = None
-    every: channel_input.Every = None
+    channel: shared.Channel = None
+    channel_begin: shared.ChannelBegin = None
+    channel_wait: shared.ChannelWait = None
+    channel_timeout: shared.ChannelTimeout = None
+    channel_new_run: shared.ChannelNewRun = False
+    channel_restart: shared.ChannelRestart = None
+    channel_on_late: shared.ChannelOnLate = None
+    every: shared.Every = None
 
     def check(self) -> None:
         """Reject options that contradict each other."""

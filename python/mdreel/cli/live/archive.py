@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from mdreel.cli.errors import CommandError, ExitCode, checking_output, one_line
-from mdreel.cli.options import channel_input, shared
+from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo
 
@@ -51,9 +51,9 @@ def archive(
             help="Consumer group that records which frames are in the file. Each archive of a channel needs its own.",
         ),
     ] = "archive",
-    wait: channel_input.Wait = None,
-    restart: channel_input.Restart = None,
-    timeout: channel_input.Timeout = None,
+    wait: shared.ChannelWait = None,
+    restart: shared.ChannelRestart = None,
+    timeout: shared.ChannelTimeout = None,
     skip_missed: Annotated[
         bool,
         Option(

@@ -15,7 +15,7 @@ from mdreel.cli.analyses.runner import PreparedAnalyses, prepare, write_outputs
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.live.rules_file import RulesFile, read_steering, steering_schema
 from mdreel.cli.live.running_input import EVERY_SECONDS, live_results, open_input
-from mdreel.cli.options import channel_input, shared
+from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo, echo_json
 from mdreel.foundation.formatting import counted
@@ -78,14 +78,14 @@ def steer(
     end_idle: shared.EndIdle = None,
     end_file: shared.EndFile = None,
     end_process: shared.EndProcess = None,
-    channel: channel_input.Channel = None,
-    channel_begin: channel_input.Begin = None,
-    channel_wait: channel_input.Wait = None,
-    channel_timeout: channel_input.Timeout = None,
-    channel_new_run: channel_input.NewRun = False,
-    channel_restart: channel_input.Restart = None,
-    channel_on_late: channel_input.OnLate = None,
-    every: channel_input.Every = None,
+    channel: shared.Channel = None,
+    channel_begin: shared.ChannelBegin = None,
+    channel_wait: shared.ChannelWait = None,
+    channel_timeout: shared.ChannelTimeout = None,
+    channel_new_run: shared.ChannelNewRun = False,
+    channel_restart: shared.ChannelRestart = None,
+    channel_on_late: shared.ChannelOnLate = None,
+    every: shared.Every = None,
     n_workers: shared.OptionalWorkers = None,
     force: shared.Force = False,
     quiet: shared.Quiet = False,

@@ -46,6 +46,11 @@ _SCHEDULE = Option(
     help="Give the next block to the next free worker, or each worker one share of all blocks.",
 )
 
+
+def _seconds(name: str, group: str, text: str) -> Option:
+    return Option(name, metavar="SECONDS", minimum=0, group=group, is_advanced=True, help=text)
+
+
 Trajectories = Annotated[list[Path], _TRAJECTORY]
 OptionalTrajectories = Annotated[list[Path] | None, _TRAJECTORY]
 RepeatedTrajectories = Annotated[list[Path] | None, _trajectory(False, "Repeat it to read")]
@@ -304,14 +309,7 @@ EndFrames = Annotated[
 ]
 EndIdle = Annotated[
     float | None,
-    Option(
-        "--end-idle",
-        metavar="SECONDS",
-        minimum=0,
-        group=FOLLOWING,
-        is_advanced=True,
-        help="The trajectory is complete when it has not grown for this time.",
-    ),
+    _seconds("--end-idle", FOLLOWING, "The trajectory is complete when it has not grown for this time."),
 ]
 EndFile = Annotated[
     Path | None,
@@ -332,5 +330,65 @@ EndProcess = Annotated[
         group=FOLLOWING,
         is_advanced=True,
         help="The trajectory is complete when this process has ended.",
+    ),
+]
+
+Channel = Annotated[
+    str | None,
+    Option(
+        "--channel",
+        metavar="NAME",
+        group=CHANNEL,
+        help="Channel (name or directory) of a running simulation, to read instead of a trajectory.",
+    ),
+]
+ChannelBegin = Annotated[
+    str | None,
+    Option(
+        "--start-at",
+        metavar="WHERE",
+        group=CHANNEL,
+        is_advanced=True,
+        help="First frame: earliest, latest, or the first from sequence:N, step:N or time:PS on.  [default: earliest]",
+    ),
+]
+ChannelWait = Annotated[
+    float | None,
+    _seconds("--wait", CHANNEL, "Maximum time to wait for the channel to be created."),
+]
+ChannelNewRun = Annotated[
+    bool,
+    Option(
+        "--new-run",
+        group=CHANNEL,
+        is_advanced=True,
+        help="Wait for the next run if the run of the channel has ended or its producer was lost; as long as --wait "
+        "says, else without limit.",
+    ),
+]
+ChannelOnLate = Annotated[
+    Literal["warn", "raise"] | None,
+    Option(
+        "--on-late",
+        group=CHANNEL,
+        is_advanced=True,
+        help="If frames of the run had left the channel before the analysis joined: warn, or end with an error.  "
+        "[default: warn]",
+    ),
+]
+ChannelTimeout = Annotated[
+    float | None,
+    _seconds("--timeout", CHANNEL, "Maximum time to wait for a frame.  [default: as long as the simulation runs]"),
+]
+ChannelRestart = Annotated[
+    float | None,
+    _seconds("--restart", CHANNEL, "Maximum time to wait for a lost simulation to restart."),
+]
+Every = Annotated[
+    float | None,
+    _seconds(
+        "--every",
+        CHANNEL,
+        "Minimum time between two updates of the outputs; also with --follow.  [default: 1 with --channel]",
     ),
 ]
