@@ -1,5 +1,6 @@
 """What tests share: real trajectories, and an index cache of their own."""
 
+import itertools
 import signal
 import sys
 from collections.abc import Iterator
@@ -38,10 +39,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path.relative_to(tests).parts[0], len(places)))
 
 
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders for the caches of all tests. `mktemp` itself lists all folders that it made, for each new one."""
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Indexes of one test are nothing to another, nor to the user."""
-    cache = tmp_path_factory.mktemp("cache")
+    cache = next(caches)
+    cache.mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setenv("XDG_STATE_HOME", str(cache / "state"))  # the key of checkpoints
     return cache

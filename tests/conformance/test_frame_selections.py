@@ -156,7 +156,9 @@ FORMATS = {
 EVERY_FRAME = bool(os.environ.get("MDREEL_SLOW_TESTS"))
 """Whether every frame is compared, which takes MDAnalysis many minutes; otherwise a few are."""
 
-N_FRAMES, N_FRAMES_OF_OTHERS = 6, 3
+N_FRAMES, N_FRAMES_OF_FEW = 6, 3
+LARGE = 20_000
+"""Atoms above which MDAnalysis takes a second for each frame of all selections: few frames are compared."""
 
 DIFFERING = {
     ("LAMMPS", f"sphzone 25 ({FEW})", 0): {6480},
@@ -183,7 +185,8 @@ def universe_of(name: str) -> MDAnalysis.Universe:
 def frames_of(name: str, universe: MDAnalysis.Universe) -> list[int]:
     """Return the frames that are compared."""
     n_frames = universe.trajectory.n_frames
-    wanted = n_frames if EVERY_FRAME else N_FRAMES if name in SYSTEMS else N_FRAMES_OF_OTHERS
+    is_fast = name in SYSTEMS and len(universe.atoms) < LARGE
+    wanted = n_frames if EVERY_FRAME else N_FRAMES if is_fast else N_FRAMES_OF_FEW
     differing = {frame for system, _, frame in DIFFERING if system == name}
     return sorted({*np.linspace(0, n_frames - 1, min(wanted, n_frames)).astype(int).tolist(), *differing})
 

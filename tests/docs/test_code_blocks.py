@@ -16,6 +16,7 @@ from MDAnalysisTests.datafiles import GRO, PSF, TPR, XTC, PDB_small
 from architecture.checkout import ROOT
 from docs import page_runner
 from docs.code_blocks import INSTALLS, OTHER, RUN, blocks, commands, outline, pages
+from forked_python.command import forked_python
 
 LONG = 240
 """Seconds after which a page hangs."""
@@ -48,8 +49,19 @@ def files(tmp_path_factory: pytest.TempPathFactory, adk_xtc: Path, adk_dcd: Path
     return folder
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the programs that start without the time of their imports."""
+    folder = tmp_path_factory.mktemp("programs")
+    for name, module in {"python": "", "mdreel": "-P -m mdreel.cli "}.items():
+        program = folder / name
+        program.write_text(f'#!/bin/sh\nexec {forked_python()} {module}"$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+    return folder
+
+
 @pytest.mark.parametrize("page", pages()[1:], ids=names_of)  # tests/architecture/test_readme.py runs the README
-def test_blocks_of_the_page_run(page: Path, files: Path, tmp_path: Path) -> None:
+def test_blocks_of_the_page_run(page: Path, files: Path, programs: Path, tmp_path: Path) -> None:
     to_run = [block for block in blocks(page) if block.is_run]
     if not to_run:
         pytest.skip("the page has no block that runs")
@@ -60,9 +72,9 @@ def test_blocks_of_the_page_run(page: Path, files: Path, tmp_path: Path) -> None
     text = json.dumps({"name": names_of(page), "before": BEFORE, "blocks": [asdict(block) for block in to_run]})
     (folder / "blocks.json").write_text(text, encoding="utf-8")
     python_path = os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     with subprocess.Popen(
-        [sys.executable, page_runner.__file__],
+        [forked_python(), page_runner.__file__],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": python_path, "PATH": path},
         stdin=subprocess.DEVNULL,
