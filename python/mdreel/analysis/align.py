@@ -1,4 +1,4 @@
-"""Trajectories with each frame superposed on a reference."""
+"""Superposition of trajectories on a reference, frame by frame."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     mobile : MDAnalysis.Universe or AtomGroup
         The system to superpose. All atoms of its Universe are moved and written.
     reference : MDAnalysis.Universe, AtomGroup or array_like, shape (n_selected, 3), float64, or None
-        Structure to superpose on. The same selection is applied to it. It can also be an array with the positions of
+        Structure to superpose on. The same selection is applied to it. You can also pass an array with the positions of
         the selected atoms in Å. If None, frames are superposed on a frame of `mobile` itself.
     select : str, tuple, dict or None
         Atoms to superpose, in MDAnalysis's selection language. All other atoms move with them. To select different
@@ -61,7 +61,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
         MDAnalysis, which is slower. The default is a file in the current directory whose name consists of `prefix` and
         the name of the mobile trajectory.
     prefix : str
-        Prefix of the default name of the output file.
+        Prefix for the default file name.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
         Weights of the selected atoms. If "mass", the masses of the reference atoms are used.
     tol_mass : float
@@ -76,17 +76,17 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     force : bool
         Whether to replace an existing file. The old file is kept until the new one is complete.
     in_memory : bool
-        Whether to change the positions in memory instead of writing a file. In this case, a trajectory in memory
-        permanently replaces that of the Universe, and `filename` and `prefix` are ignored. If the trajectory is already
-        in memory, `run` always changes it.
+        Whether to change the positions in memory instead of writing a file. In this case, an in-memory trajectory
+        permanently replaces the Universe's trajectory, and `filename` and `prefix` are ignored. If the trajectory is
+        already in memory, `run` always changes it.
     writer_kwargs : dict, optional
         Options of the writer. For XTC files, ``{"precision": n}`` sets the number of decimal places of coordinates in
         nm. For formats that only MDAnalysis can write, the options are passed to its writer.
     ref_frame : int, optional
-        Frame of the reference trajectory, starting from 0. By default, the current positions of the reference when
+        Frame number in the reference trajectory, starting from 0. By default, the current positions of the reference when
         `run` starts are used, or frame 0 of the mobile trajectory if there is no reference.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe.
+        Trajectory to analyse instead of the Universe's trajectory.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -108,9 +108,8 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     SelectionError
         If there are no atoms, or if masses are used as weights but the topology has no masses.
     MismatchError
-        If the reference or the weights do not match the atoms, or the atoms do not correspond to those of the
-        reference. Atoms are compared in the order of the selections. If the output file is the mobile trajectory
-        itself.
+        If the reference or the weights do not match the atoms, if the selected atoms do not correspond to the reference
+        atoms in the same order, or if the output file is the mobile trajectory itself.
     UnsupportedError
         If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can only store a
         single frame.
@@ -130,7 +129,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     velocities and forces are rotated together with the positions. In memory, only positions change. Cells are not
     rotated. Frames are superposed and encoded in parallel, but written in order. The trajectory is read twice: first
     the selected atoms for the RMSD, then all atoms for the output. The memory use does not depend on the number of
-    frames, apart from 24 bytes per frame for the results, and two copies of a trajectory in memory.
+    frames, apart from 24 bytes per frame for the results and, if the trajectory is in memory, two copies of it.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class ComponentAnalysis(Analysis):
     )
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of the number, the variance and the cumulated variance of each component."""
+        """Return columns with the number, the variance and the cumulative variance of each component."""
         variance = self.results.variance
         return [
             Column("component", "", np.arange(1, len(variance) + 1)),
@@ -67,7 +67,7 @@ class ComponentAnalysis(Analysis):
         other : PCA
             The other analysis. It must have been run.
         n_components : int or (int, int), optional
-            Number of components to use from both analyses, or from each of them. The default is all.
+            Number of components to use from both analyses, or two numbers, one for each. The default is all components.
         tol_mass, match_atoms
             See `transform`.
 
@@ -155,7 +155,8 @@ def rmsip(a: NDArray[np.float64], b: NDArray[np.float64], n_components: int | Se
     a, b : ndarray, shape (n, n_coordinates), float64
         Components as rows, such as ``pca.results.p_components.T``.
     n_components : int or (int, int), optional
-        Number of components to use from both sets, or from `a` and `b`. The default is all.
+        Number of components to use from both sets, or two numbers, one for `a` and one for `b`. The default is all
+        components.
 
     Returns
     -------
@@ -201,8 +202,8 @@ def cumulative_overlap(
     Returns
     -------
     float
-        ``sqrt(sum_j (a_i . b_j)^2)``, The value is 0 if the component is orthogonal to all others, and 1 if it lies in
-        their space (L. Yang et al., Structure 16 (2008) 321-330).
+        ``sqrt(sum_j (a_i . b_j)^2)``. The value is 0 if the component is orthogonal to all others, and 1 if it lies in
+        the space that they span (L. Yang et al., Structure 16 (2008) 321-330).
 
     Raises
     ------

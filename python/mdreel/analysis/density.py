@@ -51,7 +51,7 @@ class DensityAnalysis(Analysis):
     xdim, ydim, zdim : float, optional
         Length of the grid along each axis in Å.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -135,7 +135,7 @@ class DensityAnalysis(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("atoms are counted one by one at their positions")
 
     def computation(self, source: Source) -> Computation:
@@ -163,7 +163,7 @@ class DensityAnalysis(Analysis):
         Raises
         ------
         SelectionError
-            If nothing is selected in this frame.
+            If no atom is selected in this frame.
         """
         read = read_one_frame(source, frame, self.atoms)
         positions: NDArray[np.float32] = read.positions[0]
@@ -198,7 +198,7 @@ class DensityAnalysis(Analysis):
             warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of the centre of each bin, the number of atoms in it and their density."""
+        """Return columns with the centre of each bin, the number of atoms in the bin and their density."""
         middles = np.meshgrid(*self._middles(), indexing="ij")
         return [
             *(Column(axis, "Å", middle.ravel()) for axis, middle in zip("xyz", middles, strict=True)),

@@ -79,7 +79,7 @@ class LinearDensity(Analysis):
     binsize : float
         Approximate width of a bin in Å.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -208,7 +208,7 @@ class LinearDensity(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries(
             "atoms are moved into the cell one by one, and compounds with their centre of mass",
             whole=self._labels is not None,

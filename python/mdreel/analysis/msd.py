@@ -69,7 +69,7 @@ class EinsteinMSD(Analysis):
     per_particle : bool
         Whether to keep the mean square displacement of each particle.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -194,7 +194,7 @@ class EinsteinMSD(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries(
             "displacements are computed for each atom separately",
             paths=self._nojump is None,

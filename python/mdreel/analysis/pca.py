@@ -51,7 +51,7 @@ class PCA(ComponentAnalysis):
     n_components : int, optional
         Number of components to keep. The default is all.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -163,7 +163,7 @@ class PCA(ComponentAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=not self.align)
 
     def start_at(self, first: int) -> None:
@@ -224,7 +224,7 @@ class PCA(ComponentAnalysis):
             masses, and the same names and residues in the same order. By default, a mismatch triggers a warning. If
             True, it raises an error. If False, there is no check.
         trajectory : path, sequence of paths, or Source, optional
-            Trajectory to analyse instead of that of the Universe.
+            Trajectory to analyse instead of the Universe's trajectory.
         **options
             Other parameters of `Analysis.run`, such as `backend` and `n_workers`.
 

@@ -37,7 +37,7 @@ class Projection(Analysis):
     fit_to : ndarray, shape (n_atoms, 3), float64, optional
         Positions in Å on which frames are superposed first with equal weights, in the order of the group.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe.
+        Trajectory to analyse instead of the Universe's trajectory.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Projection(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:

@@ -165,7 +165,7 @@ class Ramachandran(_TorsionPairs):
         Whether to check that MDAnalysis recognizes all residues as protein. In this case, the first and the last
         residue of the protein are omitted, as in MDAnalysis.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -266,7 +266,7 @@ class Janin(_TorsionPairs):
     select_protein : str
         Selection of the residues that are protein.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 

@@ -68,7 +68,7 @@ class InterRDF(TwoGroupAnalysis):
     backend : {"serial", "OpenMP", "distopia"}
         Accepted for compatibility with MDAnalysis, but without effect. Choose the executor in `run` instead.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -191,7 +191,7 @@ class InterRDF(TwoGroupAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:

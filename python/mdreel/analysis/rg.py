@@ -38,7 +38,7 @@ class Rg(Analysis):
     weights : {"mass", None} or array_like, shape (n_atoms,), float64
         Weight of each atom. If None, all weights are equal. Weights are normalised.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Rg(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances from the centre use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:

@@ -62,7 +62,7 @@ class RMSD(Analysis):
     tol_mass : float
         Largest allowed difference between the masses of corresponding atoms, in amu.
     ref_frame : int or None
-        Frame of the reference trajectory, starting from 0. If None, the current positions of the reference are used.
+        Frame number in the reference trajectory, starting from 0. If None, the current positions of the reference are used.
     superposition : bool
         Whether to superpose each frame on the reference first.
     match_atoms : bool
@@ -70,7 +70,7 @@ class RMSD(Analysis):
         same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
         without this check. With ``select=None``, a different order only triggers a warning.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -198,7 +198,7 @@ class RMSD(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries(
             "atoms are compared with the reference without periodic images", whole=True, paths=not self._superposition
         )

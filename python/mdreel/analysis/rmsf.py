@@ -45,7 +45,7 @@ class RMSF(Analysis):
         Structure to superpose on. It must have the same number of atoms, or be an array of positions in Å. The default
         is the superposed atoms themselves.
     ref_frame : int
-        Frame of the reference trajectory, starting from 0.
+        Frame number in the reference trajectory, starting from 0.
     weights : {None, "mass"} or array_like, shape (n_superposed,), float64
         Weight of each atom in the superposition.
     tol_mass : float
@@ -55,7 +55,7 @@ class RMSF(Analysis):
         same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
         without this check.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -142,7 +142,7 @@ class RMSF(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:

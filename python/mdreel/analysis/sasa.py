@@ -61,7 +61,7 @@ class SASA(Analysis):
     pbc : bool
         Whether to take periodic images into account. This requires a cell in every frame.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class SASA(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("periodic images of atoms cover no atoms, unless pbc=True", whole=not self._pbc)
 
     def computation(self, source: Source) -> Computation:

@@ -48,7 +48,7 @@ class Selection(Analysis):
     ids : bool
         Whether to keep the indices of the selected atoms in addition to their number.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -130,7 +130,7 @@ class Selection(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances use minimum images, and atoms are selected one by one")
 
     def computation(self, source: Source) -> Computation:

@@ -64,7 +64,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     backend : {"serial", "OpenMP", "distopia"}
         Accepted for compatibility with MDAnalysis, but without effect.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -171,7 +171,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:

@@ -47,7 +47,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
     atomgroup : MDAnalysis.AtomGroup or Universe
         The atoms. For a Universe, all of its atoms.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe.
+        Trajectory to analyse instead of the Universe's trajectory.
     verbose : bool
         Whether `run` shows a progress bar by default.
 

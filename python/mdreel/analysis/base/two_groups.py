@@ -30,7 +30,7 @@ class TwoGroupAnalysis(Analysis):
     may_be_empty : bool
         Whether one of the groups may have no atoms.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe.
+        Trajectory to analyse instead of the Universe's trajectory.
     verbose : bool
         Whether `run` shows a progress bar by default.
 

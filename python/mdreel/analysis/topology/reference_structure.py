@@ -29,7 +29,7 @@ class Structure:
     given : ndarray, shape (n_atoms, 3), float64, or None
         Positions given as the reference, Å, in the order of the selection.
     frame : int or None
-        Frame of the reference trajectory, starting from 0. If None, the current positions of its Universe are used.
+        Frame number in the reference trajectory, starting from 0. If None, the current positions of its Universe are used.
     is_own : bool
         Whether `group` belongs to the analysed trajectory, even if that is not the one of its Universe.
     """
@@ -57,7 +57,7 @@ class Structure:
         reference : MDAnalysis.AtomGroup, array_like, shape (n_atoms, 3), or None
             The reference; None for the atoms themselves.
         frame : int or None
-            Frame of the reference trajectory, starting from 0. If None, the current positions of its Universe are used.
+            Frame number in the reference trajectory, starting from 0. If None, the current positions of its Universe are used.
         is_own : bool
             Whether a reference group belongs to the analysed trajectory, even if that is not the one of its Universe.
 

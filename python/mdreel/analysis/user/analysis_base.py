@@ -56,7 +56,7 @@ class AnalysisBase(Analysis):
         Further atoms whose positions are needed, such as ``universe.atoms`` for selections by distance. You do not need
         to list groups that are attributes of the analysis.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
     Attributes
     ----------

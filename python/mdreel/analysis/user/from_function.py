@@ -248,7 +248,7 @@ def from_function(
     range : (float, float), optional
         Lowest and highest edge, if `bins` is a number.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe.
+        Trajectory to analyse instead of the Universe's trajectory.
     **named : MDAnalysis.AtomGroup or object
         Keyword arguments of `f`, which are treated like `arguments`. To pass a keyword argument that has the name of a
         parameter of `from_function`, use ``functools.partial``.
