@@ -146,7 +146,7 @@ class Contacts(TwoGroupAnalysis):
     -----
     Q is the fraction of the contacts of a reference that exist in a frame. With ``"soft_cut"``, it is the mean of
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as in
-    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes spurious contacts, because each
+    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, some contacts are spurious, because each
     shared atom is in contact with itself (1/2 with ``"soft_cut"``) and pairs of shared atoms are counted twice. Use
     ``pairs="unique"`` to avoid this. Calculations use float64, so contacts at the cutoff may differ from those in
     MDAnalysis, which uses single precision. Only pairs in contact in a reference are evaluated, except for functions,

@@ -36,7 +36,7 @@ class RMSF(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms. For a Universe, all of its atoms.
+        The atoms. If you pass a Universe, all of its atoms are used.
     superposition : bool, str, MDAnalysis.AtomGroup or Universe
         Whether to superpose each frame on a reference first, which removes the translation and rotation of the
         molecule. If True, the atoms themselves are superposed. To superpose other atoms, pass a group or a selection
@@ -71,17 +71,17 @@ class RMSF(Analysis):
     SelectionError
         If there are no atoms.
     MismatchError
-        If the reference or the weights do not match the superposed atoms, or if these do not correspond to the atoms of
-        the reference.
+        If the reference or the weights do not match the superposed atoms, or if the superposed atoms do not correspond
+        to the reference atoms.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
 
     Notes
     -----
     The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. MDAnalysis's RMSF
-    does not superpose frames, so you have to run `AverageStructure` and `AlignTraj` first.
+    does not superpose frames, so in MDAnalysis you have to run `AverageStructure` and `AlignTraj` first.
 
-    Sums of displacements from the first frame and of their squares are exact, in steps of 2^-36 Å and 2^-27 Å^2.
+    Displacements from the first frame and their squares are summed exactly, in steps of 2^-36 Å and 2^-27 Å^2.
     Results are therefore bitwise identical for every executor and any number of workers and blocks. Apart from 16 bytes
     per frame, the memory use does not depend on the number of frames.
 
@@ -130,7 +130,7 @@ class RMSF(Analysis):
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """Indices of the atoms of the group and of the superposed atoms, ascending."""
+        """Indices of the atoms of the group and of the superposed atoms, in ascending order."""
         if self._fitted is None:
             return self._selection.atoms
         return np.union1d(self._selection.atoms, self._fitted.selection.atoms)
@@ -159,7 +159,7 @@ class RMSF(Analysis):
         self.results.positions, self.results.rmsf = positions[places], fluctuations[places]
 
     def columns(self) -> Sequence[Column]:
-        """Return columns that identify each atom, and its RMSF."""
+        """Return columns that identify each atom, and a column with its RMSF."""
         return [*atom_columns(self.atomgroup), Column("rmsf", "Å", self.results.rmsf)]
 
     def _result_coordinates(self) -> list[LabelledArray]:
