@@ -183,7 +183,7 @@ class LinearDensity(Analysis):
 
     @property
     def charges(self) -> NDArray[np.float64]:
-        """Charges of the atoms or compounds, shape (n_compounds,), float64, e."""
+        """Charges of the atoms or compounds, shape (n_compounds,), float64, in e."""
         if not self._has_charges:
             raise AttributeError("the topology has no charges")
         return self._of_compounds(self._charges)

@@ -216,8 +216,8 @@ class PCA(ComponentAnalysis):
             Whether to show progress.
         superposition : bool, optional
             Whether to superpose each frame in the same way as for the components, which requires ``align=True``. By
-            default, frames are used as stored, as in MDAnalysis, and a warning is issued if the components were computed
-            from superposed frames.
+            default, frames are used as stored, as in MDAnalysis, and a warning is issued if the components were
+            computed from superposed frames.
         tol_mass : float
             Largest allowed difference between the masses of corresponding atoms, in amu.
         match_atoms : bool, optional

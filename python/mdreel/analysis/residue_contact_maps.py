@@ -301,7 +301,7 @@ class ContactMaps(Analysis):
         return residue_map(values, axes[0], axes[1], label, title, ax)
 
     def _key_arrays(self) -> list[LabelledArray]:
-        """Return the results whose range is shown in the summary for notebooks. Indices are left out."""
+        """Return the results whose range is shown in the notebook summary. Indices are omitted."""
         return [one for one in super()._key_arrays() if one.name not in ("pairs", "contacts", "offsets", "first_frame")]
 
     def _kept(self) -> NDArray[np.int64]:

@@ -113,7 +113,7 @@ def stays(
 def _runs(
     places: NDArray[np.int64], members: NDArray[np.int64], n_frames: int, intermittency: int
 ) -> tuple[NDArray[np.int64], int, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the member, and the first and last frame of each stay, with the factor that encodes members and frames."""
+    """Return the members, the factor that combines member and frame, and the first and last key of each stay."""
     # Member and frame are combined into one number; different members are farther apart than any gap to be filled.
     width = n_frames + intermittency + 1
     names = _distinct(members)

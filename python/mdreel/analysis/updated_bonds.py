@@ -88,7 +88,7 @@ class BondRules:
 
 
 def _angles(positions: NDArray[np.float64], dimensions: NDArray[np.float32] | None) -> NDArray[np.float64]:
-    """Return the angle in degrees at the second of each three points, with minimum images, for shape (n, 3, 3)."""
+    """Return the angles at the second point of each triple, shape (n, 3, 3), with minimum images, in degrees."""
     one, other = positions[:, 0] - positions[:, 1], positions[:, 2] - positions[:, 1]
     if dimensions is not None and len(positions):
         from MDAnalysis.lib.distances import minimize_vectors
@@ -118,7 +118,7 @@ class UpdatedBonds(Fold):
         self._members = [one.among(atoms) if isinstance(one, FrameSelection) else one for one in rules.members]
 
     def digested(self) -> object:
-        """Return the inputs that determine the results, for checkpoint digests, because class pickles are not stable."""
+        """Return the inputs that determine the results for checkpoint digests, because class pickles are not stable."""
         return self._given
 
     def added(self, value: list[NDArray[np.float64]] | None, batch: Batch) -> list[NDArray[np.float64]]:

@@ -25,7 +25,7 @@ def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray
     frame : int
         Frame number, starting from 0. Negative numbers count from the end.
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices, ascending.
+        Indices, in ascending order.
 
     Returns
     -------

@@ -71,7 +71,7 @@ def possible_acceptors(universe: "Universe") -> "AtomGroup":
 
 
 def nitrogens_and_oxygens(universe: "Universe", elements: str) -> NDArray[np.int64]:
-    """Return the indices of the atoms of some elements, ascending.
+    """Return the indices of the atoms of some elements, in ascending order.
 
     Parameters
     ----------

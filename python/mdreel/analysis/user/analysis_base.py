@@ -53,7 +53,7 @@ class AnalysisBase(Analysis):
     verbose : bool
         Whether `run` shows a progress bar by default.
     reads : MDAnalysis.AtomGroup or sequence of AtomGroup, optional
-        Further atoms whose positions are needed, such as ``universe.atoms`` for selections by distance. You do not need
+        Additional atoms whose positions are needed, such as ``universe.atoms`` for selections by distance. You do not need
         to list groups that are attributes of the analysis.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
@@ -240,7 +240,7 @@ class AnalysisBase(Analysis):
 
     @property
     def molecules(self) -> NDArray[np.uint32]:
-        """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
+        """Indices of the atoms whose molecules must be whole if the analysis requires that, in ascending order."""
         return self.atoms_read
 
     @property

@@ -73,7 +73,7 @@ class Task:
     start : Start
         The current frame of the caller's Universe when `run` was called.
     atoms : ndarray, shape (n_read,), uint32
-        Indices of the atoms that are read in each frame, ascending.
+        Indices of the atoms that are read in each frame, in ascending order.
     known : Known
         Facts about the trajectory.
     by_batch : bool

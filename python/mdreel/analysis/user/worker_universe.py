@@ -27,7 +27,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
     n_atoms : int
         Number of atoms in the Universe.
     atoms : ndarray, shape (n_read,), uint32
-        Indices of the atoms that are read in each frame, ascending.
+        Indices of the atoms that are read in each frame, in ascending order.
     known : Known
         Facts about the trajectory.
     """
@@ -304,7 +304,7 @@ def universe_of(topology: Any, atoms: NDArray[np.uint32], known: Known) -> mda.U
     topology : MDAnalysis.core.topology.Topology
         The topology.
     atoms : ndarray, shape (n_read,), uint32
-        Indices of the atoms that are read in each frame, ascending.
+        Indices of the atoms that are read in each frame, in ascending order.
     known : Known
         Facts about the trajectory.
 
