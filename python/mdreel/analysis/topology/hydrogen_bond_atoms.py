@@ -81,7 +81,7 @@ def guess_hydrogens(
     MismatchError
         If no mass can lie between the limits.
     MissingDataError
-        If the topology has no masses, charges, or names.
+        If the topology has no masses, charges or names.
 
     Warns
     -----

@@ -146,7 +146,7 @@ def read_index(path: str | PathLike[str]) -> IndexFile:
     Parameters
     ----------
     path : path
-        The file. Each group begins with a line ``[ name ]``, which numbers of atoms from 1 follow.
+        The file. Each group starts with a line ``[ name ]``, followed by the numbers of its atoms, starting from 1.
 
     Returns
     -------
@@ -156,9 +156,9 @@ def read_index(path: str | PathLike[str]) -> IndexFile:
     Raises
     ------
     FormatError
-        If the file is no index file, has no groups, or has a number below 1.
+        If the file is not an index file, has no groups, or contains a number below 1.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     path = Path(path)
     try:
