@@ -119,14 +119,15 @@ def torsions_of(
     Raises
     ------
     MismatchError
-        If a kind is unknown or repeated.
+        If an entry of `kinds` is unknown or repeated.
     SelectionError
-        If there is no torsion, unless `may_be_none` is true.
+        If there are no torsions and `may_be_none` is false.
 
     Warns
     -----
     MdreelWarning
-        If a residue has other neighbours than its number suggests. MDAnalysis finds other torsions there.
+        If the neighbours of a residue differ from those that its number suggests. In this case, MDAnalysis finds
+        different torsions.
 
     Notes
     -----
@@ -173,7 +174,7 @@ class _Residues:
         self._atoms: dict[int, dict[str, int]] = {}
 
     def find(self, residue: Any, kind: str, *, by_number: bool = False) -> list[int] | None:
-        """Return the four atoms of a torsion, or None if one is missing. For `by_number`, see `ResidueNeighbours.at`."""
+        """Return the four atoms of a torsion, or None if one is missing. See `ResidueNeighbours.at` for `by_number`."""
         if (residue.resname, kind) in _NO_TORSION:
             return None
         found = []
