@@ -83,7 +83,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
         Options of the writer. For XTC files, ``{"precision": n}`` sets the number of decimal places of coordinates in
         nm. For formats that only MDAnalysis can write, the options are passed to its writer.
     ref_frame : int, optional
-        Frame number in the reference trajectory, starting from 0. By default, the current positions of the reference when
+        Frame number in the reference trajectory, starting from 0. By default, the positions that the reference has when
         `run` starts are used, or frame 0 of the mobile trajectory if there is no reference.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 Metric: TypeAlias = Callable[..., float]
-"""Distance between two frames: ``metric(a, b, weights=weights)`` with positions of shape (n_atoms, 3), float64, in Å."""
+"""Distance between frames: ``metric(a, b, weights=weights)`` with positions of shape (n_atoms, 3), float64, in Å."""
 
 _OPTIONS_OF_RUN = ("backend", "n_workers", "n_parts", "unsupported_backend")
 

@@ -66,8 +66,8 @@ class HydrogenBondAnalysis(BondCounts):
         frame. Otherwise, they are applied only to the current frame of the Universe. If there is no `donors_sel` and no
         selection depends on positions, the atoms are the same in all frames, and mdreel uses the faster method.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology, unless
-        selections need positions and `update_selections` is False.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology,
+        unless selections need positions and `update_selections` is False.
     verbose : bool
         Whether `run` shows a progress bar by default.
 

@@ -63,7 +63,8 @@ class RMSD(Analysis):
     tol_mass : float
         Largest allowed difference between the masses of corresponding atoms, in amu.
     ref_frame : int or None
-        Frame number in the reference trajectory, starting from 0. If None, the current positions of the reference are used.
+        Frame number in the reference trajectory, starting from 0. If None, the current positions of the reference are
+        used.
     superposition : bool
         Whether to superpose each frame on the reference first.
     match_atoms : bool

@@ -52,7 +52,7 @@ def _add_text(file: Any, name: str, values: NDArray[np.str_]) -> None:
 
 
 def _attribute(value: str | int | float | bool) -> bytes | int | float:
-    """Convert a value to a type that NetCDF-3 can store, such as bytes for text and integers of 32 bits."""
+    """Return a number that NetCDF-3 can store unchanged, and convert any other value to text as bytes."""
     if isinstance(value, float):
         return value
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST_INTEGER:

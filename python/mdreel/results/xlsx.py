@@ -20,8 +20,8 @@ _LONGEST_TEXT = 32_767
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
     """Write the sheet ``results`` with one header line and the rows, and the sheet ``metadata``.
 
-    Numbers are stored with 16 digits in Excel. NaN and infinity become empty cells. Text is stored as text, even if it
-    starts with ``=``, and control characters in text are escaped. If a text in the metadata is too long for a cell, it
+    Excel keeps 16 digits of a number. NaN and infinity become empty cells. Text is stored as text, even if it starts
+    with ``=``, and control characters in text are escaped. If a text in the metadata is too long for a cell, it
     continues in the next cell.
 
     Raises

@@ -54,7 +54,7 @@ def follow(
     Returns
     -------
     Source
-        The trajectory, which has at least one frame. Its `n_frames` and `times` only include the frames that have been
+        The trajectory, which has at least one frame. Its `n_frames` and `times` include only the frames that have been
         written so far.
 
     Raises

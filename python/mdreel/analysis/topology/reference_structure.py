@@ -29,7 +29,8 @@ class Structure:
     given : ndarray, shape (n_atoms, 3), float64, or None
         Positions in Å given as the reference, in the order of the selection.
     frame : int or None
-        Frame number in the reference trajectory, starting from 0. If None, the current positions of its Universe are used.
+        Frame number in the reference trajectory, starting from 0. If None, the current positions of its Universe are
+        used.
     is_own : bool
         Whether `group` belongs to the analysed trajectory, even if this is not the trajectory of its Universe.
     """
@@ -57,7 +58,8 @@ class Structure:
         reference : MDAnalysis.AtomGroup, array_like, shape (n_atoms, 3), or None
             The reference, or None for the atoms themselves.
         frame : int or None
-            Frame number in the reference trajectory, starting from 0. If None, the current positions of its Universe are used.
+            Frame number in the reference trajectory, starting from 0. If None, the current positions of its Universe
+            are used.
         is_own : bool
             Whether a reference group belongs to the analysed trajectory, even if this is not the trajectory of its
             Universe.

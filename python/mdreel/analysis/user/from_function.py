@@ -231,7 +231,7 @@ def from_function(
         The first group. Unless `per` is ``"block"``, it can be an UpdatingAtomGroup. In this case, `f` receives the
         positions of the atoms that belong to the group in the current frame.
     *arguments : MDAnalysis.AtomGroup or object
-        Further arguments of `f`. Each group is replaced by its positions, and any other object is passed unchanged.
+        Additional arguments for `f`. Each group is replaced by its positions, and any other object is passed unchanged.
     per : {"frame", "block"}
         Whether `f` receives one frame or a block of frames. Blocks are several times faster if the function uses NumPy.
         The number of frames in a block varies, and the result must not depend on it.
