@@ -13,7 +13,7 @@ def __dir__() -> list[str]:
 
 
 class MdreelError(Exception):
-    """Base class of all mdreel exceptions.
+    """Base class for all mdreel exceptions.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class UnsupportedError(MdreelError, NotImplementedError):
 
 
 class MdreelWarning(UserWarning):
-    """Base class of all mdreel warnings, which indicate that a result or a file may not be what you expect.
+    """Base class for all mdreel warnings, which indicate that a result or a file may differ from what you expect.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class SlowConsumerWarning(MdreelWarning):
 
 
 class AtomOrderWarning(MdreelWarning):
-    """Warning that atoms may not correspond to the atoms of the reference with which they are compared.
+    """Warning that atoms may not correspond to the reference atoms with which they are compared.
 
     Examples
     --------

@@ -80,8 +80,8 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
         permanently replaces the Universe's trajectory, and `filename` and `prefix` are ignored. If the trajectory is
         already in memory, `run` always changes it.
     writer_kwargs : dict, optional
-        Options of the writer. For XTC files, ``{"precision": n}`` sets the number of decimal places of coordinates in
-        nm. For formats that only MDAnalysis can write, the options are passed to its writer.
+        Options for the writer. For XTC files, ``{"precision": n}`` sets the number of decimal places of coordinates in
+        nm. For formats that only MDAnalysis can write, the options are passed to MDAnalysis's writer.
     ref_frame : int, optional
         Frame number in the reference trajectory, starting from 0. By default, the positions that the reference has when
         `run` starts are used, or frame 0 of the mobile trajectory if there is no reference.
@@ -111,7 +111,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
         If the reference or the weights do not match the atoms, if the selected atoms do not correspond to the reference
         atoms in the same order, or if the output file is the mobile trajectory itself.
     UnsupportedError
-        If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can only store a
+        If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can store only a
         single frame.
     OSError
         If the file exists and `force` is false.
@@ -119,9 +119,9 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     Warns
     -----
     AtomOrderWarning
-        If residues are excluded, or if atoms may not correspond to those of the reference.
+        If residues are excluded, or if atoms may not correspond to the reference atoms.
     MdreelWarning
-        If a file is requested, but the trajectory of the Universe is in memory.
+        If a file is requested, but the Universe's trajectory is in memory.
 
     Notes
     -----
@@ -338,7 +338,7 @@ transformations
 
 
 def _precision(options: Mapping[str, Any]) -> float | None:
-    """Return the XTC precision that the options of an MDAnalysis writer specify, as integer steps per nm."""
+    """Return the XTC precision from the options for an MDAnalysis writer, in integer steps per nm."""
     unknown = sorted(set(options) - {"precision"})
     if unknown:
         raise UnsupportedError(f"writer_kwargs {', '.join(unknown)} are not supported: only 'precision' is")

@@ -88,7 +88,7 @@ class AverageStructure(Analysis):
     results.rmsf : ndarray, shape (n_atoms,), float64
         Root mean square fluctuation of each atom about its mean position, in Å.
     filename : str or None
-        Name of the output file. None if no file is written, for example because positions are changed in memory.
+        Name of the output file, or None if no file is written, for example because positions are changed in memory.
     mobile, reference : MDAnalysis.AtomGroup, Universe
         All atoms of the system, and the given reference.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
@@ -97,10 +97,10 @@ class AverageStructure(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or a selection is not valid.
+        If there are no atoms, or if a selection is not valid.
     MismatchError
         If the selections have different numbers of atoms, if the weights do not match them, or if the atoms do not
-        correspond to those of the reference.
+        correspond to the reference atoms.
     UnsupportedError
         If MDAnalysis does not support the file extension.
     OSError
@@ -109,9 +109,9 @@ class AverageStructure(Analysis):
     Warns
     -----
     AtomOrderWarning
-        If atoms may not correspond to those of the reference.
+        If atoms may not correspond to the reference atoms.
     MdreelWarning
-        If a file is requested, but the trajectory of the Universe is in memory.
+        If a file is requested, but the Universe's trajectory is in memory.
 
     Notes
     -----
@@ -175,7 +175,7 @@ class AverageStructure(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
+        """Groups from other Universes that define the reference, each with its frame or None for the current positions."""
         return references_of([self._fitted], self.atomgroup)
 
     @property
@@ -257,7 +257,7 @@ class AverageStructure(Analysis):
         AttributeError
             If the analysis has not been run yet.
         UnsupportedError
-            If neither mdreel nor MDAnalysis supports the file extension, or a required package is missing.
+            If neither mdreel nor MDAnalysis supports the file extension, or if a required package is missing.
         OSError
             If the file exists and `force` is false, or if it cannot be written.
 

@@ -19,7 +19,7 @@ ContactValue: TypeAlias = Literal["frequency", "mean", "minimum", "lifetime"]
 """Value that a map shows for each pair of residues."""
 
 TorsionKind: TypeAlias = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"]
-"""Kind of torsion in a protein."""
+"""Type of torsion in a protein."""
 
 Features: TypeAlias = Literal["degrees", "cos_sin"]
 """Representation of an angle: degrees, or cosine and sine, which are continuous at 180 degrees."""
@@ -46,5 +46,5 @@ AreaMode: TypeAlias = Literal["atom", "residue", "total"]
 """Part of the selection for which an area is computed."""
 
 TransformationName: TypeAlias = Literal["whole", "wrap-atoms", "wrap-residues", "wrap-fragments", "center", "nojump"]
-"""Transformation of a recipe: make molecules whole over their bonds; move atoms, residues or molecules into the cell;
-centre a group of atoms in the cell; undo jumps across boundaries."""
+"""Transformation in a recipe: make molecules whole along their bonds, move atoms, residues or molecules into the cell,
+centre a group of atoms in the cell, or undo jumps across boundaries."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ComponentAnalysis(Analysis):
-    """Base class of analyses that compute principal components, with methods to compare them; see `mdreel.PCA`."""
+    """Base class for analyses that compute principal components, with methods to compare them; see `mdreel.PCA`."""
 
     _units = MappingProxyType({"variance": "Å^2", "mean": "Å", "covariance": "Å^2"})
     _result_dimensions = MappingProxyType(
@@ -74,7 +74,7 @@ class ComponentAnalysis(Analysis):
         Raises
         ------
         MismatchError
-            If one of the analyses has not been run or has fewer components, or if the numbers of atoms differ.
+            If one of the analyses has not been run or has too few components, or if the numbers of atoms differ.
 
         Examples
         --------
@@ -98,7 +98,7 @@ class ComponentAnalysis(Analysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool | None = None,
     ) -> float:
-        """Return the overlap of a component with the space of other components.
+        """Return the overlap of a component with the space spanned by other components.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class ComponentAnalysis(Analysis):
         i : int
             Index of the component of this analysis.
         n_components : int, optional
-            Number of components of `other` to use. The default is all.
+            Number of components of `other` to use. By default, all components are used.
         tol_mass, match_atoms
             See `transform`.
 
@@ -188,7 +188,7 @@ def rmsip(a: NDArray[np.float64], b: NDArray[np.float64], n_components: int | Se
 def cumulative_overlap(
     a: NDArray[np.float64], b: NDArray[np.float64], i: int = 0, n_components: int | None = None
 ) -> float:
-    """Return the overlap of a component with the space of other components.
+    """Return the overlap of a component with the space spanned by other components.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def cumulative_overlap(
     i : int
         Index of the component of `a`.
     n_components : int, optional
-        Number of components of `b` to use. The default is all.
+        Number of components of `b` to use. By default, all components are used.
 
     Returns
     -------
@@ -239,7 +239,7 @@ def _first_of(components: NDArray[np.float64], n_components: int | None) -> NDAr
 def check_atoms(
     atomgroup: AtomGroup, reference: AtomGroup, name: str, tol_mass: float, match_atoms: bool | None
 ) -> None:
-    """Check that atoms correspond. If `match_atoms` is None, a mismatch only triggers a warning."""
+    """Check that atoms correspond. If `match_atoms` is None, a mismatch triggers only a warning."""
     try:
         Matching(tol_mass, match_atoms is not False).check(atomgroup, reference, name)
     except MismatchError as error:

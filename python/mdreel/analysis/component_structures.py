@@ -90,7 +90,7 @@ class ComponentStructures:
     Attributes
     ----------
     n_atoms : int
-        Number of atoms of the Universe.
+        Number of atoms in the Universe.
     atoms : ndarray, shape (n_own,), int64
         Indices of the atoms of the components.
     mean : ndarray, shape (n_own, 3), float64
@@ -118,7 +118,7 @@ class ComponentStructures:
         Returns
         -------
         MDAnalysis Timestep or AtomGroup
-            The argument.
+            The frame or the group that was passed.
 
         Raises
         ------

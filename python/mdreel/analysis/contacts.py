@@ -72,8 +72,8 @@ class Contacts(TwoGroupAnalysis):
         current frame of their Universe. Alternatively, pass the number of a frame of the trajectory. Pass None if
         `method` is ``"count"``.
     method : {"hard_cut", "soft_cut", "radius_cut", "count"} or callable
-        Criterion for the contacts of the reference. With ``"hard_cut"``, the atoms must not be farther apart than in
-        the reference. With ``"soft_cut"``, each contact is weighted by a smooth function of the distance. With
+        Criterion for counting a contact of the reference. With ``"hard_cut"``, the atoms must not be farther apart than
+        in the reference. With ``"soft_cut"``, each contact is weighted by a smooth function of the distance. With
         ``"radius_cut"``, the atoms must not be farther apart than `radius`. With ``"count"``, all pairs within `radius`
         are counted, and no reference is needed. If you pass a function, it receives the distances of the contacts in
         the frame and in the reference, both in Å and of shape (n_contacts,), and `kwargs`. It must return a number.
@@ -95,8 +95,8 @@ class Contacts(TwoGroupAnalysis):
     tol_mass : float
         Largest allowed difference between the masses of corresponding atoms, in amu.
     match_atoms : bool
-        Whether to check that the atoms of `refgroup` correspond to those of `select`. Corresponding atoms have the same
-        masses, and the same names and residues in the same order. If False, the atoms are not checked.
+        Whether to check that the atoms of `refgroup` correspond to the atoms of `select`. Corresponding atoms have the
+        same masses, and the same names and residues in the same order. If False, the atoms are not checked.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -123,15 +123,15 @@ class Contacts(TwoGroupAnalysis):
     Raises
     ------
     SelectionError
-        If a group has no atoms, or a selection is invalid. (If `refgroup` consists of groups, one group may be empty.)
-        If a group is neither a string nor an AtomGroup; in this case, the error is also a TypeError.
+        If a group has no atoms, or if a selection is invalid. If `refgroup` consists of groups, one group may be empty.
+        If a group is neither a string nor an AtomGroup. In this case, the error is also a TypeError.
     UnsupportedError
         If a group is an UpdatingAtomGroup and `method` is not ``"count"``. The error is also a TypeError.
     MismatchError
-        If the radius is not a valid length or the method is unknown. If the atoms of a reference do not correspond to
-        the atoms of the groups. In `run`, if a reference has no contacts, or a function does not return a number. With
-        ``require_cell=True``, if a reference or (in `run`) a frame has no periodic cell. With ``pbc=True``, if a cell
-        has no volume.
+        If the radius is not a valid length, or if the method is unknown. If the atoms of a reference do not correspond
+        to the atoms of the groups. In `run`, if a reference has no contacts, or if a function does not return a number.
+        With ``require_cell=True``, if a reference or (in `run`) a frame has no periodic cell. With ``pbc=True``, if a
+        cell has no volume.
 
     Warns
     -----
@@ -139,7 +139,7 @@ class Contacts(TwoGroupAnalysis):
         If pairs of atoms are counted twice because the groups share atoms or contain an atom twice, and `pairs` is not
         given. If a group has no atoms. In this case, `run` raises a MismatchError, because there are no contacts.
     RangeWarning
-        If contacts are counted beyond half of the shortest lattice vector. Each pair of atoms is then only counted
+        If contacts are counted beyond half of the shortest lattice vector. Each pair of atoms is then counted only
         once, although several of its images may be in contact.
 
     Notes

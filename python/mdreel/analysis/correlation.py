@@ -51,8 +51,8 @@ def autocorrelation(
     Raises
     ------
     MismatchError
-        If there are no frames, values are not finite, a vector has zero length, or the order of the polynomial is
-        unknown.
+        If there are no frames, if values are not finite, if a vector has zero length, or if the order of the polynomial
+        is unknown.
 
     Notes
     -----

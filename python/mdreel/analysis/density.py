@@ -81,7 +81,7 @@ class DensityAnalysis(Analysis):
     The grid and the counts are identical to those of `MDAnalysis.analysis.density.DensityAnalysis`. A bin includes its
     lower edge, and the last bin also includes its upper edge. To see the surroundings of a molecule, centre it
     (``run(transformations=...)``) or use a superposed trajectory. The analysis needs 8 bytes of memory per bin, and the
-    same amount for each worker, independently of the number of frames.
+    same amount for each worker, regardless of the number of frames.
 
     Examples
     --------

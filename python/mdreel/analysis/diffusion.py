@@ -55,7 +55,7 @@ def diffusion_of(
     n_dimensions : int
         Number of dimensions of the displacements.
     begin, end : float, optional
-        First and last lag time of the fit in ps. The defaults are 10 and 90 % of the longest lag time.
+        First and last lag time of the fit in ps. The defaults are 10 % and 90 % of the longest lag time.
 
     Returns
     -------

@@ -34,7 +34,7 @@ _DEGREES = "°"
 
 
 class QuadrupleAngles(Analysis):
-    """Base class of all torsion analyses, which compute the dihedral angles of groups of four atoms."""
+    """Base class for all torsion analyses, which compute the dihedral angles of groups of four atoms."""
 
     _result_dimensions: Mapping[str, tuple[str, ...]] = MappingProxyType({"angles": ("frame", "torsion")})
 

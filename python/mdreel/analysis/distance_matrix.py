@@ -78,7 +78,7 @@ class DistanceMatrix(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection is not valid.
+        If there are no atoms, or if the selection is not valid.
     MismatchError
         If the weights do not match the atoms, or if both `metric` and `superposition` are given. In `run`, if a
         coordinate is not finite.
@@ -196,7 +196,7 @@ class DistanceMatrix(Analysis):
         return kept_positions(len(self.atoms))
 
     def conclude(self, tally: Tally) -> None:
-        """Compute the distances of all pairs of frames."""
+        """Compute the distances between all pairs of frames."""
         n_frames, n_atoms = tally.n_frames, len(self.atoms)
         # The core packs two float32 into each float64 of a row.
         positions = tally.values.view(np.float32)[:, : 3 * n_atoms].reshape(n_frames, n_atoms, 3)

@@ -72,9 +72,9 @@ class DistanceArray(TwoGroupAnalysis):
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the cutoff is not a valid length, the groups are in different Universes, the reference positions have the
-        wrong shape, or both `other` and `reference` are given. In `run` with ``pbc=True``, if a frame has no periodic
-        cell.
+        If the cutoff is not a valid length, if the groups are in different Universes, if the reference positions have
+        the wrong shape, or if both `other` and `reference` are given. In `run` with ``pbc=True``, if a frame has no
+        periodic cell.
 
     Notes
     -----
@@ -151,7 +151,7 @@ class DistanceArray(TwoGroupAnalysis):
         return "give pbc=False for distances without periodic images"
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation of the distances in each frame, after reading the reference."""
+        """Read the reference, and return the computation of the distances in each frame."""
         if self._cutoff is not None:
             n_pairs = len(self._from) * len(self._second_numbers())
             check_size("sums for all pairs of atoms", _PAIR_BYTES * n_pairs, "select fewer atoms")

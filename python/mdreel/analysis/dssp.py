@@ -62,20 +62,20 @@ class DSSP(Analysis):
     atoms : MDAnalysis.Universe or AtomGroup
         A system that contains a protein. Only residues that MDAnalysis recognizes as protein are analysed.
     guess_hydrogens : bool
-        Whether to place the hydrogens bonded to N by geometry instead of using the hydrogens of the trajectory.
+        Whether to calculate the positions of the hydrogens bonded to N instead of using those in the trajectory.
     heavyatom_names : tuple of str
         Names of the atoms N, CA, C and O. Each entry can contain several names, separated by spaces.
     hydrogen_name : str
-        Names of the hydrogen bonded to N, as in a selection. Only used if `guess_hydrogens` is False.
+        Names of the hydrogen bonded to N, as in a selection. Used only if `guess_hydrogens` is False.
     backend : {"serial", "openmp", "distopia"}
         Accepted for compatibility with MDAnalysis, but without effect. Choose the executor in `run` instead.
     method : {"simplified", "kabsch-sander"}
         Assignment method, with three states as in MDAnalysis's `DSSP`, or with the eight states of Kabsch and Sander.
     longest_bond : float, optional
         Largest distance in Å between C and the next N within a chain. If the distance in a frame is longer, the chain
-        ends there. The program of Kabsch and Sander uses 2.5. By default, distances do not end chains. With three
-        states, all residues then form a single chain, as in MDAnalysis. With eight states, chains end at the ends of
-        segments, as in mdtraj.
+        ends there. The program of Kabsch and Sander uses 2.5. By default, distances are not checked. With three states,
+        all residues then form a single chain, as in MDAnalysis. With eight states, a chain ends at the end of each
+        segment, as in mdtraj.
     pbc : bool
         Whether to use the minimum image convention in frames with a cell.
     trajectory : path, sequence of paths, or Source, optional
@@ -103,7 +103,7 @@ class DSSP(Analysis):
     Raises
     ------
     SelectionError
-        If there is no protein, or no residue has a complete backbone. With three states, if there are fewer than six
+        If there is no protein, or if no residue has a complete backbone. With three states, if there are fewer than six
         residues, as in MDAnalysis.
     MismatchError
         If the method is unknown, if a name matches several atoms in a residue, or if the N of a residue has the wrong

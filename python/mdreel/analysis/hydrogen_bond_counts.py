@@ -32,7 +32,7 @@ class BondCounts(Analysis):
 
     @property
     def interval(self) -> float:
-        """Mean time between consecutive analysed frames in ps; 0 for a single frame."""
+        """Mean time between consecutive analysed frames in ps, or 0 for a single frame."""
         return mean_interval(self.times)
 
     def count_by_time(self) -> NDArray[np.int64]:
@@ -112,7 +112,7 @@ class BondCounts(Analysis):
         Notes
         -----
         The function is ``C(tau) = mean_t N(t, t + tau) / N(t)`` [1]_ [2]_. N(t) is the number of bonds in frame t, and
-        N(t, t + tau) the number of those that exist in all frames up to t + tau. A bond is identified by its hydrogen
+        N(t, t + tau) is the number of bonds in all frames from t to t + tau. A bond is identified by its hydrogen
         and acceptor. If the analysed frames are not consecutive, a warning is sent to the logger ``mdreel.analysis``.
         Run time and memory (about 50 bytes per bond) depend on the number of bonds found, not on the number of pairs.
 

@@ -56,7 +56,7 @@ class HydrogenBondAnalysis(BondCounts):
         Pairs of selections, which are applied to the current frame of the Universe. Only hydrogen bonds between the two
         selections of a pair are found.
     d_h_cutoff : float
-        Largest distance between a donor and its hydrogen in Å. Only used with `donors_sel`.
+        Largest distance between a donor and its hydrogen in Å. Used only with `donors_sel`.
     d_a_cutoff : float
         Largest distance between donor and acceptor in Å.
     d_h_a_angle_cutoff : float

@@ -27,7 +27,7 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
     wanted : bool
         Whether the user requests this. A trajectory already in memory is always changed, as in MDAnalysis.
     has_own_trajectory : bool
-        Whether the alignment reads a trajectory other than the Universe's.
+        Whether the alignment reads a trajectory other than the Universe's trajectory.
     filename : path or None
         The requested output file. It is not written if positions change in memory.
 
@@ -39,7 +39,7 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
     Warns
     -----
     MdreelWarning
-        If a file is requested, but the trajectory of the Universe is in memory.
+        If a file is requested, but the Universe's trajectory is in memory.
     """
     if has_own_trajectory:
         if wanted:

@@ -88,9 +88,9 @@ class LinearDensity(Analysis):
     results.x.mass_density, results.x.mass_density_stddev : ndarray, shape (n_bins,), float64
         Mean and population standard deviation of the mass density over all frames, in g/cm^3.
     results.x.charge_density, results.x.charge_density_stddev : ndarray, shape (n_bins,), float64
-        Mean and standard deviation of the charge density in e mol/cm^3. Missing if the topology has no charges.
+        Mean and standard deviation of the charge density in e mol/cm^3. Not available if the topology has no charges.
     results.x.hist_bin_edges : ndarray, shape (n_bins + 1,), float64
-        Edges of the bins in Å. They are the same for all axes and cover the longest one.
+        Edges of the bins in Å. The edges are the same for all axes and cover the longest axis.
     results.x.slice_volume : float
         Volume of a bin in Å^3.
     results.x.dim : int
@@ -116,8 +116,8 @@ class LinearDensity(Analysis):
     Warns
     -----
     MdreelWarning
-        If the cell is triclinic, because the results then differ from those of MDAnalysis. If all densities are 0
-        because an UpdatingAtomGroup never selects an atom.
+        If the cell is triclinic, because the results then differ from those in MDAnalysis. If all densities are 0
+        because no atom of an UpdatingAtomGroup is ever selected.
 
     Notes
     -----

@@ -36,7 +36,7 @@ def write_frames(
     path : Path
         The output file. It appears only once it is complete.
     options : mapping
-        Options of the writer.
+        Options for the writer.
     force : bool
         Whether to replace an existing file.
 

@@ -63,9 +63,9 @@ class EinsteinMSD(Analysis):
     max_lag : int, optional
         Largest lag in frames. The default is the length of the trajectory. Not allowed for unevenly spaced frames.
     nojump : {"lattice", "toroidal"}, optional
-        Scheme for undoing the jumps of individual atoms across cell boundaries; see `mdreel.transformations.nojump`. It
-        works with every executor. By default, positions are used as stored and must not be wrapped. If they are, a
-        `JumpWarning` is issued.
+        Scheme for undoing the jumps of individual atoms across cell boundaries; see `mdreel.transformations.nojump`.
+        Both schemes work with every executor. By default, positions are used as stored and must not be wrapped. If they
+        are wrapped, a `JumpWarning` is issued.
     per_particle : bool
         Whether to keep the mean square displacement of each particle.
     trajectory : path, sequence of paths, or Source, optional
@@ -208,7 +208,7 @@ class EinsteinMSD(Analysis):
 
     @property
     def keeps_positions(self) -> bool:
-        """Whether a run keeps the positions of all frames; always true here."""
+        """Whether a run keeps the positions of all frames, which is always true here."""
         return True
 
     def find_kept_jump(self, tally: Tally) -> Jump | None:
@@ -250,7 +250,7 @@ class EinsteinMSD(Analysis):
         Parameters
         ----------
         begin, end : float, optional
-            First and last lag time of the fit in ps. The defaults are 10 and 90 % of the longest lag time.
+            First and last lag time of the fit in ps. The defaults are 10 % and 90 % of the longest lag time.
 
         Returns
         -------

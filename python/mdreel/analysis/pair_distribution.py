@@ -1,4 +1,4 @@
-"""Bins, normalisation and warnings of radial distribution functions."""
+"""Bins, normalisation and warnings for radial distribution functions."""
 
 from types import MappingProxyType
 from typing import Any

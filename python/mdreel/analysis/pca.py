@@ -59,7 +59,7 @@ class PCA(ComponentAnalysis):
     ----------
     results.p_components : ndarray, shape (3 * n_atoms, n_components), float64
         Normalised components as columns, in order of decreasing variance. The rows are x, y and z of the first atom,
-        then of the second, and so on. The largest entry of each component by magnitude is positive.
+        then of the second, and so on. In each component, the entry with the largest magnitude is positive.
     results.variance : ndarray, shape (n_components,), float64
         Eigenvalue of each component in Å^2.
     results.cumulated_variance : ndarray, shape (n_components,), float64
@@ -74,7 +74,7 @@ class PCA(ComponentAnalysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection is not valid.
+        If there are no atoms, or if the selection is not valid.
     MismatchError
         If `mean` or `n_components` does not match the atoms. In `run`, if there is only one frame.
     UnsupportedError
@@ -167,7 +167,7 @@ class PCA(ComponentAnalysis):
         return Boundaries("displacements use no periodic images", whole=True, paths=not self.align)
 
     def start_at(self, first: int) -> None:
-        """Receive the first analysed frame, on which the others are superposed."""
+        """Receive the first analysed frame, on which the other frames are superposed."""
         self._first = first
 
     def computation(self, source: Source) -> Computation:
@@ -207,7 +207,7 @@ class PCA(ComponentAnalysis):
         Parameters
         ----------
         atomgroup : MDAnalysis.AtomGroup or Universe
-            Group of the same atoms in the same order, in any Universe.
+            Group with the same atoms in the same order, in any Universe.
         n_components : int, optional
             Number of components. By default, all components that were kept are used.
         start, stop, step : int, optional
@@ -221,7 +221,7 @@ class PCA(ComponentAnalysis):
         tol_mass : float
             Largest allowed difference between the masses of corresponding atoms, in amu.
         match_atoms : bool, optional
-            Whether to check that the atoms correspond to those of the components. Corresponding atoms have the same
+            Whether to check that the atoms correspond to the atoms of the components. Corresponding atoms have the same
             masses, and the same names and residues in the same order. By default, a mismatch triggers a warning. If
             True, a mismatch raises an error. If False, the atoms are not checked.
         trajectory : path, sequence of paths, or Source, optional
@@ -243,7 +243,7 @@ class PCA(ComponentAnalysis):
         Warns
         -----
         AtomOrderWarning
-            If the atoms do not correspond to those of the components.
+            If the atoms do not correspond to the atoms of the components.
         MdreelWarning
             If the components were computed from superposed frames and `superposition` is not given.
         """
@@ -282,8 +282,8 @@ class PCA(ComponentAnalysis):
         superposition : bool, optional
             Whether to superpose each frame in the same way as for the components. The default is the value of `align`.
         match_atoms : bool, optional
-            Whether to check that the atoms correspond to those of the components. If None, a mismatch only triggers a
-            warning.
+            Whether to check that the atoms correspond to the atoms of the components. If None, a mismatch triggers only
+            a warning.
 
         Raises
         ------

@@ -59,7 +59,7 @@ def components_of(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     values : ndarray, shape (n,), float64
         Eigenvalues in decreasing order. All are at least 0.
     vectors : ndarray, shape (n, n), float64
-        Eigenvectors as columns. The largest entry of each eigenvector by magnitude is positive.
+        Eigenvectors as columns. In each eigenvector, the entry with the largest magnitude is positive.
     """
     values, vectors = np.linalg.eigh(matrix)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]

@@ -56,7 +56,7 @@ class _TorsionPairs(QuadrupleAngles):
 
     @property
     def atomgroup(self) -> AtomGroup:
-        """The group that the user gave."""
+        """The group given by the user."""
         return self._given
 
     @property

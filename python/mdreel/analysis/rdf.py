@@ -110,7 +110,8 @@ class InterRDF(TwoGroupAnalysis):
     The function is ``count / (frames * shells * N / V)``, where V is the mean volume and N is the number of pairs that
     `exclusion_block` does not exclude, as in `MDAnalysis.analysis.rdf.InterRDF`. Minimum images are computed in
     float64, at any range and also in triclinic cells. Up to half of the shortest lattice vector, a cell list is used,
-    so the run time grows linearly with the number of atoms. For larger ranges, the distances of all pairs are computed.
+    so the run time grows linearly with the number of atoms. For larger ranges, the distances between all pairs are
+    computed.
     Each bin includes its lower edge, and the last bin includes both edges, as in `numpy.histogram`.
 
     Counts are integers and the sum of volumes is exact, so results are bitwise identical for every executor and any

@@ -28,7 +28,7 @@ class Setting:
     description : str
         The meaning of the value, for use in the schema.
     is_required : bool
-        Whether a recipe must set it.
+        Whether a recipe must set the value.
     minimum : float or None
         The smallest allowed value.
     default : object

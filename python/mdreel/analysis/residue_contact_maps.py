@@ -43,7 +43,7 @@ class ContactMaps(Analysis):
 
     @property
     def interval(self) -> float:
-        """Mean time between consecutive analysed frames in ps; 0 for a single frame."""
+        """Mean time between consecutive analysed frames in ps, or 0 for a single frame."""
         return mean_interval(self.times)
 
     @property
@@ -97,7 +97,7 @@ class ContactMaps(Analysis):
 
     @checked_arguments
     def difference(self, other: ContactMaps) -> NDArray[np.float64]:
-        """Return the contact frequencies minus those of another run, for example for a mutant or another state.
+        """Return the contact frequencies minus those of another run, for example of a mutant or another state.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class ContactMaps(Analysis):
         Parameters
         ----------
         min_frequency : float
-            Lowest frequency of a contact that becomes an edge.
+            Lowest contact frequency for which an edge is returned.
 
         Returns
         -------

@@ -70,7 +70,7 @@ class RMSD(Analysis):
     match_atoms : bool
         Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
         same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
-        without this check. With ``select=None``, a different order only triggers a warning.
+        without this check. With ``select=None``, a different order triggers only a warning.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -91,14 +91,13 @@ class RMSD(Analysis):
     UnsupportedError
         If the group is an UpdatingAtomGroup.
     MismatchError
-        If the reference or the weights do not match the atoms, or if the atoms do not correspond to those of the
-        reference. If the reference is an array, and `groupselections` are given or `select` changes the order of the
-        atoms.
+        If the reference or the weights do not match the atoms, or if the atoms do not correspond to the reference
+        atoms. If the reference is an array, and `groupselections` are given or `select` changes the order of the atoms.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms have the same masses as those of the reference, but different names.
+        If atoms have the same masses as the reference atoms, but different names.
 
     Notes
     -----
@@ -195,7 +194,7 @@ class RMSD(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
+        """Groups from other Universes that define the reference, each with its frame or None for the current positions."""
         return references_of([self._main, *self._groups], self.atomgroup)
 
     @property
@@ -236,7 +235,7 @@ class RMSD(Analysis):
         return self.atomgroup.universe if self._given_trajectory is None else None
 
     def _shift(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the shift of the reference centre when its own masses are used instead of those of the atoms."""
+        """Return the shift of the reference centre when its own masses replace the masses of the atoms."""
         if self._center_weights is None:
             return np.zeros(3)
         own = np.average(points, axis=0, weights=self._center_weights)

@@ -48,7 +48,7 @@ class SASA(Analysis):
         Whether to keep the area of each atom, of each residue (summed over its atoms in the group), or only the total
         area. The total area is always available.
     radii : mapping of str to float, or array_like, shape (n_surface,), float64, optional
-        Van der Waals radii in Å, either by element to replace values of the built-in table, or one per atom of
+        Van der Waals radii in Å, either by element to replace values in the built-in table, or one radius per atom of
         `surface`.
     surface : MDAnalysis.AtomGroup, optional
         All atoms that can bury each other, for example a ligand together with the protein that binds it. It must
@@ -56,8 +56,8 @@ class SASA(Analysis):
         frame can then bury each other.
     average : bool
         Whether to keep only the mean and the variance of each atom or residue, which need less memory than the areas in
-        all frames. For an UpdatingAtomGroup, they include only frames in which the atom, or an atom of the residue, is
-        selected. If there are no such frames, they are NaN.
+        all frames. For an UpdatingAtomGroup, the averages include only frames in which the atom, or an atom of the
+        residue, is selected. If there are no such frames, the averages are NaN.
     pbc : bool
         Whether to take periodic images into account. This requires a cell in every frame.
     trajectory : path, sequence of paths, or Source, optional
@@ -86,7 +86,7 @@ class SASA(Analysis):
     Raises
     ------
     SelectionError
-        If a group has no atoms, or the topology has neither elements nor atom names.
+        If a group has no atoms, or if the topology has neither elements nor atom names.
     MismatchError
         If an element has no radius, if radii or other numbers are invalid, or if an atom is not in `surface`.
     UnsupportedError
@@ -105,8 +105,8 @@ class SASA(Analysis):
     follow the golden spiral, as in `mdtraj.shrake_rupley`. That function uses single precision, so its areas differ
     slightly.
     Radii are from Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for elements guessed by
-    MDAnalysis from atom names. These are radii of neutral atoms. mdtraj uses ionic radii for some elements. To use them
-    in mdreel, set ``radii={"Na": 1.02, "Cl": 1.81}``, for example.
+    MDAnalysis from atom names. These are radii of neutral atoms, whereas mdtraj uses ionic radii for some elements. To
+    use ionic radii in mdreel, set ``radii={"Na": 1.02, "Cl": 1.81}``, for example.
 
     Neighbours are found with a cell list, so the run time grows linearly with the number of atoms. Sums over frames are
     exact, so results are bitwise identical for every executor and any number of workers and blocks. The results need 8

@@ -41,7 +41,7 @@ class Selection(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms to which `select` is applied. Without `select`, a group created with ``updating=True``.
+        The atoms to which `select` is applied. Without `select`, this must be a group created with ``updating=True``.
     select : str, optional
         Selection in MDAnalysis's selection language, which mdreel evaluates in each frame. Distances use the minimum
         image convention. To ignore periodic images, create a group with ``updating=True, periodic=False`` instead.
@@ -66,7 +66,7 @@ class Selection(Analysis):
     Raises
     ------
     SelectionError
-        If the selection is invalid, or no atom can ever be selected.
+        If the selection is invalid, or if no atom can ever be selected.
     UnsupportedError
         If the selection contains a keyword that mdreel cannot evaluate in each frame.
 
@@ -151,7 +151,7 @@ class Selection(Analysis):
 
     @property
     def interval(self) -> float:
-        """Mean time between consecutive analysed frames in ps; 0 for a single frame."""
+        """Mean time between consecutive analysed frames in ps, or 0 for a single frame."""
         return mean_interval(self.times)
 
     def columns(self) -> Sequence[Column]:
@@ -226,7 +226,7 @@ class Selection(Analysis):
         Notes
         -----
         The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``. N(t) is the number of selected atoms in frame t, and
-        N(t, t + tau) the number of those selected in all frames up to t + tau.
+        N(t, t + tau) is the number of atoms selected in all frames from t to t + tau.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""On-the-fly transformations that unwrap, wrap, centre, superpose, or undo jumps."""
+"""On-the-fly transformations that unwrap, wrap, centre or superpose atoms, or undo jumps."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def unwrap(atomgroup: AtomGroup, reference: Literal["com", "cog"] | None = None)
     atomgroup : MDAnalysis.AtomGroup
         Atoms whose fragments are made whole. A fragment consists of all atoms that are connected by bonds.
     reference : {"com", "cog"}, optional
-        If given, whole fragments are moved so that their centre of mass or geometry is in the primary cell. By default,
-        the first atom of each fragment keeps its position.
+        If given, entire fragments are moved so that their centre of mass or geometry is in the primary cell. By
+        default, the first atom of each fragment keeps its position.
 
     Returns
     -------
@@ -231,8 +231,8 @@ def fit_rot_trans(
     SelectionError
         If the group is empty, or if the topology lacks required masses.
     MismatchError
-        If the reference or the weights do not match the group, or if the atoms do not correspond to those of the
-        reference. In `run`, if a coordinate of the group is not finite.
+        If the reference or the weights do not match the group, or if the atoms do not correspond to the reference
+        atoms. In `run`, if a coordinate of the group is not finite.
 
     Notes
     -----

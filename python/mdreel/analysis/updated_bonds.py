@@ -110,7 +110,7 @@ class UpdatedBonds(Fold):
     atoms : ndarray, shape (n_read,), uint32
         Indices of the atoms that are read in each frame, in ascending order.
     n_atoms : int
-        Number of atoms of the Universe.
+        Number of atoms in the Universe.
     """
 
     def __init__(self, rules: BondRules, atoms: NDArray[np.uint32], n_atoms: int) -> None:

@@ -18,7 +18,7 @@ def canvas(
     size: tuple[float, float] = SIZE,
     grid: Literal["x", "y", "both"] | None = "y",
 ) -> Iterator["Axes"]:
-    """Yield axes to draw into, then add the title and the grid.
+    """Yield axes to draw into, and then add the title and the grid.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def page_picture(figure: "Figure") -> Picture:
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        The figure. Its size is changed.
+        The figure. This function changes its size.
     """
     width, height = (float(length) for length in figure.get_size_inches())
     is_flat = width / height > _NARROW[0] / _NARROW[1]

@@ -125,7 +125,7 @@ def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantitie
     Parameters
     ----------
     chunk : tuple of int
-        Numbers of frames and atoms in each chunk. Numbers larger than those of the file are reduced.
+        Numbers of frames and atoms in each chunk. Numbers that exceed those of the file are reduced.
     n_frames, n_atoms, n_quantities : int
         See `choose_chunking`.
 

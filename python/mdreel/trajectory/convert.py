@@ -57,7 +57,7 @@ def convert(
     frames : array_like, shape (n_frames,), int, optional
         Frame numbers in any order, instead of `start`, `stop` and `step`.
     precision : float, optional
-        Precision of an XTC file, in integers per nm. The default is that of the trajectory, or 1000 if it has
+        Precision of an XTC file, in integers per nm. The default is the precision of the trajectory, or 1000 if it has
         none.
     n_workers : int, optional
         Number of threads. The default is one per processor. The output file is bitwise identical for any number of

@@ -59,7 +59,8 @@ def split(
     start, stop : int, optional
         Range of frames, as in a Python slice.
     precision : float, optional
-        Precision of XTC files, in integers per nm. The default is that of the trajectory, or 1000 if it has none.
+        Precision of XTC files, in integers per nm. The default is the precision of the trajectory, or 1000 if it has
+        none.
     n_workers : int, optional
         Number of files that are written at the same time. The default is one per processor. H5MD files are written one
         after another instead, each with this number of threads.

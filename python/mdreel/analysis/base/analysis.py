@@ -1,4 +1,4 @@
-"""Base class of all analyses."""
+"""Base class for all analyses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Analysis(ReportOutput, MDAnalysisInterface):
-    """Base class of all analyses, with their common methods and attributes.
+    """Base class for all analyses, with their common methods and attributes.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
+        """Groups from other Universes that define the reference, each with its frame or None for the current positions."""
         return ()
 
     @property
