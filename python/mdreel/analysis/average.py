@@ -175,7 +175,7 @@ class AverageStructure(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups from other Universes that define the reference, each with its frame or None for the current positions."""
+        """Reference groups from other Universes, each with its frame, or None for the current positions."""
         return references_of([self._fitted], self.atomgroup)
 
     @property

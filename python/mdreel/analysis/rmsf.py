@@ -137,7 +137,7 @@ class RMSF(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups from other Universes that define the reference, each with its frame or None for the current positions."""
+        """Reference groups from other Universes, each with its frame, or None for the current positions."""
         return references_of([] if self._fitted is None else [self._fitted], self.atomgroup)
 
     @property

@@ -298,7 +298,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups from other Universes that define the reference, each with its frame or None for the current positions."""
+        """Reference groups from other Universes, each with its frame, or None for the current positions."""
         return ()
 
     @property

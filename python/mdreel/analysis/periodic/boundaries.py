@@ -56,7 +56,7 @@ class HasBoundaries(Protocol):
 
     @property
     def references(self) -> "Sequence[tuple[AtomGroup, int | None]]":
-        """Groups from other Universes that define the reference, each with its frame or None for the current positions."""
+        """Reference groups from other Universes, each with its frame, or None for the current positions."""
 
     @property
     def molecules(self) -> NDArray[np.uint32]:
