@@ -108,8 +108,8 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     SelectionError
         If there are no atoms, or if masses are used as weights but the topology has no masses.
     MismatchError
-        If the reference or the weights do not match the atoms, if the selected atoms do not correspond to the reference
-        atoms in the same order, or if the output file is the mobile trajectory itself.
+        If the reference or the weights do not match the atoms, or if the selected atoms do not correspond to the
+        reference atoms in the same order. If the output file is the mobile trajectory itself.
     UnsupportedError
         If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can store only a
         single frame.
@@ -129,7 +129,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     velocities and forces are rotated together with the positions. In memory, only positions change. Cells are not
     rotated. Frames are superposed and encoded in parallel, but written in order. The trajectory is read twice: first
     the selected atoms for the RMSD, then all atoms for the output. The memory use does not depend on the number of
-    frames, apart from 24 bytes per frame for the results and, if the trajectory is in memory, two copies of it.
+    frames, apart from 24 bytes per frame for the results. If the trajectory is in memory, two copies of it are needed.
 
     Examples
     --------

@@ -72,9 +72,9 @@ class DistanceArray(TwoGroupAnalysis):
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the cutoff is not a valid length, if the groups are in different Universes, if the reference positions have
-        the wrong shape, or if both `other` and `reference` are given. In `run` with ``pbc=True``, if a frame has no
-        periodic cell.
+        If the cutoff is not a valid length, or if the groups are in different Universes. If the reference positions
+        have the wrong shape, or if both `other` and `reference` are given. In `run` with ``pbc=True``, if a frame has
+        no periodic cell.
 
     Notes
     -----

@@ -237,8 +237,8 @@ class PCA(ComponentAnalysis):
         Raises
         ------
         MismatchError
-            If the analysis has not been run, if the number of atoms differs, if there are fewer components than
-            requested, or if frames cannot be superposed in the same way as for the components.
+            If the analysis has not been run, if the number of atoms differs, or if there are fewer components than
+            requested. If frames cannot be superposed in the same way as for the components.
 
         Warns
         -----

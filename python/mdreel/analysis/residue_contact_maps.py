@@ -63,9 +63,9 @@ class ContactMaps(Analysis):
         Returns
         -------
         ndarray, shape (n_residues, n_other_residues), float64
-            The values, with one row for each of `residues` and one column for each of `other_residues`. For one group,
-            the array is symmetric. For pairs that were never in contact, the frequency and the lifetime are 0, and the
-            distances are NaN.
+            The values. The rows correspond to `residues`, and the columns correspond to `other_residues`. For one
+            group, the array is symmetric. For pairs that were never in contact, the frequency and the lifetime are 0,
+            and the distances are NaN.
 
         Raises
         ------

@@ -96,7 +96,7 @@ class ResidueContacts(ContactMaps):
         If a group has no atoms, if no residue of a group has atoms that the scheme uses, or if a residue in `pairs` has
         no such atoms.
     MismatchError
-        If no pairs are left, if `pairs` is not an array of pairs of different residues, if the cutoff is not a valid
+        If no pairs are left, or if `pairs` is not an array of pairs of different residues. If the cutoff is not a valid
         length, or if the groups are in different Universes. In `run`, if the cutoff exceeds half of the shortest
         lattice vector.
     UnsupportedError

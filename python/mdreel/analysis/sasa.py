@@ -218,7 +218,7 @@ class SASA(Analysis):
 
     @property
     def labels(self) -> ResidueLabels:
-        """Residue labels, with one entry for each area."""
+        """Residue labels, with one entry per area."""
         return ResidueLabels.of(self._listed.residues if self._mode == "residue" else self._listed)
 
     @property

@@ -1,4 +1,4 @@
-"""Figures that show one value for each point of a plane.
+"""Figures that show a value for each point of a plane.
 
 Each function accepts a title and, optionally, axes to draw into. It returns the figure.
 """

@@ -50,8 +50,8 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
         Where to store the frame index of an XTC or TRR file: in the user's cache directory, beside the file, or
         nowhere.
     overlaps : {"keep", "drop"}
-        How to handle overlapping times of several files: keep all frames, or end each file where the next file begins,
-        as for a simulation that was continued from a checkpoint.
+        How to handle overlapping times of several files: keep all frames, or end each file where the next file begins.
+        The latter is useful if a simulation was continued from a checkpoint.
     group : str, optional
         Particle group of an H5MD file. It is required only if the file has several groups.
     n_atoms : int, optional

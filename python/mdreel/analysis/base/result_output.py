@@ -200,7 +200,7 @@ class ResultOutput:
 
     @checked_arguments
     def to_xarray(self) -> Dataset:
-        """Return the results as a Dataset of xarray, which must be installed.
+        """Return the results as an xarray Dataset. The package xarray must be installed.
 
         Returns
         -------
