@@ -246,7 +246,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 
     @property
     def _damage_handling(self) -> str:
-        """How the last run handled damaged frames; see `on_error` of `run`."""
+        """How the last run handled damaged frames. See `on_error` of `run`."""
         return self._rmsd._damage_handling  # noqa: SLF001 (a part of this analysis)
 
     @property
@@ -289,7 +289,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 transformations
             See `Analysis.run`.
         backend : str or Executor
-            Executor that computes the RMSD. The frames are always written by threads.
+            Executor that computes the RMSD. Threads always write the frames.
 
         Returns
         -------

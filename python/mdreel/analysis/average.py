@@ -245,7 +245,7 @@ class AverageStructure(Analysis):
         force : bool
             Whether to replace an existing file.
         metadata : mapping of str to str, int, float or bool, optional
-            Additional entries for the table description; see `Analysis.save`. Structures have no description.
+            Additional entries for the table description. See `Analysis.save`. Structures have no description.
 
         Returns
         -------

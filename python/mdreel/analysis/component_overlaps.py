@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ComponentAnalysis(Analysis):
-    """Base class for analyses that compute principal components, with methods to compare them; see `mdreel.PCA`."""
+    """Base class for analyses that compute principal components, with methods to compare them. See `mdreel.PCA`."""
 
     _units = MappingProxyType({"variance": "Å^2", "mean": "Å", "covariance": "Å^2"})
     _result_dimensions = MappingProxyType(
@@ -60,7 +60,7 @@ class ComponentAnalysis(Analysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool | None = None,
     ) -> float:
-        """Return the similarity of the spaces spanned by two sets of components; see `mdreel.analysis.pca.rmsip`.
+        """Return the similarity of the spaces spanned by two sets of components. See `mdreel.analysis.pca.rmsip`.
 
         Parameters
         ----------

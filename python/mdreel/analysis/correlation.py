@@ -38,7 +38,7 @@ def autocorrelation(
     subtract_mean : bool
         Whether to correlate the deviations from the mean. Ignored for Legendre polynomials.
     vectors : bool
-        Whether the last axis contains the components of vectors. Products are then scalar products.
+        Whether the last axis contains the components of vectors. In this case, products are scalar products.
     legendre : {1, 2}, optional
         Order of the Legendre polynomial. If given, the polynomial of the cosine between the directions of vectors is
         averaged.

@@ -94,7 +94,7 @@ class DSSP(Analysis):
     results.fraction : ndarray, shape (n_residues, n_states), float64
         Fraction of the frames in which each residue is in each state of `results.dssp`.
     results.resids : ndarray, shape (n_residues,), int64
-        Residue numbers. They are ambiguous if there are several chains; see `residue_labels`.
+        Residue numbers. They are ambiguous if there are several chains. See `residue_labels`.
     states : tuple of str
         The states, in the order of the columns of `results.fraction`.
     residue_labels : list of str
@@ -239,7 +239,7 @@ class DSSP(Analysis):
         )
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
-        """Return the minimum memory for the results of a run in bytes; see `Analysis.result_bytes`."""
+        """Return the minimum memory for the results of a run in bytes. See `Analysis.result_bytes`."""
         of_residue = 4 + len(self.states)  # a character, and a flag for each state
         return super().result_bytes(n_frames, n_columns) + of_residue * n_frames * len(self._backbone.atoms)
 

@@ -178,7 +178,7 @@ class BondCounts(Analysis):
         ax: Axes | None = None,
         title: str | None = None,
     ) -> Figure:
-        """Plot the survival function of the hydrogen bonds; see `lifetime` and `plot` for the parameters."""
+        """Plot the survival function of the hydrogen bonds. See `lifetime` and `plot` for the parameters."""
         from mdreel.results.curves import curve
         from mdreel.results.shown_figure import adopt_into_pyplot
 

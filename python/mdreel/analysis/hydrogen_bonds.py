@@ -222,7 +222,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     @checked_arguments
     def guess_donors(self, select: str = "all", max_charge: float = -0.5) -> str:
-        """Return a selection of donors that are bonded to hydrogens; see `guess_hydrogens` for the results and errors.
+        """Return a selection of donors that are bonded to hydrogens. See `guess_hydrogens` for the results and errors.
 
         If the topology has no bonds, atoms within `d_h_cutoff` of a hydrogen in the current frame are considered
         bonded.

@@ -99,7 +99,7 @@ class LinearDensity(Analysis):
         Masses (amu) and charges (e) of the atoms, or of the residues, segments or fragments. For an
         UpdatingAtomGroup, these are the values in the current frame of the Universe.
     grouping, binsize
-        As given.
+        The given parameters.
     nbins : int
         Number of bins, after a run.
 

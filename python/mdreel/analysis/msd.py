@@ -63,7 +63,7 @@ class EinsteinMSD(Analysis):
     max_lag : int, optional
         Largest lag in frames. The default is the length of the trajectory. Not allowed for unevenly spaced frames.
     nojump : {"lattice", "toroidal"}, optional
-        Scheme for undoing the jumps of individual atoms across cell boundaries; see `mdreel.transformations.nojump`.
+        Scheme for undoing the jumps of individual atoms across cell boundaries. See `mdreel.transformations.nojump`.
         Both schemes work with every executor. By default, positions are used as stored and must not be wrapped. If they
         are wrapped, a `JumpWarning` is issued.
     per_particle : bool
@@ -255,7 +255,7 @@ class EinsteinMSD(Analysis):
         Returns
         -------
         Diffusion
-            The coefficient and the fitted line; see `mdreel.analysis.diffusion.diffusion_of`.
+            The coefficient and the fitted line. See `mdreel.analysis.diffusion.diffusion_of`.
 
         Raises
         ------

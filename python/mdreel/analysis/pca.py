@@ -288,7 +288,7 @@ class PCA(ComponentAnalysis):
         Raises
         ------
         MismatchError
-            If the atoms do not correspond to the atoms of the components; see also `transform`.
+            If the atoms do not correspond to the atoms of the components. See also `transform`.
         """
         self.check_run("projecting frames")
         if superposition and not self.align:

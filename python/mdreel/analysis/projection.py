@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Projection(Analysis):
-    """Compute the displacement of each frame from a structure along given directions; see `mdreel.PCA.projection`.
+    """Compute the displacement of each frame from a structure along given directions. See `mdreel.PCA.projection`.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ class Ramachandran(_TorsionPairs):
     -----
     MdreelWarning
         If residues are omitted. (Without `check_protein`, all residues may be omitted, so that the results are empty.)
-        If insertion codes or bonds give a residue different neighbours from those in MDAnalysis.
+        If the neighbours of a residue differ from those in MDAnalysis because of insertion codes or bonds.
 
     Notes
     -----
@@ -242,7 +242,7 @@ class Ramachandran(_TorsionPairs):
         _warn_of_others(residues, self.residues, "at an end of the protein or without one phi and psi")
 
     def plot_distribution(self, ax: Axes | None = None, title: str | None = None) -> Figure:
-        """Draw the joint distribution of phi and psi over all residues and frames; see `Analysis.plot`."""
+        """Draw the joint distribution of phi and psi over all residues and frames. See `Analysis.plot`."""
         return QuadrupleAngles.plot(self, ax, title)
 
     def draw(self, title: str, ax: Axes | None) -> Figure:

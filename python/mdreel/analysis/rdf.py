@@ -89,7 +89,7 @@ class InterRDF(TwoGroupAnalysis):
     norm : str
         Normalisation, in lower case.
     exclusion_block, exclude_same, backend
-        As given.
+        The given parameters.
 
     Raises
     ------

@@ -284,7 +284,7 @@ class ContactMaps(Analysis):
 
     @checked_arguments
     def plot_difference(self, other: ContactMaps, ax: Axes | None = None, title: str | None = None) -> Figure:
-        """Plot a map of the `difference` from another run; see `plot` for the other parameters."""
+        """Plot a map of the `difference` from another run. See `plot` for the other parameters."""
         from mdreel.results.shown_figure import adopt_into_pyplot
 
         title = self._describe() if title is None else title

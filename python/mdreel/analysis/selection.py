@@ -302,7 +302,7 @@ class Selection(Analysis):
         Returns
         -------
         matplotlib.figure.Figure
-            The figure; see `plot`.
+            The figure. See `plot`.
         """
         from mdreel.results.curves import curve
 

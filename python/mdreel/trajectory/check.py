@@ -138,7 +138,7 @@ def check(
     The check decodes the positions, velocities and forces of all atoms in all frames. It also compares all redundant
     information in the file, namely headers, record markers, lengths and checksums. For XTC, it additionally compares
     the number of compressed bytes and the extremes of each axis, and compresses the coordinates again to compare the
-    bytes. Some damage cannot be detected by any check; see ``docs/how-to/damage.md`` for a list. A check takes as long
+    bytes. Some damage cannot be detected by any check. See ``docs/how-to/damage.md`` for a list. A check takes as long
     as reading all atoms (for XTC, as long as reading and writing them). It needs 16 bytes of memory per frame.
 
     Examples

@@ -35,7 +35,7 @@ def open_h5md(
     group : str, optional
         Name of the particle group. It is required only if the file has several groups.
     access : str
-        How to access the bytes; see `mdreel.open`.
+        How to access the bytes. See `mdreel.open`.
     recipe : tuple
         Function and arguments that open the file again.
     open_files : OpenFiles

@@ -116,7 +116,7 @@ def open_foreign(path: str, format: str, n_atoms: int | None = None) -> Source: 
     FormatError
         If MDAnalysis cannot read the file.
     UnsupportedError
-        If MDAnalysis does not know the format, or if it requires ``n_atoms``.
+        If MDAnalysis does not support the format, or if the format requires ``n_atoms``.
     """
     from MDAnalysis.coordinates.core import get_reader_for
 

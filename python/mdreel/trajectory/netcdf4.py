@@ -56,7 +56,7 @@ def open_netcdf4(
     path : str
         Path of the file.
     access : str
-        How to access the bytes; see `mdreel.open`.
+        How to access the bytes. See `mdreel.open`.
     recipe : tuple
         Function and arguments that open the file again.
     open_files : OpenFiles

@@ -157,7 +157,7 @@ def _are_whole(files: Sequence[Source]) -> bool:
 
 
 def _are_seen_here(paths: list[str], described: Sequence[_Described], first: int) -> bool:
-    """Return whether this process sees the files that other processes have opened, the first of which is `first`.
+    """Return whether this process can access the files that other processes have opened, starting with `first`.
 
     The files are not opened for this check. Their sizes are sufficient to detect a folder that is not shared between
     hosts.

@@ -105,7 +105,7 @@ class SharedPositions:
             raise FormatError(f"{n_bytes} bytes are seen here, {there}", path=self.path)
 
     def open(self, atoms: NDArray[np.uint32], communicator: Any, is_collective: bool) -> "PositionsTogether":
-        """Open the file collectively; see `PositionsTogether`."""
+        """Open the file collectively. See `PositionsTogether`."""
         return PositionsTogether(self, atoms, communicator, is_collective)
 
 
@@ -121,7 +121,7 @@ class PositionsTogether:
     communicator : mpi4py.MPI.Comm
         The ranks, which open the file collectively.
     is_collective : bool
-        Whether the ranks also read collectively. In this case, each rank has to make the same number of calls; see
+        Whether the ranks also read collectively. In this case, each rank has to make the same number of calls. See
         `join`.
     """
 
@@ -243,7 +243,7 @@ class BatchReader:
         self._first = self._next = self._end = self._alone_until = 0
 
     def frame(self, number: int) -> Frame:
-        """Read a frame; see `mdreel.trajectory.mdanalysis_source.ForeignReader.frame`."""
+        """Read a frame. See `mdreel.trajectory.mdanalysis_source.ForeignReader.frame`."""
         if self._next == self._end:
             self._read_batch()
         positions = self._batch[self._next - self._first]

@@ -27,7 +27,7 @@ SelectBoth: TypeAlias = Select | tuple[Select, Select] | Mapping[str, Select]
 
 
 Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
-"""A group of atoms in the form that computations expect; see `Selection.members`."""
+"""A group of atoms in the form that computations expect. See `Selection.members`."""
 
 
 @dataclass(frozen=True)

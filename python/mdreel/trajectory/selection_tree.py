@@ -23,7 +23,7 @@ _UNLIKE = np.iinfo(np.uint32).max
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 Tree = tuple[Any, ...]
-"""A tuple that consists of the name of an expression and its operands; see `FrameSelection`."""
+"""A tuple that consists of the name of an expression and its operands. See `FrameSelection`."""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def _damage_handling(self) -> str:
-        """How the last run handled damaged frames; see `on_error` of `run`."""
+        """How the last run handled damaged frames. See `on_error` of `run`."""
         return self._done().on_error
 
     @property

@@ -79,7 +79,7 @@ def run(
     Raises
     ------
     MismatchError
-        If there are no analyses, or if they have different trajectories; see also `Analysis.run`.
+        If there are no analyses, or if they have different trajectories. See also `Analysis.run`.
     MdreelError, OSError
         See `Analysis.run`.
 

@@ -75,7 +75,7 @@ class ResultOutput:
 
     @property
     def _damage_handling(self) -> str:
-        """How the last run handled damaged frames; see `on_error` of `run`."""
+        """How the last run handled damaged frames. See `on_error` of `run`."""
         # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
@@ -267,7 +267,7 @@ class ResultOutput:
         return figure
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw the results with a title; see `plot`."""
+        """Draw the results with a title. See `plot`."""
         raise UnsupportedError(f"{type(self).__name__} cannot be plotted")
 
     def _check_results(self) -> None:

@@ -11,7 +11,7 @@ _LARGE_ROW = 1 << 20
 
 
 class Sized(Protocol):
-    """An analysis that knows the size of its results."""
+    """An analysis that can compute the size of its results."""
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
         """Return the minimum memory in bytes for the results of a run, given the numbers of frames and of values."""

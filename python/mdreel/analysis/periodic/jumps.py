@@ -170,7 +170,7 @@ def _jump_of(
 
 
 def _lie_in_one_image(positions: NDArray[np.float32], cell_of: Callable[[int], PeriodicCell | None]) -> bool:
-    """Return whether the positions of all frames lie in the same image of the cell; see `find_jump_in`."""
+    """Return whether the positions of all frames lie in the same image of the cell. See `find_jump_in`."""
     low, high = np.full(6, np.inf), np.full(6, -np.inf)
     for place, frame in enumerate(positions):
         cell = cell_of(place)

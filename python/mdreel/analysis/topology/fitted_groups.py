@@ -144,7 +144,7 @@ def compared_groups(
     weights_of_groups: Sequence[Weights] | Literal[False],
     matching: Matching,
 ) -> list[ComparedAtoms]:
-    """Return the groups that are compared in addition to `atomgroup`; see `mdreel.RMSD`.
+    """Return the groups that are compared in addition to `atomgroup`. See `mdreel.RMSD`.
 
     Raises
     ------

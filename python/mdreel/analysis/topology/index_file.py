@@ -104,7 +104,7 @@ class IndexFile:
         Raises
         ------
         SelectionError
-            If a group cannot be used; see `__getitem__`.
+            If a group cannot be used. See `__getitem__`.
 
         Warns
         -----

@@ -42,7 +42,7 @@ class IndexedUniverse(Universe):  # type: ignore[misc]  # MDAnalysis has no type
         Raises
         ------
         SelectionError
-            If a group cannot be used; see `IndexFile`.
+            If a group cannot be used. See `IndexFile`.
         """
         resolved, groups = self.resolve_groups(selections)
         return super().select_atoms(*resolved, **settings, **groups)
@@ -53,7 +53,7 @@ class IndexedUniverse(Universe):  # type: ignore[misc]  # MDAnalysis has no type
         Raises
         ------
         SelectionError
-            If a group cannot be used; see `IndexFile`.
+            If a group cannot be used. See `IndexFile`.
         MismatchError
             If a group contains an atom that the Universe does not have.
         """

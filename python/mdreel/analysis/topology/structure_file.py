@@ -43,7 +43,7 @@ def check_structure(path: Path, force: bool = False, multiframe: bool | None = N
 
 
 def check_ending(path: Path, multiframe: bool | None = None) -> None:
-    """Check that MDAnalysis can write structures with the extension of a file; see `check_structure`."""
+    """Check that MDAnalysis can write structures with the extension of a file. See `check_structure`."""
     from MDAnalysis.coordinates.core import get_writer_for
 
     try:

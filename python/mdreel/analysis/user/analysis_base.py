@@ -49,7 +49,7 @@ class AnalysisBase(Analysis):
     ----------
     atomgroup : MDAnalysis.AtomGroup, or MDAnalysis.coordinates.base.ProtoReader
         The atoms, available as ``self.atomgroup``. The group can be an UpdatingAtomGroup. As with MDAnalysis's class,
-        you can also pass the trajectory of a Universe; see the notes.
+        you can also pass the trajectory of a Universe. See the notes.
     verbose : bool
         Whether `run` shows a progress bar by default.
     reads : MDAnalysis.AtomGroup or sequence of AtomGroup, optional

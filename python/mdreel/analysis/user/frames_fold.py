@@ -153,7 +153,7 @@ class FramesFold(Fold):
         by_batch: bool,
         is_in_order: bool,
     ) -> Self:
-        """Return the fold that calls a pickled analysis on copies of a Universe; see `Task`."""
+        """Return the fold that calls a pickled analysis on copies of a Universe. See `Task`."""
         # MDAnalysis has no public name for the topology of a Universe.
         topology = pickle_by_value(universe._topology, "the topology")  # noqa: SLF001
         return cls(Task(analysis, topology, Start.of(universe), atoms, known, by_batch, is_in_order))

@@ -41,7 +41,7 @@ Per = Literal["frame", "block"]
 
 
 class FunctionAnalysis(Analysis):
-    """Analysis that calls a user function for each frame; see `from_function`.
+    """Analysis that calls a user function for each frame. See `from_function`.
 
     Attributes
     ----------
@@ -220,8 +220,8 @@ def from_function(
         (n_atoms, 3) for one frame, or shape (n_frames, n_atoms, 3) for a block. It returns a number or an array of
         numbers with the same shape for every frame. For a block, the first axis of the array is the frame.
 
-        If a parameter has one of the following names, it receives data of the frame. For a block, it receives an array
-        with one entry per frame:
+        If a parameter has one of the following names, it receives frame data. For a block, it receives an array with
+        one entry per frame:
 
         * ``dimensions``: the cell as in ``ts.dimensions`` of MDAnalysis, shape (6,), float32, or None without a cell.
           For a block, shape (n_frames, 6), with NaN for frames without a cell.

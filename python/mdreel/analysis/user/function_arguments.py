@@ -211,7 +211,7 @@ def _check(
     wanted: Sequence[inspect.Parameter],
     options: Sequence[str],
 ) -> None:
-    """Check that a function accepts its arguments; see `with_frame_data`."""
+    """Check that a function accepts its arguments. See `with_frame_data`."""
     parameters = signature.parameters.values()
     by_place = [one for one in parameters if one.kind in (_Parameter.POSITIONAL_ONLY, _Parameter.POSITIONAL_OR_KEYWORD)]
     if n_given > len(by_place) and not any(one.kind is _Parameter.VAR_POSITIONAL for one in parameters):

@@ -56,7 +56,7 @@ class FunctionGroups:
     def of(
         cls, function: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any], *, takes_blocks: bool
     ) -> Self:
-        """Return the groups among the arguments of a user function; see `from_function`."""
+        """Return the groups among the arguments of a user function. See `from_function`."""
         groups: list[AtomGroup] = []
         selections: list[Selection] = []
 

@@ -72,7 +72,7 @@ def is_reader(value: Any) -> bool:
 
 
 def holds_atoms(value: Any) -> bool:
-    """Return whether a value is or contains a group, an atom, a residue, a segment or a bond; see `atoms_held`."""
+    """Return whether a value is or contains a group, an atom, a residue, a segment or a bond. See `atoms_held`."""
     return any(True for _ in _groups_in(value))
 
 

@@ -189,7 +189,7 @@ class Fold:
         raise NotImplementedError(f"{type(self).__name__} does not implement merged()")
 
     def add(self, value: Any, *batch: Any) -> Any:
-        """Return the value after adding a batch; see `added`."""
+        """Return the value after adding a batch. See `added`."""
         return self.added(value, Batch(*batch))
 
     def merge(self, value: Any, following: Any) -> Any:
@@ -207,7 +207,7 @@ class Fold:
         return pickle.dumps(found) if isinstance(found, Failed) else bytes(found)
 
     def unpack(self, content: bytes) -> Any:
-        """Return a value from bytes; see `pack`."""
+        """Return a value from bytes. See `pack`."""
         return _caught("receiving a value", lambda: pickle.loads(content))  # noqa: S301 (from our own processes)
 
 
