@@ -1,4 +1,4 @@
-"""Check before a run that its results fit into the memory of the machine."""
+"""Memory check for the results of a run, before the run starts."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol

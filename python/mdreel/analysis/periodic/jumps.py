@@ -68,7 +68,7 @@ def find_jump(
     -----
     An atom jumps if its displacement is longer than half the cell, but shorter than a quarter of the cell after
     subtraction of whole cells. In addition, half of the atoms must move by less than an eighth of the cell. For frames
-    that are farther apart in time, jumps are distinguished from diffusion only if positions are known to be wrapped.
+    that are farther apart in time, jumps can be told apart from diffusion only if positions are known to be wrapped.
     """
     steps = (after - before).astype(np.float64)
     lengths = np.sqrt((steps**2).sum(axis=1))

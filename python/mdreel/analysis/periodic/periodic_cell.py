@@ -14,7 +14,7 @@ class PeriodicCell:
     Attributes
     ----------
     vectors : ndarray, shape (3, 3), float64
-        Cell vectors as rows in Å.
+        Cell vectors in Å, as rows.
     height : float
         Smallest distance between two opposite faces in Å.
     """

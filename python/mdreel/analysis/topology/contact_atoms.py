@@ -114,7 +114,7 @@ def sequence_positions(universe: "Universe", residues: NDArray[np.int64], separa
     residues : ndarray, shape (n,), int64
         Indices of residues.
     separation : int
-        Residues in different chains are given positions that differ by more than this number.
+        The positions of residues in different chains differ by more than this number.
 
     Returns
     -------

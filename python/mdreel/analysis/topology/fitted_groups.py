@@ -26,7 +26,7 @@ GroupSelection: TypeAlias = "SelectBoth | AtomGroup"
 
 
 def references_of(compared: "Sequence[ComparedAtoms]", atomgroup: "AtomGroup") -> "list[tuple[AtomGroup, int | None]]":
-    """Return the groups from other Universes than that of `atomgroup` that define a reference, with their frames."""
+    """Return the reference groups that are not in the Universe of `atomgroup`, with their frames."""
     structures = [one.structure for one in compared]
     return [(one.group, one.frame) for one in structures if one.group is not None and not one.is_of(atomgroup.universe)]
 

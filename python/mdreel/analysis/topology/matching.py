@@ -1,4 +1,4 @@
-"""Check that two groups contain the same atoms in the same order."""
+"""Checks that two groups contain the same atoms in the same order."""
 
 import warnings
 from collections import Counter

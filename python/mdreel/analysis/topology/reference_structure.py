@@ -107,7 +107,7 @@ class Structure:
         return self.selection.gather(positions, "reference")
 
     def is_of(self, universe: "Universe | None") -> bool:
-        """Return whether the reference belongs to the analysed trajectory, which is that of `universe` or separate."""
+        """Return whether the reference belongs to the analysed trajectory. Pass None for a separate trajectory."""
         if self.group is None:
             return self.given is None
         return self.is_own or self.group.universe is universe
