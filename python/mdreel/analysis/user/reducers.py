@@ -194,7 +194,7 @@ class ExtremeFold(Fold):
 
 @dataclass(frozen=True)
 class HistogramFold(Fold):
-    """A fold that counts the numbers that a function returns in bins.
+    """A fold that sorts the numbers returned by a function into bins and counts them.
 
     Attributes
     ----------
