@@ -119,7 +119,7 @@ def sequence_positions(universe: "Universe", residues: NDArray[np.int64], separa
     Returns
     -------
     ndarray, shape (n,), int64
-        Positions. Within a segment and chain, they differ by the same amounts as the indices.
+        Positions. Within a segment and chain, differences between positions equal those between indices.
     """
     segments = np.asarray(universe.residues.segindices)[residues]
     chains = chains_of(universe, residues)
