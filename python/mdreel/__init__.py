@@ -1,8 +1,8 @@
 """Parallel analysis of molecular dynamics trajectories, as fast as the hardware allows.
 
-To analyse a trajectory, create an analysis with the atoms of an MDAnalysis Universe, call its ``run`` method, and read
-its ``results``. The names, parameters and results of the analyses are those of MDAnalysis. `mdreel.trajectory` reads,
-writes and checks trajectories, and `mdreel.live` analyses running simulations.
+To analyse a trajectory, create an analysis for atoms of an MDAnalysis Universe, call its ``run`` method, and read its
+``results``. The analyses have the same names, parameters and results as in MDAnalysis. Use `mdreel.trajectory` to read,
+write and check trajectories, and `mdreel.live` to analyse running simulations.
 
 Examples
 --------

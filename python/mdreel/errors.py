@@ -1,8 +1,8 @@
 """Exceptions and warnings of mdreel.
 
-Each message names the location of the problem (a file, frame or argument), the expected value and the actual value. The
-Rust core raises the same exceptions. Errors of the operating system keep their usual types. For example, a missing file
-raises ``FileNotFoundError``. All exceptions have the parameters and attributes of `MdreelError`.
+Each message contains the location of the problem (a file, frame or argument), the expected value and the actual value.
+The Rust core raises the same exceptions. Operating system errors keep their usual types. For example, if a file is
+missing, a ``FileNotFoundError`` is raised. All exceptions have the parameters and attributes of `MdreelError`.
 """
 
 import os
@@ -13,25 +13,25 @@ def __dir__() -> list[str]:
 
 
 class MdreelError(Exception):
-    """Base class of all mdreel exceptions.
+    """Base class for all mdreel exceptions.
 
     Parameters
     ----------
     message : str
         The expected value, the actual value, and how to fix the problem.
     path : str or os.PathLike, optional
-        The file, channel or directory with the problem. It is added in front of the message.
+        The file, channel or directory with the problem. The message starts with this path.
     frame : int, optional
-        The frame with the problem, starting from 0.
+        Number of the frame with the problem, starting from 0.
 
     Attributes
     ----------
     path : str or None
         The file, channel or directory with the problem, or None if there is none.
     frame : int or None
-        The frame with the problem, starting from 0, or None if it is unknown.
+        Number of the frame with the problem, starting from 0, or None if it is unknown.
     byte : int or None
-        The position of the first damaged byte in the file, or None if it is unknown.
+        Position of the first damaged byte in the file, or None if it is unknown.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class MdreelError(Exception):
 
 
 class FormatError(MdreelError, OSError):
-    """Error about a file that is truncated, corrupt, or in a different format.
+    """Error raised for a file that is truncated, corrupt, or in a different format.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class FormatError(MdreelError, OSError):
 
 
 class FrameIndexError(MdreelError, IndexError):
-    """Error about a requested frame that does not exist in the trajectory, or an empty range of frames.
+    """Error raised for a requested frame that does not exist in the trajectory, or for an empty range of frames.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class FrameIndexError(MdreelError, IndexError):
 
 
 class MismatchError(MdreelError, ValueError):
-    """Error about two inputs that do not match, for example in the number of atoms or the shape of an array.
+    """Error raised for inputs that do not match, for example in the number of atoms or the shape of an array.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class MismatchError(MdreelError, ValueError):
 
 
 class ArgumentError(MismatchError, TypeError):
-    """Error about an argument of the wrong type, or about an unknown parameter.
+    """Error raised for an argument of the wrong type, or for an unknown parameter.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class ArgumentError(MismatchError, TypeError):
 
 
 class SelectionError(MdreelError, ValueError):
-    """Error about a selection that is empty or invalid, or that requires an attribute that the topology lacks.
+    """Error raised for a selection that is empty or invalid, or that needs an attribute the topology does not have.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class SelectionError(MdreelError, ValueError):
 
 
 class UnsupportedError(MdreelError, NotImplementedError):
-    """Error about valid input that mdreel does not support.
+    """Error raised for valid input that mdreel does not support.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class UnsupportedError(MdreelError, NotImplementedError):
 
 
 class MdreelWarning(UserWarning):
-    """Base class of all mdreel warnings, which indicate that a result or a file may not be what you expect.
+    """Base class for all mdreel warnings, which indicate that a result or a file may differ from what you expect.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class DamagedFrameWarning(MdreelWarning):
 
 
 class UnansweredRequestWarning(MdreelWarning):
-    """Warning that a simulation received a request but could not write its answer; the simulation continues.
+    """Warning that a simulation received a request and continues, but could not write its answer to the request.
 
     Examples
     --------
@@ -207,7 +207,7 @@ class UnansweredRequestWarning(MdreelWarning):
 
 
 class RangeWarning(MdreelWarning):
-    """Warning about distances at which a pair of atoms has several periodic images, so that counts are too low.
+    """Warning that counts are too low at distances where a pair of atoms has more than one periodic image.
 
     Examples
     --------
@@ -243,7 +243,7 @@ class MissedFramesWarning(MdreelWarning):
 
 
 class EndedRunWarning(MdreelWarning):
-    """Warning that the run of a channel has ended, so that a reader gets only the frames that are left.
+    """Warning that the run of a channel has ended, so that a reader receives only the remaining frames.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class EndedRunWarning(MdreelWarning):
 
 
 class SlowConsumerWarning(MdreelWarning):
-    """Warning that a simulation waits for a consumer of its channel, with the process of the consumer.
+    """Warning that a simulation is waiting for a consumer of its channel. The message identifies the consumer process.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class SlowConsumerWarning(MdreelWarning):
 
 
 class AtomOrderWarning(MdreelWarning):
-    """Warning that atoms may not correspond to the atoms of the reference with which they are compared.
+    """Warning that atoms may not correspond to the reference atoms with which they are compared.
 
     Examples
     --------
@@ -336,7 +336,7 @@ class UnitWarning(MdreelWarning):
 
 
 class StreamError(MdreelError, ConnectionError):
-    """Error about a running simulation that was lost or has failed.
+    """Error raised if the connection to a running simulation is lost, or if the simulation has failed.
 
     Examples
     --------
@@ -353,7 +353,7 @@ class StreamError(MdreelError, ConnectionError):
 
 
 class StreamTimeoutError(StreamError, TimeoutError):
-    """Error about a running simulation that published no frame within the timeout.
+    """Error raised if a running simulation does not publish a frame within the timeout.
 
     Examples
     --------
@@ -368,7 +368,7 @@ class StreamTimeoutError(StreamError, TimeoutError):
 
 
 class FunctionError(MdreelError, RuntimeError):
-    """Error about a user function that failed or returned an invalid value.
+    """Error raised for a user function that failed or returned an invalid value.
 
     Examples
     --------
@@ -385,7 +385,7 @@ class FunctionError(MdreelError, RuntimeError):
 
 
 class WorkerError(MdreelError, RuntimeError):
-    """Error about a worker that was lost during a run, for example because its process was killed.
+    """Error raised if a worker is lost during a run, for example because its process was killed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Trajectories with each frame superposed on a reference."""
+"""Superposition of trajectories on a reference, frame by frame."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     mobile : MDAnalysis.Universe or AtomGroup
         The system to superpose. All atoms of its Universe are moved and written.
     reference : MDAnalysis.Universe, AtomGroup or array_like, shape (n_selected, 3), float64, or None
-        Structure to superpose on. The same selection is applied to it. It can also be an array with the positions of
+        Structure to superpose on. The same selection is applied to it. You can also pass an array with the positions of
         the selected atoms in Å. If None, frames are superposed on a frame of `mobile` itself.
     select : str, tuple, dict or None
         Atoms to superpose, in MDAnalysis's selection language. All other atoms move with them. To select different
@@ -61,7 +61,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
         MDAnalysis, which is slower. The default is a file in the current directory whose name consists of `prefix` and
         the name of the mobile trajectory.
     prefix : str
-        Prefix of the default name of the output file.
+        Prefix for the default file name.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
         Weights of the selected atoms. If "mass", the masses of the reference atoms are used.
     tol_mass : float
@@ -76,17 +76,17 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     force : bool
         Whether to replace an existing file. The old file is kept until the new one is complete.
     in_memory : bool
-        Whether to change the positions in memory instead of writing a file. In this case, a trajectory in memory
-        permanently replaces that of the Universe, and `filename` and `prefix` are ignored. If the trajectory is already
-        in memory, `run` always changes it.
+        Whether to change the positions in memory instead of writing a file. In this case, an in-memory trajectory
+        permanently replaces the Universe's trajectory, and `filename` and `prefix` are ignored. If the trajectory is
+        already in memory, `run` always changes it.
     writer_kwargs : dict, optional
-        Options of the writer. For XTC files, ``{"precision": n}`` sets the number of decimal places of coordinates in
-        nm. For formats that only MDAnalysis can write, the options are passed to its writer.
+        Options for the writer. For XTC files, ``{"precision": n}`` sets the number of decimal places of coordinates in
+        nm. For formats that only MDAnalysis can write, the options are passed to MDAnalysis's writer.
     ref_frame : int, optional
-        Frame of the reference trajectory, starting from 0. By default, the current positions of the reference when
+        Frame number in the reference trajectory, starting from 0. By default, the positions that the reference has when
         `run` starts are used, or frame 0 of the mobile trajectory if there is no reference.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe.
+        Trajectory to analyse instead of the Universe's trajectory.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -108,11 +108,10 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     SelectionError
         If there are no atoms, or if masses are used as weights but the topology has no masses.
     MismatchError
-        If the reference or the weights do not match the atoms, or the atoms do not correspond to those of the
-        reference. Atoms are compared in the order of the selections. If the output file is the mobile trajectory
-        itself.
+        If the reference or the weights do not match the atoms, or if the selected atoms do not correspond to the
+        reference atoms in the same order. If the output file is the mobile trajectory itself.
     UnsupportedError
-        If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can only store a
+        If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can store only a
         single frame.
     OSError
         If the file exists and `force` is false.
@@ -120,9 +119,9 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     Warns
     -----
     AtomOrderWarning
-        If residues are excluded, or if atoms may not correspond to those of the reference.
+        If residues are excluded, or if atoms may not correspond to the reference atoms.
     MdreelWarning
-        If a file is requested, but the trajectory of the Universe is in memory.
+        If a file is requested, but the Universe's trajectory is in memory.
 
     Notes
     -----
@@ -130,7 +129,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     velocities and forces are rotated together with the positions. In memory, only positions change. Cells are not
     rotated. Frames are superposed and encoded in parallel, but written in order. The trajectory is read twice: first
     the selected atoms for the RMSD, then all atoms for the output. The memory use does not depend on the number of
-    frames, apart from 24 bytes per frame for the results, and two copies of a trajectory in memory.
+    frames, apart from 24 bytes per frame for the results. If the trajectory is in memory, two copies of it are needed.
 
     Examples
     --------
@@ -247,7 +246,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 
     @property
     def _damage_handling(self) -> str:
-        """How the last run handled damaged frames; see `on_error` of `run`."""
+        """How the last run handled damaged frames. See `on_error` of `run`."""
         return self._rmsd._damage_handling  # noqa: SLF001 (a part of this analysis)
 
     @property
@@ -290,7 +289,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 transformations
             See `Analysis.run`.
         backend : str or Executor
-            Executor that computes the RMSD. The frames are always written by threads.
+            Executor that computes the RMSD. Threads always write the frames.
 
         Returns
         -------
@@ -339,7 +338,7 @@ transformations
 
 
 def _precision(options: Mapping[str, Any]) -> float | None:
-    """Return the XTC precision that the options of an MDAnalysis writer specify, as integer steps per nm."""
+    """Return the XTC precision from the options for an MDAnalysis writer, in integer steps per nm."""
     unknown = sorted(set(options) - {"precision"})
     if unknown:
         raise UnsupportedError(f"writer_kwargs {', '.join(unknown)} are not supported: only 'precision' is")

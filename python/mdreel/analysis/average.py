@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _STRUCTURE = ".nc"
-"""Extension of tables that selects a structure, in Amber's NetCDF format."""
+"""File extension that selects a table elsewhere, but a structure in Amber's NetCDF format here."""
 
 
 class AverageStructure(Analysis):
@@ -52,7 +52,7 @@ class AverageStructure(Analysis):
         `reference`, pass ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``. See `mdreel.RMSD`.
     filename : path, optional
         File to which `run` writes the average structure. Its extension selects a format that MDAnalysis can write. The
-        file only appears once it is complete.
+        file appears only once it is complete.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         Weight of each atom in the superposition. If "mass", the masses of the reference atoms are used.
     tol_mass : float
@@ -62,18 +62,18 @@ class AverageStructure(Analysis):
         same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
         without this check.
     strict : bool
-        Accepted for compatibility with MDAnalysis, but without effect. Different numbers of atoms always raise an
-        error.
+        Accepted for compatibility with MDAnalysis, but without effect. If the numbers of atoms differ, an error is
+        always raised.
     force : bool
         Whether to replace an existing file. The old file is kept until the new one is complete.
     in_memory : bool
-        Whether `run` also superposes the positions of `mobile` in memory. In this case, a trajectory in memory
-        permanently replaces that of the Universe, and `filename` is ignored. If the trajectory is already in memory,
-        `run` always superposes it.
+        Whether `run` also superposes the positions of `mobile` in memory. In this case, an in-memory trajectory
+        permanently replaces the Universe's trajectory, and `filename` is ignored. If the trajectory is already in
+        memory, `run` always superposes it.
     ref_frame : int
-        Frame of the reference trajectory, starting from 0.
+        Frame number in the reference trajectory, starting from 0.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -88,7 +88,7 @@ class AverageStructure(Analysis):
     results.rmsf : ndarray, shape (n_atoms,), float64
         Root mean square fluctuation of each atom about its mean position, in Å.
     filename : str or None
-        Name of the output file. None if no file is written, for example because positions are changed in memory.
+        Name of the output file, or None if no file is written, for example because positions are changed in memory.
     mobile, reference : MDAnalysis.AtomGroup, Universe
         All atoms of the system, and the given reference.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
@@ -97,29 +97,29 @@ class AverageStructure(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or a selection is not valid.
+        If there are no atoms, or if a selection is not valid.
     MismatchError
         If the selections have different numbers of atoms, if the weights do not match them, or if the atoms do not
-        correspond to those of the reference.
+        correspond to the reference atoms.
     UnsupportedError
         If MDAnalysis does not support the file extension.
     OSError
-        In `run`, if the file exists and `force` is false, or it cannot be written.
+        In `run`, if the file exists and `force` is false, or if the file cannot be written.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms may not correspond to those of the reference.
+        If atoms may not correspond to the reference atoms.
     MdreelWarning
-        If a file is requested, but the trajectory of the Universe is in memory.
+        If a file is requested, but the Universe's trajectory is in memory.
 
     Notes
     -----
     The mean position is ``x_i = mean_t (R(t) x_i(t) + t(t))``, with the same rotation and translation of each frame as
-    in `mdreel.RMSD` (QCP). Superposed positions are float64. The sums of their displacements from the reference are
-    exact, in steps of 2^-36 Å, so the results are bitwise identical for every executor. As in MDAnalysis, atoms are
-    compared in the order of the selections. The memory use does not depend on the number of frames, apart from 24 bytes
-    per frame for its number, time and RMSD.
+    in `mdreel.RMSD` (QCP). Superposed positions are float64. Their displacements from the reference are summed exactly,
+    in steps of 2^-36 Å, so the results are bitwise identical for every executor. As in MDAnalysis, atoms are compared
+    in the order of the selections. The memory use does not depend on the number of frames, apart from 24 bytes per
+    frame for the frame number, the time and the RMSD.
 
     Examples
     --------
@@ -175,12 +175,12 @@ class AverageStructure(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
+        """Reference groups from other Universes, each with its frame, or None for the current positions."""
         return references_of([self._fitted], self.atomgroup)
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("atoms are superposed on the reference without periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
@@ -239,13 +239,13 @@ class AverageStructure(Analysis):
         Parameters
         ----------
         path : path
-            The output file. It only appears once it is complete. For the extensions
+            The output file. It appears only once it is complete. If the extension is one of
             ``.csv .xvg .npz .parquet .json .xlsx``, the table is written. All other extensions, including ``.nc``,
-            select a format for structures.
+            select a structure format.
         force : bool
             Whether to replace an existing file.
         metadata : mapping of str to str, int, float or bool, optional
-            Further entries of the description of a table; see `Analysis.save`. Structures have no description.
+            Additional entries for the table description. See `Analysis.save`. Structures have no description.
 
         Returns
         -------
@@ -257,7 +257,7 @@ class AverageStructure(Analysis):
         AttributeError
             If the analysis has not been run yet.
         UnsupportedError
-            If neither mdreel nor MDAnalysis supports the file extension, or a required package is missing.
+            If neither mdreel nor MDAnalysis supports the file extension, or if a required package is missing.
         OSError
             If the file exists and `force` is false, or if it cannot be written.
 
@@ -296,7 +296,7 @@ class AverageStructure(Analysis):
         return write_structure(self.results.universe.atoms, path, force)
 
     def columns(self) -> Sequence[Column]:
-        """Return columns that identify each atom, its mean position and its fluctuation."""
+        """Return columns with the identity, the mean position and the fluctuation of each atom."""
         positions = zip("xyz", self.results.positions.T, strict=True)
         return [
             *atom_columns(self.atomgroup),

@@ -1,7 +1,7 @@
-"""Allowed values of arguments of analyses.
+"""Allowed values for the arguments of analyses.
 
-The command line accepts the same values. This module has no other imports, so that help texts can be printed without
-loading NumPy.
+The command line accepts the same values. This module imports nothing else, so help texts can be printed without loading
+NumPy.
 """
 
 from typing import Literal, TypeAlias
@@ -16,10 +16,10 @@ ContactScheme: TypeAlias = Literal["closest-heavy", "closest", "ca", "cb", "side
 """Atoms of a residue whose distances to another residue count."""
 
 ContactValue: TypeAlias = Literal["frequency", "mean", "minimum", "lifetime"]
-"""Value of each pair of residues that a map shows."""
+"""Value that a map shows for each pair of residues."""
 
 TorsionKind: TypeAlias = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"]
-"""Kind of torsion in a protein."""
+"""Type of torsion in a protein."""
 
 Features: TypeAlias = Literal["degrees", "cos_sin"]
 """Representation of an angle: degrees, or cosine and sine, which are continuous at 180 degrees."""
@@ -40,11 +40,11 @@ Norm: TypeAlias = Literal["rdf", "density", "none"]
 """Normalisation of pair counts: by shell volume and density, by shell volume, or none."""
 
 SharedGroup: TypeAlias = Literal["residue", "segment", "chain"]
-"""Group of which the two atoms of a counted pair must not both be members."""
+"""Group to which the two atoms of a counted pair must not both belong."""
 
 AreaMode: TypeAlias = Literal["atom", "residue", "total"]
 """Part of the selection for which an area is computed."""
 
 TransformationName: TypeAlias = Literal["whole", "wrap-atoms", "wrap-residues", "wrap-fragments", "center", "nojump"]
-"""Transformation of a recipe: make molecules whole over their bonds; move atoms, residues or molecules into the cell;
-centre a group of atoms in the cell; undo jumps across boundaries."""
+"""Transformation in a recipe: make molecules whole along their bonds, move atoms, residues or molecules into the cell,
+centre a group of atoms in the cell, or undo jumps across boundaries."""

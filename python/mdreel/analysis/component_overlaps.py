@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ComponentAnalysis(Analysis):
-    """Base class of analyses that compute principal components, with methods to compare them; see `mdreel.PCA`."""
+    """Base class for analyses that compute principal components, with methods to compare them. See `mdreel.PCA`."""
 
     _units = MappingProxyType({"variance": "Å^2", "mean": "Å", "covariance": "Å^2"})
     _result_dimensions = MappingProxyType(
@@ -39,7 +39,7 @@ class ComponentAnalysis(Analysis):
     )
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of the number, the variance and the cumulated variance of each component."""
+        """Return columns with the number, the variance and the cumulative variance of each component."""
         variance = self.results.variance
         return [
             Column("component", "", np.arange(1, len(variance) + 1)),
@@ -60,21 +60,21 @@ class ComponentAnalysis(Analysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool | None = None,
     ) -> float:
-        """Return the similarity of the spaces spanned by two sets of components; see `mdreel.analysis.pca.rmsip`.
+        """Return the similarity of the spaces spanned by two sets of components. See `mdreel.analysis.pca.rmsip`.
 
         Parameters
         ----------
         other : PCA
             The other analysis. It must have been run.
         n_components : int or (int, int), optional
-            Number of components to use from both analyses, or from each of them. The default is all.
+            Number of components to use from both analyses, or two numbers, one for each. The default is all components.
         tol_mass, match_atoms
             See `transform`.
 
         Raises
         ------
         MismatchError
-            If one of the analyses has not been run or has fewer components, or if the numbers of atoms differ.
+            If one of the analyses has not been run or has too few components, or if the numbers of atoms differ.
 
         Examples
         --------
@@ -98,7 +98,7 @@ class ComponentAnalysis(Analysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool | None = None,
     ) -> float:
-        """Return the overlap of a component with the space of other components.
+        """Return the overlap of a component with the space spanned by other components.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class ComponentAnalysis(Analysis):
         i : int
             Index of the component of this analysis.
         n_components : int, optional
-            Number of components of `other` to use. The default is all.
+            Number of components of `other` to use. By default, all components are used.
         tol_mass, match_atoms
             See `transform`.
 
@@ -155,7 +155,8 @@ def rmsip(a: NDArray[np.float64], b: NDArray[np.float64], n_components: int | Se
     a, b : ndarray, shape (n, n_coordinates), float64
         Components as rows, such as ``pca.results.p_components.T``.
     n_components : int or (int, int), optional
-        Number of components to use from both sets, or from `a` and `b`. The default is all.
+        Number of components to use from both sets, or two numbers, one for `a` and one for `b`. The default is all
+        components.
 
     Returns
     -------
@@ -187,7 +188,7 @@ def rmsip(a: NDArray[np.float64], b: NDArray[np.float64], n_components: int | Se
 def cumulative_overlap(
     a: NDArray[np.float64], b: NDArray[np.float64], i: int = 0, n_components: int | None = None
 ) -> float:
-    """Return the overlap of a component with the space of other components.
+    """Return the overlap of a component with the space spanned by other components.
 
     Parameters
     ----------
@@ -196,13 +197,13 @@ def cumulative_overlap(
     i : int
         Index of the component of `a`.
     n_components : int, optional
-        Number of components of `b` to use. The default is all.
+        Number of components of `b` to use. By default, all components are used.
 
     Returns
     -------
     float
-        ``sqrt(sum_j (a_i . b_j)^2)``, The value is 0 if the component is orthogonal to all others, and 1 if it lies in
-        their space (L. Yang et al., Structure 16 (2008) 321-330).
+        ``sqrt(sum_j (a_i . b_j)^2)``. The value is 0 if the component is orthogonal to all others, and 1 if it lies in
+        the space that they span (L. Yang et al., Structure 16 (2008) 321-330).
 
     Raises
     ------
@@ -238,7 +239,7 @@ def _first_of(components: NDArray[np.float64], n_components: int | None) -> NDAr
 def check_atoms(
     atomgroup: AtomGroup, reference: AtomGroup, name: str, tol_mass: float, match_atoms: bool | None
 ) -> None:
-    """Check that atoms correspond. If `match_atoms` is None, a mismatch only triggers a warning."""
+    """Check that atoms correspond. If `match_atoms` is None, a mismatch triggers only a warning."""
     try:
         Matching(tol_mass, match_atoms is not False).check(atomgroup, reference, name)
     except MismatchError as error:

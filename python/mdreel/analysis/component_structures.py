@@ -19,7 +19,7 @@ Components: TypeAlias = int | slice | Sequence[int] | NDArray[np.integer] | NDAr
 
 
 class ComponentIndexError(MismatchError, IndexError):
-    """Error about a component that does not exist."""
+    """Error raised for a component that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Followers:
     atoms : ndarray, shape (n_followers,), int64
         Indices of the atoms that follow.
     places : ndarray, shape (n_followers,), int64
-        Position of the atom that each follower follows, among the atoms of the components.
+        For each follower, the position of the atom that it follows among the atoms of the components.
     """
 
     atoms: NDArray[np.int64]
@@ -39,7 +39,7 @@ class Followers:
 
     @classmethod
     def of(cls, atoms: "AtomGroup", group: "AtomGroup", anchor: str) -> Self:
-        """Return the followers among the atoms in the residues of a group.
+        """Return the followers in the residues of a group.
 
         Parameters
         ----------
@@ -85,12 +85,12 @@ class Followers:
 
 @dataclass(frozen=True)
 class ComponentStructures:
-    """Function that replaces the positions in a frame by their projection on components.
+    """Function that replaces the positions in a frame with their projection onto components.
 
     Attributes
     ----------
     n_atoms : int
-        Number of atoms of the Universe.
+        Number of atoms in the Universe.
     atoms : ndarray, shape (n_own,), int64
         Indices of the atoms of the components.
     mean : ndarray, shape (n_own, 3), float64
@@ -98,7 +98,7 @@ class ComponentStructures:
     directions : ndarray, shape (n_components, 3 * n_own), float64
         The components.
     followers : Followers or None
-        Further atoms that move.
+        Additional atoms to move.
     """
 
     n_atoms: int
@@ -118,12 +118,12 @@ class ComponentStructures:
         Returns
         -------
         MDAnalysis Timestep or AtomGroup
-            The argument.
+            The frame or the group that was passed.
 
         Raises
         ------
         MismatchError
-            If the frame has a different number of atoms than the Universe of the components.
+            If the number of atoms in the frame differs from that in the Universe of the components.
         """
         positions = (ts.universe.trajectory.ts if is_group(ts) else ts).positions
         if len(positions) != self.n_atoms:
@@ -140,7 +140,7 @@ class ComponentStructures:
 
 
 def chosen_components(components: NDArray[np.float64], choice: Components) -> NDArray[np.float64]:
-    """Return some components as rows.
+    """Return the chosen components as rows.
 
     Parameters
     ----------

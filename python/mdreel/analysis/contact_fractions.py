@@ -27,7 +27,7 @@ def soft_cut_q(r: ArrayLike, r0: ArrayLike, beta: float = 5.0, lambda_constant: 
     beta : float
         Steepness in Å^-1.
     lambda_constant : float
-        Factor of the reference distance.
+        Factor by which the reference distance is multiplied.
     """
     exponent = beta * (np.asarray(r, np.float64) - lambda_constant * np.asarray(r0, np.float64))
     return float(np.mean(np.exp(-np.logaddexp(0.0, exponent))))
@@ -41,7 +41,7 @@ def radius_cut_q(r: ArrayLike, r0: ArrayLike | None, radius: float) -> float:
     r : array_like, shape (n_contacts,), float64
         Distances in Å.
     r0 : array_like, optional
-        Distances of the reference in Å.
+        Reference distances in Å.
     radius : float
         Largest distance in Å.
     """

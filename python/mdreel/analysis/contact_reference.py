@@ -1,4 +1,4 @@
-"""Reference structures of contacts, and pairs of atoms that occur in them more than once."""
+"""Reference structures for contacts, and pairs of atoms that occur in them more than once."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ REFGROUP = "refgroup must be a pair of AtomGroups, a list of such pairs, a frame
 
 
 class GroupTypeError(SelectionError, TypeError):
-    """Error about a group of `Contacts` that is neither a selection string nor an AtomGroup."""
+    """Error raised for a group of `Contacts` that is neither a selection string nor an AtomGroup."""
 
 
 class UpdatingGroupError(UnsupportedError, TypeError):
-    """Error about a group of `Contacts` whose atoms change from frame to frame."""
+    """Error raised for a group of `Contacts` whose atoms change from frame to frame."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def can_repeat(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> bool:
 def unique_pairs(pairs: NDArray[np.uint32], of_reference: NDArray[np.integer]) -> NDArray[np.intp]:
     """Return the ascending indices of all distinct pairs of different atoms, ignoring the order within a pair.
 
-    Two pairs are only considered equal if they also have the same atoms in the reference, because the groups of the
+    Two pairs are considered equal only if they also have the same atoms in the reference, because the groups of the
     reference may share different atoms.
     """
     is_turned = (pairs[:, 0] > pairs[:, 1])[:, None]

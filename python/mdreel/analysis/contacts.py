@@ -68,14 +68,15 @@ class Contacts(TwoGroupAnalysis):
         The two groups. With ``method="count"``, a group can be an UpdatingAtomGroup. In this case, pairs of the atoms
         that are selected in each frame are counted.
     refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, int, or None
-        The two groups in one or more references, with as many atoms as in `select`. The current frame of their Universe
-        is used. Alternatively, the number of a frame of the trajectory. None if `method` is ``"count"``.
+        The two groups in one or more references, with as many atoms as in `select`. Their positions are taken from the
+        current frame of their Universe. Alternatively, pass the number of a frame of the trajectory. Pass None if
+        `method` is ``"count"``.
     method : {"hard_cut", "soft_cut", "radius_cut", "count"} or callable
-        Criterion for the contacts of the reference. With ``"hard_cut"``, the atoms must not be farther apart than in
-        the reference. With ``"soft_cut"``, each contact is weighted by a smooth function of the distance. With
+        Criterion for counting a contact of the reference. With ``"hard_cut"``, the atoms must not be farther apart than
+        in the reference. With ``"soft_cut"``, each contact is weighted by a smooth function of the distance. With
         ``"radius_cut"``, the atoms must not be farther apart than `radius`. With ``"count"``, all pairs within `radius`
-        are counted, and no reference is needed. A function receives the distances of the contacts in the frame and in
-        the reference, both in Å and of shape (n_contacts,), and `kwargs`. It must return a number.
+        are counted, and no reference is needed. If you pass a function, it receives the distances of the contacts in
+        the frame and in the reference, both in Å and of shape (n_contacts,), and `kwargs`. It must return a number.
     radius : float
         Largest distance between two atoms that are in contact in the reference, in Å.
     pbc : bool
@@ -94,22 +95,22 @@ class Contacts(TwoGroupAnalysis):
     tol_mass : float
         Largest allowed difference between the masses of corresponding atoms, in amu.
     match_atoms : bool
-        Whether to check that the atoms of `refgroup` correspond to those of `select`. Corresponding atoms have the same
-        masses, and the same names and residues in the same order. If False, there is no check.
+        Whether to check that the atoms of `refgroup` correspond to the atoms of `select`. Corresponding atoms have the
+        same masses, and the same names and residues in the same order. If False, the atoms are not checked.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_frames, 1 + n_references), float64
-        The frame, followed by Q for each reference or, with ``"count"``, by the number of contacts.
+        The frame number, followed by Q for each reference or, with ``"count"``, by the number of contacts.
     grA, grB : MDAnalysis.AtomGroup
         The groups.
     n_initial_contacts : int
         Number of contacts in the first reference. If the reference is a frame number, this attribute and the next two
-        are only available after `run`.
+        are available only after `run`.
     initial_contacts : list of ndarray, shape (n_first, n_second), bool
         Contacts of each reference.
     r0 : list of ndarray, shape (n_first, n_second), float64
@@ -122,15 +123,15 @@ class Contacts(TwoGroupAnalysis):
     Raises
     ------
     SelectionError
-        If a group has no atoms, or a selection is invalid. (If `refgroup` consists of groups, one group may be empty.)
-        If a group is neither a string nor an AtomGroup; in this case, the error is also a TypeError.
+        If a group has no atoms, or if a selection is invalid. If `refgroup` consists of groups, one group may be empty.
+        If a group is neither a string nor an AtomGroup. In this case, the error is also a TypeError.
     UnsupportedError
         If a group is an UpdatingAtomGroup and `method` is not ``"count"``. The error is also a TypeError.
     MismatchError
-        If the radius is not a valid length or the method is unknown. If the atoms of a reference do not correspond to
-        the atoms of the groups. In `run`, if a reference has no contacts, or a function does not return a number. With
-        ``require_cell=True``, if a reference or (in `run`) a frame has no periodic cell. With ``pbc=True``, if a cell
-        has no volume.
+        If the radius is not a valid length, or if the method is unknown. If the atoms of a reference do not correspond
+        to the atoms of the groups. In `run`, if a reference has no contacts, or if a function does not return a number.
+        With ``require_cell=True``, if a reference or (in `run`) a frame has no periodic cell. With ``pbc=True``, if a
+        cell has no volume.
 
     Warns
     -----
@@ -138,14 +139,14 @@ class Contacts(TwoGroupAnalysis):
         If pairs of atoms are counted twice because the groups share atoms or contain an atom twice, and `pairs` is not
         given. If a group has no atoms. In this case, `run` raises a MismatchError, because there are no contacts.
     RangeWarning
-        If contacts are counted beyond half of the shortest lattice vector. Each pair of atoms is then only counted
+        If contacts are counted beyond half of the shortest lattice vector. Each pair of atoms is then counted only
         once, although several of its images may be in contact.
 
     Notes
     -----
     Q is the fraction of the contacts of a reference that exist in a frame. With ``"soft_cut"``, it is the mean of
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as in
-    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, this includes spurious contacts, because each
+    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, some contacts are spurious, because each
     shared atom is in contact with itself (1/2 with ``"soft_cut"``) and pairs of shared atoms are counted twice. Use
     ``pairs="unique"`` to avoid this. Calculations use float64, so contacts at the cutoff may differ from those in
     MDAnalysis, which uses single precision. Only pairs in contact in a reference are evaluated, except for functions,
@@ -266,12 +267,12 @@ class Contacts(TwoGroupAnalysis):
 
     @property
     def n_initial_contacts(self) -> int:
-        """Number of contacts of the first reference."""
+        """Number of contacts in the first reference."""
         return len(self._references[0].places) if self._references else 0
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         why = "distances use minimum images, or with pbc=False no images"
         return Boundaries(why, whole=not self.pbc)
 
@@ -313,12 +314,12 @@ class Contacts(TwoGroupAnalysis):
             warn_of_range(tally, self._radius, what, "Use a radius of {0} Å at most")
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time, and Q of each reference or the number of contacts."""
+        """Return columns with the frame, the time, and Q for each reference or the number of contacts."""
         values = self.results.timeseries[:, 1:]
         return wide_columns(self.frames, self.times, values, [self.quantity] * values.shape[1], "")
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw Q of the first reference, or the number of contacts, over time."""
+        """Draw Q for the first reference, or the number of contacts, over time."""
         from mdreel.results.figure import time_series
 
         frames, values = self.results.timeseries[:, :2].T
@@ -326,7 +327,7 @@ class Contacts(TwoGroupAnalysis):
         return time_series(self.times, values, label, title, ax, frames=frames.astype(np.int64))
 
     def _reference_of(self, groups: Groups) -> Reference:
-        """Return a reference of groups at the current frame of their Universe."""
+        """Return the reference for groups in the current frame of their Universe."""
         if not isinstance(groups, Sequence) or len(groups) != 2:
             raise MismatchError(f"{REFGROUP}, not {shown(groups)}")
         sizes = [len(atoms_of(group, name="refgroup")) for group in groups]
@@ -356,7 +357,7 @@ class Contacts(TwoGroupAnalysis):
         cell: NDArray[np.float32] | None,
         atoms: Sequence[NDArray[np.integer]],
     ) -> Reference:
-        """Return a reference with its pairs of atoms in contact.
+        """Return a reference with the pairs of atoms that are in contact in it.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ def autocorrelation(
     subtract_mean : bool
         Whether to correlate the deviations from the mean. Ignored for Legendre polynomials.
     vectors : bool
-        Whether the last axis contains the components of vectors. Products are then scalar products.
+        Whether the last axis contains the components of vectors. In this case, products are scalar products.
     legendre : {1, 2}, optional
         Order of the Legendre polynomial. If given, the polynomial of the cosine between the directions of vectors is
         averaged.
@@ -46,18 +46,18 @@ def autocorrelation(
     Returns
     -------
     ndarray, shape (n_lags, ...), float64
-        ``C(m) = 1/(N-m) sum_t a(t) a(t+m)``. The axis of vectors is removed.
+        ``C(m) = 1/(N-m) sum_t a(t) a(t+m)``. The vector axis is removed.
 
     Raises
     ------
     MismatchError
-        If there are no frames, values are not finite, a vector has zero length, or the order of the polynomial is
-        unknown.
+        If there are no frames, if values are not finite, if a vector has zero length, or if the order of the polynomial
+        is unknown.
 
     Notes
     -----
-    The function uses zero-padded Fourier transforms (Wiener and Khinchin), so the run time grows as n log n. The second
-    polynomial is computed from products of coordinates: ``cos^2 = sum_ij u_i u_j(0) u_i u_j(t)``.
+    The function uses zero-padded Fourier transforms (Wiener and Khinchin), so the run time grows as n log n. The
+    second-order polynomial is computed from products of coordinates: ``cos^2 = sum_ij u_i u_j(0) u_i u_j(t)``.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def _products(values: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
 
 
 def fft_length(least: int) -> int:
-    """Return the smallest length of at least `least` that has no prime factors above 5, for fast transforms."""
+    """Return the smallest length that is at least `least` and has no prime factors above 5, for fast transforms."""
     best = 1 << max(least - 1, 0).bit_length()
     fives = 1
     while fives < best:
@@ -178,7 +178,7 @@ def statistical_inefficiency(timeseries: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class BlockAverages:
-    """Error estimates of a mean for blocks of increasing length.
+    """Error estimates for a mean from blocks of increasing length.
 
     Attributes
     ----------

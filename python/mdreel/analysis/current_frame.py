@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def current_frame(atomgroup: "AtomGroup") -> int:
-    """Return the number of the current frame of the Universe of a group; 0 without a trajectory."""
+    """Return the number of the current frame of a group's Universe, or 0 if the Universe has no trajectory."""
     return int(getattr(getattr(atomgroup.universe, "trajectory", None), "frame", 0))
 
 
@@ -27,7 +27,7 @@ def read_one_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> Fra
     frame : int
         Frame number, starting from 0.
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices, ascending.
+        Atom indices in ascending order.
 
     Raises
     ------

@@ -51,7 +51,7 @@ class DensityAnalysis(Analysis):
     xdim, ydim, zdim : float, optional
         Length of the grid along each axis in Å.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -81,7 +81,7 @@ class DensityAnalysis(Analysis):
     The grid and the counts are identical to those of `MDAnalysis.analysis.density.DensityAnalysis`. A bin includes its
     lower edge, and the last bin also includes its upper edge. To see the surroundings of a molecule, centre it
     (``run(transformations=...)``) or use a superposed trajectory. The analysis needs 8 bytes of memory per bin, and the
-    same amount for each worker, independently of the number of frames.
+    same amount for each worker, regardless of the number of frames.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class DensityAnalysis(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("atoms are counted one by one at their positions")
 
     def computation(self, source: Source) -> Computation:
@@ -163,7 +163,7 @@ class DensityAnalysis(Analysis):
         Raises
         ------
         SelectionError
-            If nothing is selected in this frame.
+            If no atom is selected in this frame.
         """
         read = read_one_frame(source, frame, self.atoms)
         positions: NDArray[np.float32] = read.positions[0]
@@ -198,7 +198,7 @@ class DensityAnalysis(Analysis):
             warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of the centre of each bin, the number of atoms in it and their density."""
+        """Return columns with the centre of each bin, the number of atoms in the bin and their density."""
         middles = np.meshgrid(*self._middles(), indexing="ij")
         return [
             *(Column(axis, "Å", middle.ravel()) for axis, middle in zip("xyz", middles, strict=True)),

@@ -18,9 +18,9 @@ class Diffusion:
     Attributes
     ----------
     coefficient : float
-        Diffusion coefficient, Å^2/ps (1 Å^2/ps = 1e-4 cm^2/s).
+        Diffusion coefficient in Å^2/ps (1 Å^2/ps = 1e-4 cm^2/s).
     error : float
-        Difference between the coefficients of the two halves of the fitted range in Å^2/ps.
+        Difference in Å^2/ps between the coefficients for the two halves of the fitted range.
     slope : float
         Slope of the line in Å^2/ps.
     intercept : float
@@ -55,7 +55,7 @@ def diffusion_of(
     n_dimensions : int
         Number of dimensions of the displacements.
     begin, end : float, optional
-        First and last lag time of the fit in ps. The defaults are 10 and 90 % of the longest lag time.
+        First and last lag time of the fit in ps. The defaults are 10 % and 90 % of the longest lag time.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def diffusion_of(
     Raises
     ------
     MismatchError
-        If there are fewer than 4 times in the range.
+        If there are fewer than 4 lag times in the range.
     """
     begin = _FIRST * float(times[-1]) if begin is None else begin
     end = _LAST * float(times[-1]) if end is None else end

@@ -34,7 +34,7 @@ _DEGREES = "°"
 
 
 class QuadrupleAngles(Analysis):
-    """Dihedral angles of quadruples of atoms; base class of all analyses of torsions."""
+    """Base class for all torsion analyses, which compute the dihedral angles of groups of four atoms."""
 
     _result_dimensions: Mapping[str, tuple[str, ...]] = MappingProxyType({"angles": ("frame", "torsion")})
 
@@ -59,11 +59,11 @@ class QuadrupleAngles(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("bond vectors use minimum images")
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation of the angles of each frame."""
+        """Return the computation that determines the angles in each frame."""
         if not len(self._quadruples):
             return kept_positions(len(self.atoms))
         return dihedrals(len(self.atoms), self._quadruples, self._features == "cos_sin")
@@ -84,7 +84,7 @@ class QuadrupleAngles(Analysis):
         return [f"dihedral {' '.join(map(str, quadruple))}" for quadruple in atoms.tolist()]
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time and each angle, or its cosine and sine."""
+        """Return columns with the frame, the time and each angle, or the cosine and sine of each angle."""
         names = [name.lower().replace(" ", "_") for name in self.names]
         if len(set(names)) < len(names):  # segment names that differ only in case, such as A and a
             names = [name.replace(" ", "_") for name in self.names]
@@ -93,7 +93,7 @@ class QuadrupleAngles(Analysis):
 
     @property
     def _torsion_labels(self) -> Sequence[str]:
-        """Labels of the dimension ``torsion`` of the results."""
+        """Labels for the ``torsion`` dimension of the results."""
         return self.names
 
     def _result_coordinates(self) -> list[LabelledArray]:
@@ -101,7 +101,7 @@ class QuadrupleAngles(Analysis):
         return [*super()._result_coordinates(), torsions]
 
     def _column(self, place: int) -> AtomGroup:
-        """Return the atoms at one place of each quadruple, in the order of the quadruples."""
+        """Return the atoms at one position in each quadruple, in the order of the quadruples."""
         return self._atomgroup[place::4]
 
     def _describe(self) -> str:
@@ -118,7 +118,7 @@ class Dihedral(QuadrupleAngles):
         Groups of four atoms in the same Universe. The dihedral angle is the angle between the plane of the first three
         atoms and the plane of the last three.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -144,7 +144,7 @@ class Dihedral(QuadrupleAngles):
     frame has a cell, the minimum image of each bond is used. If three consecutive atoms are collinear, the angle is
     undefined, and an error is raised.
 
-    The results need 8 bytes of memory per angle and frame, and 16 bytes per frame for its number and time.
+    The results need 8 bytes of memory per angle and frame, and 16 bytes per frame for the frame number and the time.
 
     References
     ----------
@@ -220,21 +220,21 @@ class Dihedrals(QuadrupleAngles):
     atomgroup : MDAnalysis.AtomGroup or Universe
         A protein or some of its residues.
     kinds : sequence of {"phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"}
-        Kinds of torsions.
+        Torsions to compute.
     features : {"degrees", "cos_sin"}
         Whether to return angles in degrees, or the cosine and the sine of each angle.
     complete : bool
         Whether to skip residues that lack some of the torsions, as in Khoshlessan et al. (2018).
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.angles : ndarray, shape (n_frames, n_features), float64
-        Angles in degrees, from -180 to 180, or the cosine and the sine of each angle. Columns are sorted by residue and
-        then in the order of `kinds`.
+        Angles in degrees, from -180 to 180, or the cosine and the sine of each angle. Columns are sorted by residue.
+        For each residue, they are in the order of `kinds`.
     names : list of str
         Names of the columns: ``"phi ALA 5"``, or ``"cos phi ALA 5"`` and ``"sin phi ALA 5"``.
     quadruples : ndarray, shape (n_torsions, 4), int64
@@ -245,13 +245,13 @@ class Dihedrals(QuadrupleAngles):
     SelectionError
         If no residue has any of the requested torsions.
     MismatchError
-        If a kind or a feature is unknown.
+        If an entry of `kinds` or the value of `features` is unknown.
 
     Notes
     -----
-    See `Dihedral`. There are no columns for torsions that do not exist, such as phi at the beginning of a chain or chi1
-    of glycine. The results need 8 bytes of memory per feature and frame, and 16 bytes per frame for its number and
-    time.
+    See `Dihedral`. There are no columns for torsions that do not exist, such as phi at the start of a chain or chi1 of
+    glycine. The results need 8 bytes of memory per feature and frame, and 16 bytes per frame for the frame number and
+    the time.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Matrix of the distances between all pairs of frames."""
+"""Matrix of distances between all pairs of frames."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 Metric: TypeAlias = Callable[..., float]
-"""Distance of two frames: ``metric(a, b, weights=weights)`` with positions of shape (n_atoms, 3), float64, in Å."""
+"""Distance between frames: ``metric(a, b, weights=weights)`` with positions of shape (n_atoms, 3), float64, in Å."""
 
 _OPTIONS_OF_RUN = ("backend", "n_workers", "n_parts", "unsupported_backend")
 
@@ -52,23 +52,23 @@ class DistanceMatrix(Analysis):
     metric : callable, optional
         Function that returns the distance between two frames. It is called as ``metric(a, b, weights=weights)``, where
         `a` and `b` are the positions in an earlier and a later frame in Å, as float64 arrays of shape (n_atoms, 3). The
-        default is the RMSD, which `MDAnalysis.analysis.rms.rmsd` also selects. Other functions are slow, because Python
-        calls them for each pair of frames.
+        default is the RMSD, which you can also select with `MDAnalysis.analysis.rms.rmsd`. Other functions are slow,
+        because Python calls them for each pair of frames.
     cutoff : float
-        Distances up to this value are set to 0. The default is that of MDAnalysis. It is negative and therefore keeps
-        every RMSD.
+        Distances up to this value are set to 0. The default is the same as in MDAnalysis. Because it is negative, no
+        RMSD is set to 0.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         Weight of each atom in the mean and in the superposition. Weights are normalised, except for a `metric`, which
         receives the given weights or the masses unchanged.
     superposition : bool
         Whether to superpose the two frames of each pair first to obtain the minimum RMSD.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
     **options
-        Parameters of `run`, accepted for compatibility with MDAnalysis, but without effect. A warning recommends
-        passing them to `run` instead.
+        Parameters of `run`, accepted for compatibility with MDAnalysis, but without effect. If you pass any, a warning
+        is issued. Pass them to `run` instead.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class DistanceMatrix(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection is not valid.
+        If there are no atoms, or if the selection is not valid.
     MismatchError
         If the weights do not match the atoms, or if both `metric` and `superposition` are given. In `run`, if a
         coordinate is not finite.
@@ -157,7 +157,7 @@ class DistanceMatrix(Analysis):
 
         @property
         def __class__(self) -> type:
-            """MDAnalysis's class once it is imported, because its `DiffusionMap` only takes that class."""
+            """MDAnalysis's class once it is imported, because its `DiffusionMap` accepts only that class."""
             theirs = sys.modules.get("MDAnalysis.analysis.diffusionmap")
             return getattr(theirs, "DistanceMatrix", type(self))
 
@@ -167,11 +167,11 @@ class DistanceMatrix(Analysis):
 
     @property
     def _calculated(self) -> bool:
-        """Whether there are results; MDAnalysis's `DiffusionMap` reads this attribute."""
+        """Whether results are available. MDAnalysis's `DiffusionMap` reads this attribute."""
         return self._outcome is not None
 
     def columns(self) -> Sequence[Column]:
-        """Return a row per pair of different frames: both frames, and their RMSD or distance."""
+        """Return one row per pair of different frames, with both frames and their RMSD or distance."""
         matrix, frames = self.results.dist_matrix, self.frames
         first, second = np.triu_indices(len(frames), 1)
         name = "rmsd" if self._metric is None else "distance"
@@ -184,11 +184,11 @@ class DistanceMatrix(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("frames are compared without periodic images", whole=True, paths=not self._superposition)
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
-        """Return the least memory of the results of a run: positions of all frames, and the matrix."""
+        """Return the minimum memory for the results of a run: the positions of all frames and the matrix."""
         return super().result_bytes(n_frames, n_columns) + 8 * n_frames**2
 
     def computation(self, source: Source) -> Computation:
@@ -196,7 +196,7 @@ class DistanceMatrix(Analysis):
         return kept_positions(len(self.atoms))
 
     def conclude(self, tally: Tally) -> None:
-        """Compute the distances of all pairs of frames."""
+        """Compute the distances between all pairs of frames."""
         n_frames, n_atoms = tally.n_frames, len(self.atoms)
         # The core packs two float32 into each float64 of a row.
         positions = tally.values.view(np.float32)[:, : 3 * n_atoms].reshape(n_frames, n_atoms, 3)
@@ -214,7 +214,7 @@ class DistanceMatrix(Analysis):
         return frame_map(self.times, self.results.dist_matrix, label, title, ax)
 
     def _rmsd(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the RMSD of all pairs of frames, shape (n_frames, n_frames)."""
+        """Return the RMSD for all pairs of frames, shape (n_frames, n_frames)."""
         workers = np.unique(self._done().spans["worker"])
         n_workers = min(int((workers != COORDINATOR).sum()), Threads(None).n_workers)
         pairs = distance_matrix(positions, self._weights, self._superposition, max(n_workers, 1))
@@ -242,7 +242,7 @@ class DistanceMatrix(Analysis):
 
 
 def _distance(found: Any, pair: str) -> float:
-    """Return a distance that a function of the user has returned, after checking it."""
+    """Check a distance that a user function returned, and return it."""
     value = np.asarray(found)
     if value.size != 1 or value.dtype.kind not in "fiub" or np.isnan(value).any():
         raise FunctionError(f"the metric of {pair} returned {found!r}: expected a number")
@@ -250,13 +250,13 @@ def _distance(found: Any, pair: str) -> float:
 
 
 def _is_rmsd(metric: Metric | None) -> bool:
-    """Return whether a metric is that of MDAnalysis, which the core computes."""
+    """Return whether a metric is MDAnalysis's RMSD, which the core computes."""
     name = getattr(metric, "__module__", None), getattr(metric, "__qualname__", None)
     return metric is None or name == ("MDAnalysis.analysis.rms", "rmsd")
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
-    """Warn of parameters of `run` that are given when the analysis is created, and refuse all others."""
+    """Warn about `run` parameters that are passed when the analysis is created, and reject all other options."""
     for name in options:
         if name not in _OPTIONS_OF_RUN:
             names = list(inspect.signature(DistanceMatrix).parameters)
@@ -266,5 +266,5 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
 
 def _empty(kind: type[DistanceMatrix]) -> DistanceMatrix:
-    """Return an analysis without attributes, which `pickle` fills."""
+    """Return an analysis without attributes, which `pickle` then sets."""
     return kind.__new__(kind)

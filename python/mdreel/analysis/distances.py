@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 _PAIR_BYTES = 40
-"""Memory of the sums and the count of a pair of atoms in a worker."""
+"""Memory in bytes that a worker needs for the sums and the count of a pair of atoms."""
 
 
 class DistanceArray(TwoGroupAnalysis):
@@ -44,37 +44,37 @@ class DistanceArray(TwoGroupAnalysis):
         The second group. The default is the first group. If the groups share atoms, the array contains the distance of
         each shared atom to itself, which is 0, and each pair of shared atoms twice.
     reference : MDAnalysis.AtomGroup or array_like, shape (n_other, 3), float64, optional
-        A static structure to use instead of `other`. It can be a group, whose positions at `ref_frame` are used, or an
+        A static structure to use instead of `other`. It can be a group, whose positions in `ref_frame` are used, or an
         array of positions in Å.
     ref_frame : int
-        Frame of the reference trajectory, starting from 0.
+        Frame number in the reference trajectory, starting from 0.
     cutoff : float, optional
         Distance in Å below which two atoms are in contact. If given, only averages are kept, so that the memory use
         does not depend on the number of frames.
     pbc : bool
         Whether to use the minimum image convention. This requires a cell in every frame.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
     Attributes
     ----------
     results.distances : ndarray, shape (n_frames, n_atoms, n_other), float64
-        Distances in Å, in the order of the groups. Only available without a cutoff.
+        Distances in Å, in the order of the groups. Available only without a cutoff.
     results.mean : ndarray, shape (n_atoms, n_other), float64
-        Mean distances in Å. Only available with a cutoff.
+        Mean distances in Å. Available only with a cutoff.
     results.variance : ndarray, shape (n_atoms, n_other), float64
-        Population variances of the distances in Å^2. Only available with a cutoff.
+        Population variances of the distances in Å^2. Available only with a cutoff.
     results.contact_frequency : ndarray, shape (n_atoms, n_other), float64
-        Fraction of frames with a distance below the cutoff. Only available with a cutoff.
+        Fraction of frames with a distance below the cutoff. Available only with a cutoff.
 
     Raises
     ------
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the cutoff is not a valid length, the groups are in different Universes, the reference positions have the
-        wrong shape, or both `other` and `reference` are given. In `run` with ``pbc=True``, if a frame has no periodic
-        cell.
+        If the cutoff is not a valid length, or if the groups are in different Universes. If the reference positions
+        have the wrong shape, or if both `other` and `reference` are given. In `run` with ``pbc=True``, if a frame has
+        no periodic cell.
 
     Notes
     -----
@@ -133,7 +133,7 @@ class DistanceArray(TwoGroupAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries(
             "distances use no periodic images, or with pbc=True minimum images",
             whole=not self._pbc,
@@ -151,7 +151,7 @@ class DistanceArray(TwoGroupAnalysis):
         return "give pbc=False for distances without periodic images"
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation of the distances in each frame, after reading the reference."""
+        """Read the reference, and return the computation of the distances in each frame."""
         if self._cutoff is not None:
             n_pairs = len(self._from) * len(self._second_numbers())
             check_size("sums for all pairs of atoms", _PAIR_BYTES * n_pairs, "select fewer atoms")
@@ -173,10 +173,10 @@ class DistanceArray(TwoGroupAnalysis):
         self.results.contact_frequency = (tally.counts / tally.n_frames).reshape(shape)
 
     def columns(self) -> Sequence[Column]:
-        """Return one row per pair of atoms with a cutoff, otherwise one column per pair, such as ``distance_0_5``.
+        """Return one row per pair of atoms if there is a cutoff, or else one column per pair, such as ``distance_0_5``.
 
-        The numbers are the indices of the atoms in the Universe. If the reference is an array, the second number is the
-        index of the position in this array.
+        The numbers in the names are the indices of the atoms in the Universe. If the reference is an array, the second
+        number is the index of the position in this array.
         """
         first, second = self.atomgroup.ix, self._second_numbers()
         results = self.results
@@ -196,7 +196,7 @@ class DistanceArray(TwoGroupAnalysis):
         return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup), other]
 
     def _second_numbers(self) -> NDArray[np.int64]:
-        """Return the indices of the second atoms, or the numbers of positions that were given as an array."""
+        """Return the indices of the second atoms, or of the positions if they were given as an array."""
         if self._reference is None:
             return np.asarray(self.other.ix, np.int64)
         if is_group(self._reference):

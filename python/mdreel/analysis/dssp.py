@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 _STATES: dict[DSSPMethod, str] = {"simplified": "-HE", "kabsch-sander": "-HBEGITS"}
-"""States in the numbering of the core."""
+"""States, in the order in which the core numbers them."""
 
 _BACKENDS = ("serial", "openmp", "distopia")
 """Ways in which MDAnalysis computes distances."""
@@ -62,25 +62,24 @@ class DSSP(Analysis):
     atoms : MDAnalysis.Universe or AtomGroup
         A system that contains a protein. Only residues that MDAnalysis recognizes as protein are analysed.
     guess_hydrogens : bool
-        Whether to place the hydrogens bonded to N by geometry instead of using the hydrogens of the trajectory.
+        Whether to calculate the positions of the hydrogens bonded to N instead of using those in the trajectory.
     heavyatom_names : tuple of str
         Names of the atoms N, CA, C and O. Each entry can contain several names, separated by spaces.
     hydrogen_name : str
-        Names of the hydrogen bonded to N, as in a selection. Only used if `guess_hydrogens` is False.
+        Names of the hydrogen bonded to N, as in a selection. Used only if `guess_hydrogens` is False.
     backend : {"serial", "openmp", "distopia"}
         Accepted for compatibility with MDAnalysis, but without effect. Choose the executor in `run` instead.
     method : {"simplified", "kabsch-sander"}
-        Method of the assignment, with three states as in MDAnalysis's `DSSP`, or with the eight states of Kabsch and
-        Sander.
+        Assignment method, with three states as in MDAnalysis's `DSSP`, or with the eight states of Kabsch and Sander.
     longest_bond : float, optional
         Largest distance in Å between C and the next N within a chain. If the distance in a frame is longer, the chain
-        ends there. The program of Kabsch and Sander uses 2.5. By default, distances do not end chains. With three
-        states, all residues then form a single chain, as in MDAnalysis. With eight states, chains end at the ends of
-        segments, as in mdtraj.
+        ends there. The program of Kabsch and Sander uses 2.5. By default, distances are not checked. With three states,
+        all residues then form a single chain, as in MDAnalysis. With eight states, a chain ends at the end of each
+        segment, as in mdtraj.
     pbc : bool
         Whether to use the minimum image convention in frames with a cell.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -93,9 +92,9 @@ class DSSP(Analysis):
         Whether each residue is in each state, in the order of `states`. With three states, a residue can be both helix
         and strand, as in MDAnalysis. In this case, it is a helix in `results.dssp`.
     results.fraction : ndarray, shape (n_residues, n_states), float64
-        Fraction of the frames in which each residue has each state in `results.dssp`.
+        Fraction of the frames in which each residue is in each state of `results.dssp`.
     results.resids : ndarray, shape (n_residues,), int64
-        Residue numbers. They are ambiguous if there are several chains; see `residue_labels`.
+        Residue numbers. They are ambiguous if there are several chains. See `residue_labels`.
     states : tuple of str
         The states, in the order of the columns of `results.fraction`.
     residue_labels : list of str
@@ -104,7 +103,7 @@ class DSSP(Analysis):
     Raises
     ------
     SelectionError
-        If there is no protein, or no residue has a complete backbone. With three states, if there are fewer than six
+        If there is no protein, or if no residue has a complete backbone. With three states, if there are fewer than six
         residues, as in MDAnalysis.
     MismatchError
         If the method is unknown, if a name matches several atoms in a residue, or if the N of a residue has the wrong
@@ -127,7 +126,7 @@ class DSSP(Analysis):
       from N, on the bisector of the bonds to C and CA. 3₁₀- and π-helices are helices, and single bridges are strands.
     * ``"kabsch-sander"``: the assignment of the program DSSP 2 and mdtraj. CA atoms are less than 9 Å apart, and only
       the two strongest bonds of each N-H count. H is 1 Å from N, antiparallel to C=O of the previous residue. Residues
-      without a complete backbone (``NA`` in mdtraj) are omitted and end a chain.
+      without a complete backbone (``NA`` in mdtraj) are omitted, and the chain ends there.
 
     Calculations use float64. The other programs use single precision, so bonds close to -0.5 kcal/mol may differ.
 
@@ -226,7 +225,7 @@ class DSSP(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries(
             "distances use minimum images, or with pbc=False no images",
             whole=not self._pbc,
@@ -240,7 +239,7 @@ class DSSP(Analysis):
         )
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
-        """Return the least memory of the results of a run, bytes; see `Analysis.result_bytes`."""
+        """Return the minimum memory for the results of a run in bytes. See `Analysis.result_bytes`."""
         of_residue = 4 + len(self.states)  # a character, and a flag for each state
         return super().result_bytes(n_frames, n_columns) + of_residue * n_frames * len(self._backbone.atoms)
 
@@ -261,7 +260,7 @@ class DSSP(Analysis):
         self.results.resids = np.asarray(self._backbone.residues.resids, np.int64)
 
     def columns(self) -> Sequence[Column]:
-        """Return columns that identify each residue, and the fraction of the frames in each state."""
+        """Return columns that identify each residue, and columns with the fraction of frames in each state."""
         fractions = zip(self.states, self.results.fraction.T.copy(), strict=True)
         return [*self.labels.columns(), *(Column(_NAMES[state], "", values) for state, values in fractions)]
 

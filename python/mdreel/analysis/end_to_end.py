@@ -39,7 +39,7 @@ class EndToEnd(Analysis):
         One or more chains. The atoms must be in order along the chain, as for MDAnalysis's `PersistenceLength`. Only
         the first and the last atom of each chain are read.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class EndToEnd(Analysis):
     use ``autocorrelation(vectors, legendre=1)``.
 
     The results need 32 bytes of memory per chain and frame (twice as much while they are assembled), and 16 bytes per
-    frame for its number and time.
+    frame for the frame number and the time.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class EndToEnd(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("vectors use no periodic images", whole=True)
 
     @property
@@ -120,7 +120,7 @@ class EndToEnd(Analysis):
         self.results.distances = np.ascontiguousarray(values[..., 3])
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time and the distance of each chain."""
+        """Return columns with the frame, the time and the end-to-end distance of each chain."""
         names = [f"chain_{number}" for number in range(1, self.n_chains + 1)]
         return wide_columns(self.frames, self.times, self.results.distances, names, "Å")
 

@@ -21,7 +21,7 @@ def after_superposition(
     atoms: NDArray[np.uint32],
     universe: "Universe | None",
 ) -> Computation:
-    """Return the computation that sums displacements of atoms after superposition of a group.
+    """Return the computation that sums the displacements of atoms after superposing a group.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ def after_superposition(
     fitted : ComparedAtoms
         The superposed atoms and their reference.
     wanted : ndarray, shape (n_wanted,), uint32
-        Indices of the atoms whose displacements are summed, ascending.
+        Indices of the atoms whose displacements are summed, in ascending order.
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices of all atoms that are read, ascending.
+        Indices of all atoms that are read, in ascending order.
     universe : MDAnalysis.Universe or None
-        The Universe that `source` belongs to; None for a separate trajectory.
+        The Universe to which `source` belongs, or None for a separate trajectory.
     """
     structure = fitted.structure
     start = read_frame(source, structure.frame or 0 if structure.is_of(universe) else 0, wanted)

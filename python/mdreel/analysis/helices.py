@@ -42,12 +42,12 @@ class HelixEigenvalues(Analysis):
     squared : bool
         Whether to use squared distances.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
     Attributes
     ----------
     results.eigenvalues : ndarray, shape (n_frames, n_segments) or (n_frames, n_pairs), float64
-        Eigenvalues in the order of the segments or of `pairs`, Å, or Å^2 with `squared`.
+        Eigenvalues in the order of the segments or of `pairs`, in Å, or in Å^2 with `squared`.
     pairs : list of (int, int)
         The two segments that belong to each column. Without `pairs`, the same segment is listed twice.
 
@@ -66,9 +66,9 @@ class HelixEigenvalues(Analysis):
     matrix in O(n) operations. For two segments, it is the bipartite matrix ``[[0, D], [D', 0]]``, whose largest
     eigenvalue is the largest singular value of D [1]_.
 
-    The results need 8 bytes of memory per frame for each segment or pair, and 16 bytes per frame for its number and
-    time. In addition, each worker needs up to 16 bytes per pair of atoms, with ``squared=True`` only for pairs of
-    segments.
+    The results need 8 bytes of memory per frame for each segment or pair, and 16 bytes per frame for the frame number
+    and the time. In addition, each worker needs up to 16 bytes per pair of atoms. With ``squared=True``, it needs them
+    only for pairs of segments.
 
     References
     ----------
@@ -116,7 +116,7 @@ class HelixEigenvalues(Analysis):
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Segments of each column."""
+        """The two segments that belong to each column."""
         numbers = range(len(self._segments))
         return list(combinations(numbers, 2)) if self._of_pairs else [(i, i) for i in numbers]
 
@@ -127,7 +127,7 @@ class HelixEigenvalues(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances within and between segments use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
@@ -147,12 +147,12 @@ class HelixEigenvalues(Analysis):
         self.results.eigenvalues = tally.values
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time and the eigenvalue of each segment or pair."""
+        """Return columns with the frame, the time and the eigenvalue of each segment or pair."""
         names = [f"helix_{name}" for name in self._segment_names()]
         return wide_columns(self.frames, self.times, self.results.eigenvalues, names, self._units["eigenvalues"])
 
     def _segment_names(self) -> list[str]:
-        """Return the number of each segment, or the numbers of each pair, from 1."""
+        """Return the number of each segment, or the two numbers of each pair, starting from 1."""
         return [f"{i + 1}" if i == j else f"{i + 1}_{j + 1}" for i, j in self.pairs]
 
     def _result_coordinates(self) -> list[LabelledArray]:
@@ -173,7 +173,7 @@ class HelixEigenvalues(Analysis):
 
 
 def helices_of(atomgroup: AtomGroup, least: int = 4) -> list[AtomGroup]:
-    """Find the helices of a protein at the current frame of its Universe.
+    """Find the helices of a protein in the current frame of its Universe.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def helices_of(atomgroup: AtomGroup, least: int = 4) -> list[AtomGroup]:
     SelectionError
         If no helix was found.
     MismatchError
-        If a residue has no complete backbone.
+        If the backbone of a residue is incomplete.
     UnsupportedError
         If mdreel cannot read the trajectory of the Universe.
 

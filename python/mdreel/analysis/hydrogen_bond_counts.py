@@ -32,7 +32,7 @@ class BondCounts(Analysis):
 
     @property
     def interval(self) -> float:
-        """Mean time between consecutive analysed frames in ps; 0 for a single frame."""
+        """Mean time between consecutive analysed frames in ps, or 0 for a single frame."""
         return mean_interval(self.times)
 
     def count_by_time(self) -> NDArray[np.int64]:
@@ -112,9 +112,9 @@ class BondCounts(Analysis):
         Notes
         -----
         The function is ``C(tau) = mean_t N(t, t + tau) / N(t)`` [1]_ [2]_. N(t) is the number of bonds in frame t, and
-        N(t, t + tau) the number of those that exist in all frames up to t + tau. A bond is identified by its hydrogen
-        and acceptor. If the analysed frames are not consecutive, the logger ``mdreel.analysis`` receives a warning. Run
-        time and memory (about 50 bytes per bond) depend on the number of bonds found, not on the number of pairs.
+        N(t, t + tau) is the number of bonds in all frames from t to t + tau. A bond is identified by its hydrogen
+        and acceptor. If the analysed frames are not consecutive, a warning is sent to the logger ``mdreel.analysis``.
+        Run time and memory (about 50 bytes per bond) depend on the number of bonds found, not on the number of pairs.
 
         References
         ----------
@@ -146,7 +146,7 @@ class BondCounts(Analysis):
         return survival(places, bonds, self.n_frames, tau_max, window_step, intermittency)
 
     def columns(self) -> Sequence[Column]:
-        """Return a row per hydrogen bond: frame, indices of its atoms, distance and angle."""
+        """Return one row per hydrogen bond, with the frame, the indices of its atoms, the distance and the angle."""
         *numbers, distance, angle = self.results.hbonds.T
         names = ("frame", "donor", "hydrogen", "acceptor")
         return [
@@ -178,7 +178,7 @@ class BondCounts(Analysis):
         ax: Axes | None = None,
         title: str | None = None,
     ) -> Figure:
-        """Plot the survival function of the hydrogen bonds; see `lifetime` and `plot` for the parameters."""
+        """Plot the survival function of the hydrogen bonds. See `lifetime` and `plot` for the parameters."""
         from mdreel.results.curves import curve
         from mdreel.results.shown_figure import adopt_into_pyplot
 

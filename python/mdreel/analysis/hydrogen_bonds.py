@@ -56,18 +56,18 @@ class HydrogenBondAnalysis(BondCounts):
         Pairs of selections, which are applied to the current frame of the Universe. Only hydrogen bonds between the two
         selections of a pair are found.
     d_h_cutoff : float
-        Largest distance between a donor and its hydrogen in Å. Only used with `donors_sel`.
+        Largest distance between a donor and its hydrogen in Å. Used only with `donors_sel`.
     d_a_cutoff : float
         Largest distance between donor and acceptor in Å.
     d_h_a_angle_cutoff : float
         Lower limit for the angle between donor, hydrogen and acceptor, in degrees.
     update_selections : bool
         Whether to apply the selections again in each frame and, with `donors_sel`, to pair donors and hydrogens in each
-        frame. Otherwise, the current frame of the Universe is used. If there is no `donors_sel` and no selection
-        depends on positions, the atoms are the same in all frames, and mdreel uses the faster method.
+        frame. Otherwise, they are applied only to the current frame of the Universe. If there is no `donors_sel` and no
+        selection depends on positions, the atoms are the same in all frames, and mdreel uses the faster method.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology, unless
-        selections need positions and `update_selections` is False.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology,
+        unless selections need positions and `update_selections` is False.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -82,7 +82,7 @@ class HydrogenBondAnalysis(BondCounts):
     u : MDAnalysis.Universe
         The Universe.
     between_ags : list of tuple of MDAnalysis.AtomGroup, or None
-        The groups of `between`.
+        The groups selected by `between`.
 
     Raises
     ------
@@ -222,7 +222,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     @checked_arguments
     def guess_donors(self, select: str = "all", max_charge: float = -0.5) -> str:
-        """Return a selection of donors, which are bonded to hydrogens; see `guess_hydrogens` for results and errors.
+        """Return a selection of donors that are bonded to hydrogens. See `guess_hydrogens` for the results and errors.
 
         If the topology has no bonds, atoms within `d_h_cutoff` of a hydrogen in the current frame are considered
         bonded.
@@ -239,24 +239,24 @@ class HydrogenBondAnalysis(BondCounts):
 
     @checked_arguments
     def guess_acceptors(self, select: str = "all", max_charge: float = -0.5) -> str:
-        """Return a selection of acceptors: atoms with a charge (e) below `max_charge`; see `guess_hydrogens`."""
+        """Return a selection of acceptors: atoms whose charge in e is below `max_charge`. See `guess_hydrogens`."""
         return guess_acceptors(self.u, select, max_charge, self.between_ags)
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """Indices of the atoms that the computation receives, ascending."""
+        """Indices of the atoms that the computation receives, in ascending order."""
         self._make_ready()
         return self._selection.atoms
 
     @property
     def has_candidates(self) -> bool:
-        """Whether there are donors with hydrogens and acceptors, as far as selections do not change."""
+        """Whether there are donors with hydrogens and acceptors, or whether changing selections may find some."""
         self._make_ready()
         return self._is_open or bool(len(self._pairs) and len(self._acceptors))
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances and angles use minimum images")
 
     def computation(self, source: Source) -> Computation:
@@ -276,7 +276,7 @@ class HydrogenBondAnalysis(BondCounts):
         return hydrogen_bonds(len(atoms), from_donors, hydrogens, to_acceptors, masks, distance, angle)
 
     def conclude(self, tally: Tally) -> None:
-        """Store the hydrogen bonds with the Universe indices of their atoms."""
+        """Store the hydrogen bonds with the indices of their atoms in the Universe."""
         if self._rules is not None:
             found = value_or_raise(tally.own)
             frames = np.repeat(tally.rows[:, 0], [len(each) for each in found])
@@ -287,7 +287,7 @@ class HydrogenBondAnalysis(BondCounts):
         self.results.hbonds = hbonds
 
     def _criteria(self) -> tuple[float, float, float]:
-        """Return the largest distances of hydrogen and acceptor from the donor, and the angle, after checking them."""
+        """Check and return the largest distances of hydrogen and acceptor from the donor, and the angle."""
         given = (self.d_h_cutoff, self.d_a_cutoff, self.d_h_a_angle)
         if given != self._given_criteria:  # a value in another unit warns once
             self._checked_criteria = (
@@ -299,7 +299,7 @@ class HydrogenBondAnalysis(BondCounts):
         return self._checked_criteria
 
     def _make_ready(self) -> None:
-        """Find the atoms for the current parameters, unless they have been found."""
+        """Find the atoms for the current parameters, unless they have already been found."""
         criteria = self._criteria()
         strings = (self.donors_sel, self.hydrogens_sel, self.acceptors_sel)
         ready_for = (*strings, self.update_selections, *criteria)
@@ -368,7 +368,7 @@ class HydrogenBondAnalysis(BondCounts):
         return BondRules(tuple(members), masks_between(self.between_ags, every, every), lengths, angle)
 
     def _leave_out_lonely_atoms(self) -> None:
-        """Leave out donors and acceptors without a possible partner in `between`."""
+        """Omit donors and acceptors that have no possible partner in `between`."""
         masks = masks_between(self.between_ags, self._pairs[:, 0], self._acceptors.ix)
         if masks is not None:
             sides = zip(masks, masks[::-1], strict=True)
@@ -377,7 +377,7 @@ class HydrogenBondAnalysis(BondCounts):
 
 
 def _stripped(selection: str | None, name: str) -> str | None:
-    """Return a selection string without blanks at its ends; warn if nothing is left."""
+    """Return a selection string without leading and trailing blanks, and warn if it is then empty."""
     if selection is None:
         return None
     if not isinstance(selection, str):

@@ -1,4 +1,4 @@
-"""Positions in memory that an alignment changes, as MDAnalysis does with ``in_memory=True``."""
+"""Alignment of positions in memory, as with ``in_memory=True`` in MDAnalysis."""
 
 import warnings
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from MDAnalysis import Universe
 
 _BATCH = 1 << 26
-"""Largest number of bytes of the positions that are superposed at once."""
+"""Maximum size in bytes of the positions that are superposed at once."""
 
 
 def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filename: object) -> bool:
@@ -23,13 +23,13 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
     Parameters
     ----------
     universe : MDAnalysis.Universe
-        The Universe. If `wanted`, a trajectory in memory replaces its trajectory permanently.
+        The Universe. If `wanted` is true, an in-memory trajectory permanently replaces its trajectory.
     wanted : bool
-        Whether the user asks for this. A trajectory that is in memory already is always changed, as in MDAnalysis.
+        Whether the user requests this. A trajectory already in memory is always changed, as in MDAnalysis.
     has_own_trajectory : bool
-        Whether the alignment reads a trajectory other than the one of the Universe.
+        Whether the alignment reads a trajectory other than the Universe's trajectory.
     filename : path or None
-        The requested output file, which is not written if positions change in memory.
+        The requested output file. It is not written if positions change in memory.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
     Warns
     -----
     MdreelWarning
-        If a file is requested, but the trajectory of the Universe is in memory.
+        If a file is requested, but the Universe's trajectory is in memory.
     """
     if has_own_trajectory:
         if wanted:
@@ -61,7 +61,7 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
 
 
 def replace_positions(universe: "Universe", source: Source, frames: NDArray[np.integer]) -> None:
-    """Replace the positions of a trajectory in memory by the positions of a source.
+    """Replace the positions of a trajectory in memory with the positions of a source.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def replace_positions(universe: "Universe", source: Source, frames: NDArray[np.i
     source : Source
         The superposed frames. It must not share memory with the trajectory.
     frames : ndarray, shape (n_frames,), int
-        The frames to replace; all others stay.
+        The frames to replace. All other frames remain unchanged.
 
     Warns
     -----

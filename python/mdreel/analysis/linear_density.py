@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 _NUMBERS = {"residues": "resindices", "segments": "segindices", "fragments": "fragindices"}
 _BIN_BYTES = 8 * (1 + 3 * 4)
-"""Memory of the edge of a bin, and of four sums along each axis."""
+"""Memory in bytes for the edge of a bin and for four sums along each axis."""
 
 _PER_AVOGADRO = 1 / 0.602214076
-"""Factor from u/Å^3 to g/cm^3 and from 1/Å^3 to mol/cm^3, from the Avogadro constant of the SI."""
+"""Conversion factor from u/Å^3 to g/cm^3 and from 1/Å^3 to mol/cm^3, based on the Avogadro constant of the SI."""
 
 
 _UNITS = {"mass": "g/cm^3", "charge": "e mol/cm^3"}
@@ -44,11 +44,11 @@ _UNITS = {"mass": "g/cm^3", "charge": "e mol/cm^3"}
 
 
 class GroupingError(MismatchError, AttributeError):
-    """The grouping of a `LinearDensity` is unknown; MDAnalysis raises an AttributeError."""
+    """Error raised for an unknown grouping in `LinearDensity`, for which MDAnalysis raises an AttributeError."""
 
 
 class AxisResults(Results):
-    """The density profiles along one axis, also by the names that MDAnalysis has deprecated."""
+    """The density profiles along one axis, also available under the names that are deprecated in MDAnalysis."""
 
     _deprecated: ClassVar = {
         "pos": "mass_density",
@@ -79,7 +79,7 @@ class LinearDensity(Analysis):
     binsize : float
         Approximate width of a bin in Å.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -88,18 +88,18 @@ class LinearDensity(Analysis):
     results.x.mass_density, results.x.mass_density_stddev : ndarray, shape (n_bins,), float64
         Mean and population standard deviation of the mass density over all frames, in g/cm^3.
     results.x.charge_density, results.x.charge_density_stddev : ndarray, shape (n_bins,), float64
-        Mean and standard deviation of the charge density in e mol/cm^3. Missing if the topology has no charges.
+        Mean and standard deviation of the charge density in e mol/cm^3. Not available if the topology has no charges.
     results.x.hist_bin_edges : ndarray, shape (n_bins + 1,), float64
-        Edges of the bins in Å. They are the same for all axes and cover the longest one.
+        Edges of the bins in Å. The edges are the same for all axes and cover the longest axis.
     results.x.slice_volume : float
         Volume of a bin in Å^3.
     results.x.dim : int
-        Number of the axis: 0 here, 1 in ``results.y`` and 2 in ``results.z``.
+        Number of the axis: 0 for ``results.x``, 1 for ``results.y`` and 2 for ``results.z``.
     masses, charges : ndarray, shape (n_compounds,), float64
         Masses (amu) and charges (e) of the atoms, or of the residues, segments or fragments. For an
         UpdatingAtomGroup, these are the values in the current frame of the Universe.
     grouping, binsize
-        As given.
+        The given parameters.
     nbins : int
         Number of bins, after a run.
 
@@ -116,8 +116,8 @@ class LinearDensity(Analysis):
     Warns
     -----
     MdreelWarning
-        If the cell is triclinic, because the results then differ from those of MDAnalysis. If all densities are 0
-        because an UpdatingAtomGroup never selects an atom.
+        If the cell is triclinic, because the results then differ from those in MDAnalysis. If all densities are 0
+        because no atom of an UpdatingAtomGroup is ever selected.
 
     Notes
     -----
@@ -183,19 +183,19 @@ class LinearDensity(Analysis):
 
     @property
     def charges(self) -> NDArray[np.float64]:
-        """Charges of the atoms or compounds, shape (n_compounds,), float64, e."""
+        """Charges of the atoms or compounds, shape (n_compounds,), float64, in e."""
         if not self._has_charges:
             raise AttributeError("the topology has no charges")
         return self._of_compounds(self._charges)
 
     @property
     def nbins(self) -> int:
-        """Number of bins of the last run."""
+        """Number of bins in the last run."""
         self._done()
         return len(self.results.x.hist_bin_edges) - 1
 
     def _of_compounds(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values of atoms in the order of the group, or their sums over compounds."""
+        """Return the values of the atoms in the order of the group, or the sum of the values for each compound."""
         labels: NDArray[np.integer] | None = self._labels
         if self._selection.changing is not None:
             is_current = np.isin(self._selection.given, self._atomgroup.ix)
@@ -208,14 +208,14 @@ class LinearDensity(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries(
             "atoms are moved into the cell one by one, and compounds with their centre of mass",
             whole=self._labels is not None,
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that sums the densities, after laying the bins in the cell of one frame."""
+        """Return the computation that sums the densities, after defining the bins from the cell in one frame."""
         lengths = self._lengths(source)
         n_bins = (lengths // np.float32(self.binsize)).astype(int)
         if n_bins.min() < 1:
@@ -245,7 +245,7 @@ class LinearDensity(Analysis):
             warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of the centre of each bin, and densities along each axis with their standard deviations."""
+        """Return columns with bin centres, and with densities along each axis and their standard deviations."""
         edges = self.results.x.hist_bin_edges
         columns = [Column("position", "Å", (edges[1:] + edges[:-1]) / 2)]
         for axis in "xyz":
@@ -294,7 +294,7 @@ class LinearDensity(Analysis):
 
 
 def _labels(atoms: AtomGroup, grouping: Grouping) -> NDArray[np.uint32]:
-    """Return the number of the residue, segment or fragment of each atom, from 0, shape (n_atoms,)."""
+    """Return the number of the residue, segment or fragment of each atom, starting from 0, shape (n_atoms,)."""
     try:
         numbers = getattr(atoms, _NUMBERS[grouping])
     except AttributeError as error:

@@ -1,4 +1,4 @@
-"""Trajectories in formats that only MDAnalysis writes."""
+"""Trajectories in formats that only MDAnalysis can write."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,16 +34,16 @@ def write_frames(
     frames : ndarray, shape (n_frames,), int
         Numbers of the frames.
     path : Path
-        The output file, which appears when it is complete.
+        The output file. It appears only once it is complete.
     options : mapping
-        Options of the writer.
+        Options for the writer.
     force : bool
         Whether to replace an existing file.
 
     Raises
     ------
     UnsupportedError
-        If there are several frames, and the format stores only one.
+        If there are several frames, but the format can store only one.
     OSError
         If the file exists and `force` is false, or if it cannot be written.
     """

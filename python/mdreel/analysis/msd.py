@@ -39,7 +39,7 @@ _CHUNK = 1 << 20  # bytes of coordinates that a thread processes at a time
 
 
 class UpdatingGroupError(UnsupportedError, TypeError):
-    """A group is an UpdatingAtomGroup, whose atoms change from frame to frame."""
+    """Error raised for an UpdatingAtomGroup, because its atoms change from frame to frame."""
 
 
 class EinsteinMSD(Analysis):
@@ -63,13 +63,13 @@ class EinsteinMSD(Analysis):
     max_lag : int, optional
         Largest lag in frames. The default is the length of the trajectory. Not allowed for unevenly spaced frames.
     nojump : {"lattice", "toroidal"}, optional
-        Scheme for undoing the jumps of individual atoms across cell boundaries; see `mdreel.transformations.nojump`. It
-        works with every executor. By default, positions are used as stored and must not be wrapped. If they are, a
-        `JumpWarning` is issued.
+        Scheme for undoing the jumps of individual atoms across cell boundaries. See `mdreel.transformations.nojump`.
+        Both schemes work with every executor. By default, positions are used as stored and must not be wrapped. If they
+        are wrapped, a `JumpWarning` is issued.
     per_particle : bool
         Whether to keep the mean square displacement of each particle.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -78,13 +78,13 @@ class EinsteinMSD(Analysis):
     results.timeseries : ndarray, shape (n_lags,), float64
         Mean square displacement in Å^2, averaged over all particles.
     results.msds_by_particle : ndarray, shape (n_lags, n_particles), float64
-        Mean square displacement of each particle in Å^2, in the order of the group. Only available with `per_particle`.
+        Mean square displacement of each particle in Å^2, in the order of the group. Available only with `per_particle`.
     results.delta_t_values : ndarray, shape (n_lags,), float64
         Lag times in ps.
     ag : MDAnalysis.AtomGroup
         The particles.
     n_particles, dim_fac : int
-        Number of particles, and number of dimensions.
+        Number of particles and number of dimensions.
     select, msd_type, fft, non_linear
         The parameters.
 
@@ -107,8 +107,9 @@ class EinsteinMSD(Analysis):
     If frames are unevenly spaced, each pair of frames may have a different lag. With `per_particle`, each lag needs 8
     bytes per particle. Each pair needs about 50 bytes while the pairs are sorted.
 
-    The positions need 12 bytes of memory per atom and frame, and 40 bytes per frame for its number, time and cell. With
-    `per_particle`, the results need 8 bytes per particle and lag. Each worker needs a few megabytes in addition.
+    The positions need 12 bytes of memory per atom and frame, and 40 bytes per frame for the frame number, the time and
+    the cell. With `per_particle`, the results need 8 bytes per particle and lag. Each worker needs a few additional
+    megabytes.
 
     Examples
     --------
@@ -183,7 +184,7 @@ class EinsteinMSD(Analysis):
         return [*super()._result_coordinates(), lags, *atom_coordinates(self.atomgroup)]
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of lag time and mean square displacement."""
+        """Return columns with the lag time and the mean square displacement."""
         values = Column("msd", "Å^2", self.results.timeseries)
         return [Column("lag_time", "ps", self.results.delta_t_values), values]
 
@@ -194,7 +195,7 @@ class EinsteinMSD(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries(
             "displacements are computed for each atom separately",
             paths=self._nojump is None,
@@ -207,7 +208,7 @@ class EinsteinMSD(Analysis):
 
     @property
     def keeps_positions(self) -> bool:
-        """Whether a run keeps the positions of all frames; always true here."""
+        """Whether a run keeps the positions of all frames, which is always true here."""
         return True
 
     def find_kept_jump(self, tally: Tally) -> Jump | None:
@@ -230,7 +231,7 @@ class EinsteinMSD(Analysis):
         counts = np.bincount(self._selection.places, minlength=len(self.atoms)).astype(np.float64)
 
         def of_atoms(first: int, end: int) -> NDArray[np.float64]:
-            """Return the sum over particles, after storing the displacements of each."""
+            """Store the displacements of each particle, and return their sum over particles."""
             found = self._displacements(frames, first, end, n_lags, uneven)
             if each is not None:
                 each[:, first:end] = found.T
@@ -249,12 +250,12 @@ class EinsteinMSD(Analysis):
         Parameters
         ----------
         begin, end : float, optional
-            First and last lag time of the fit in ps. The defaults are 10 and 90 % of the longest lag time.
+            First and last lag time of the fit in ps. The defaults are 10 % and 90 % of the longest lag time.
 
         Returns
         -------
         Diffusion
-            The coefficient and the fitted line; see `mdreel.analysis.diffusion.diffusion_of`.
+            The coefficient and the fitted line. See `mdreel.analysis.diffusion.diffusion_of`.
 
         Raises
         ------
@@ -288,7 +289,7 @@ class EinsteinMSD(Analysis):
         return mean_square_displacement(times, values, line, label, title, ax)
 
     def _is_uneven(self) -> bool:
-        """Return whether frames are unevenly spaced, according to `non_linear` or the chosen frame numbers."""
+        """Return whether frames are unevenly spaced, based on `non_linear` or the chosen frame numbers."""
         steps = np.diff(self.frames)
         is_chosen = bool(len(steps) and (steps != steps[0]).any()) and not self.damage
         if is_chosen and self._max_lag is not None:
@@ -296,7 +297,7 @@ class EinsteinMSD(Analysis):
         return self.non_linear or is_chosen
 
     def _lags(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the lag times, after checking that frames are evenly spaced."""
+        """Check that frames are evenly spaced, and return the lag times."""
         most = len(times) - 1
         n_lags = 1 + (most if self._max_lag is None else min(self._max_lag, most))
         interval = float(times[-1] - times[0]) / most if most else 0.0
@@ -330,7 +331,7 @@ class EinsteinMSD(Analysis):
     def _of_chunks(
         self, of_atoms: Callable[[int, int], NDArray[np.float64]], n_numbers: int
     ) -> Iterator[NDArray[np.float64]]:
-        """Yield the results of a function for chunks of atoms, in order; each atom takes `n_numbers` coordinates."""
+        """Yield the results of a function for chunks of atoms in order. Each atom has `n_numbers` coordinates."""
         n_atoms = len(self.atoms)
         width = max(1, _CHUNK // (8 * 3 * max(n_numbers, 1)))
         chunks = [(first, min(first + width, n_atoms)) for first in range(0, n_atoms, width)]
@@ -342,7 +343,7 @@ class EinsteinMSD(Analysis):
             yield from threads.map(of_atoms, *zip(*chunks, strict=True))
 
     def _n_threads(self) -> int:
-        """Return the number of workers that the run had on this machine, at least 1."""
+        """Return the number of workers that the run used on this machine, at least 1."""
         crew = self._done().crew
         here = crew.get(COORDINATOR)
         return max(1, sum(one.host == here.host for number, one in crew.items() if number != COORDINATOR and here))

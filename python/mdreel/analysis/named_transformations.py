@@ -1,4 +1,4 @@
-"""Transformations by the names that recipes and the command line use."""
+"""Transformations, identified by the names that recipes and the command line use."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -29,16 +29,16 @@ def transformed_by_name(
     universe : Universe
         All atoms.
     names : sequence of str
-        The transformations, in their order.
+        Names of the transformations, in the order in which they are applied.
     center_on : str
         Selection of the atoms that ``"center"`` moves to the middle of the cell.
     topology : path
-        The topology file, for messages.
+        The topology file, for use in error messages.
 
     Raises
     ------
     MdreelError
-        If the topology lacks what a transformation needs, such as bonds.
+        If the topology lacks data that a transformation needs, such as bonds.
     """
     if not names:
         return source

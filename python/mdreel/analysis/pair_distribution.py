@@ -1,4 +1,4 @@
-"""Bins, normalisation and warnings of radial distribution functions."""
+"""Bins, normalisation and warnings for radial distribution functions."""
 
 from types import MappingProxyType
 from typing import Any
@@ -23,13 +23,13 @@ DIMENSIONS = MappingProxyType(
 """Dimensions of the results that are arrays or numbers."""
 
 MOVED = {name: name for name in ("rdf", "count", "bins", "edges")}
-"""Results that MDAnalysis also offers as attributes."""
+"""Results that are also available as attributes, as in MDAnalysis."""
 
 _UNITS = {"rdf": "", "density": "Å^-3", "none": ""}
 
 
 def norm_of(norm: Any) -> str:
-    """Return the name of the normalisation in lower case; None is ``"none"``."""
+    """Return the name of the normalisation in lower case. For None, return ``"none"``."""
     name = str(norm).lower()
     if name not in LABELS:
         raise MismatchError(f"{norm!r} is an invalid norm: expected one of {', '.join(LABELS)}")
@@ -37,17 +37,17 @@ def norm_of(norm: Any) -> str:
 
 
 def units_of(norm: str) -> dict[str, str]:
-    """Return the units of the results with a normalisation."""
+    """Return the units of the results for a normalisation."""
     return {"bins": "Å", "edges": "Å", "volume_cum": "Å^3", "rdf": _UNITS[norm]}
 
 
 def bin_labels(results: Results) -> LabelledArray:
-    """Return the centres of the bins as labels of the dimension ``bin``."""
+    """Return the bin centres as labels for the ``bin`` dimension."""
     return LabelledArray("bin", ("bin",), "Å", results.bins)
 
 
 def checked_backend(backend: Any) -> str:
-    """Return the name of MDAnalysis's backend of distances, which has no effect here."""
+    """Check and return the name of MDAnalysis's distance backend, which has no effect in mdreel."""
     if str(backend).lower() not in _DISTANCE_BACKENDS:
         message = f"backend must be one of {', '.join(_DISTANCE_BACKENDS)}, the backends of MDAnalysis's distances"
         raise MismatchError(f"{message}, not {backend!r}: give the executor to run(backend=...)")
@@ -71,7 +71,7 @@ def begin(analysis: Analysis, edges: NDArray[np.float64]) -> None:
 
 
 def warn_of_images(tally: Tally, edges: NDArray[np.float64]) -> None:
-    """Warn if the range reaches beyond the unique images."""
+    """Warn if the range extends beyond the distances at which images are unique."""
     what = "the range of the radial distribution function reaches {}, but counts and g(r) at long distances are too low"
     warn_of_range(tally, edges[-1], what, f"Use range=({edges[0]:g}, {{0}}), or --to {{0}} on the command line")
 

@@ -47,19 +47,19 @@ class PCA(ComponentAnalysis):
     align : bool
         Whether to superpose each frame on the first analysed frame, with equal weights of the same atoms.
     mean : array_like, shape (n_atoms, 3), float64, optional
-        Positions in Å from which displacements are computed. The default is the mean positions.
+        Positions in Å from which displacements are computed. By default, the mean positions are used.
     n_components : int, optional
-        Number of components to keep. The default is all.
+        Number of components to keep. By default, all components are kept.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.p_components : ndarray, shape (3 * n_atoms, n_components), float64
-        Normalised components as columns, in order of decreasing variance. Rows are x, y, z of the first atom, then of
-        the second, and so on. The entry with the largest magnitude is positive.
+        Normalised components as columns, in order of decreasing variance. The rows are x, y and z of the first atom,
+        then of the second, and so on. In each component, the entry with the largest magnitude is positive.
     results.variance : ndarray, shape (n_components,), float64
         Eigenvalue of each component in Å^2.
     results.cumulated_variance : ndarray, shape (n_components,), float64
@@ -74,7 +74,7 @@ class PCA(ComponentAnalysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection is not valid.
+        If there are no atoms, or if the selection is not valid.
     MismatchError
         If `mean` or `n_components` does not match the atoms. In `run`, if there is only one frame.
     UnsupportedError
@@ -87,8 +87,8 @@ class PCA(ComponentAnalysis):
     bitwise identical for every executor and any number of workers. The eigenvectors are computed with LAPACK.
 
     Apart from 16 bytes per frame, the memory use does not depend on the number of frames. Each block that waits to be
-    merged needs 72 bytes per pair of atoms (72 MB for 1000 atoms), and up to 16 blocks per worker may wait. For many
-    atoms, use few workers.
+    merged needs 72 bytes per pair of atoms (72 MB for 1000 atoms), and up to 16 blocks per worker may wait. If there
+    are many atoms, use few workers.
 
     MDAnalysis's `PCA` superposes frames in single precision.
 
@@ -138,7 +138,7 @@ class PCA(ComponentAnalysis):
 
     @property
     def mean(self) -> NDArray[np.float64]:
-        """Mean positions (or the given ones) in Å, shape (n_atoms, 3), float64. The same as `results.mean`."""
+        """Mean positions, or the given `mean`, in Å, shape (n_atoms, 3), float64. The same as `results.mean`."""
         self._done()
         mean: NDArray[np.float64] = self.results.mean
         return mean
@@ -163,22 +163,22 @@ class PCA(ComponentAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=not self.align)
 
     def start_at(self, first: int) -> None:
-        """Receive the first analysed frame, on which the others are superposed."""
+        """Receive the first analysed frame, on which the other frames are superposed."""
         self._first = first
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that sums displacements from the first analysed frame, and their products."""
+        """Return the computation that sums the displacements from the first analysed frame and their products."""
         check_size("the covariance matrix and its eigenvectors", 144 * len(self.atoms) ** 2, "select fewer atoms")
         reference = read_frame(source, self._first, self.atoms)
         fitted = np.arange(len(self.atoms), dtype=np.uint32), reference, self._selection.add_up(None)
         return covariance(reference, fitted if self.align else None)
 
     def conclude(self, tally: Tally) -> None:
-        """Compute the covariance matrix from the sums, and its eigenvectors."""
+        """Compute the covariance matrix from the sums, and then its eigenvectors."""
         if tally.n_frames < 2:
             raise MismatchError("a single frame has no covariance: expected at least two frames: analyse more frames")
         self._reference = tally.arguments[0][self._selection.places]
@@ -202,29 +202,30 @@ class PCA(ComponentAnalysis):
         trajectory: Trajectory | None = None,
         **options: Any,
     ) -> NDArray[np.float64]:
-        """Return the projections of frames on the components.
+        """Return the projections of frames onto the components.
 
         Parameters
         ----------
         atomgroup : MDAnalysis.AtomGroup or Universe
-            Group of the same atoms in the same order, in any Universe.
+            Group with the same atoms in the same order, in any Universe.
         n_components : int, optional
-            Number of components. The default is all that were kept.
+            Number of components. By default, all components that were kept are used.
         start, stop, step : int, optional
             Range of frames, as in a Python slice.
         verbose : bool
             Whether to show progress.
         superposition : bool, optional
-            Whether to superpose each frame as for the components, which requires ``align=True``. By default, frames are
-            used as stored, as in MDAnalysis, with a warning if the components belong to superposed frames.
+            Whether to superpose each frame in the same way as for the components, which requires ``align=True``. By
+            default, frames are used as stored, as in MDAnalysis, and a warning is issued if the components were
+            computed from superposed frames.
         tol_mass : float
             Largest allowed difference between the masses of corresponding atoms, in amu.
         match_atoms : bool, optional
-            Whether to check that the atoms correspond to those of the components. Corresponding atoms have the same
+            Whether to check that the atoms correspond to the atoms of the components. Corresponding atoms have the same
             masses, and the same names and residues in the same order. By default, a mismatch triggers a warning. If
-            True, it raises an error. If False, there is no check.
+            True, a mismatch raises an error. If False, the atoms are not checked.
         trajectory : path, sequence of paths, or Source, optional
-            Trajectory to analyse instead of that of the Universe.
+            Trajectory to analyse instead of the Universe's trajectory.
         **options
             Other parameters of `Analysis.run`, such as `backend` and `n_workers`.
 
@@ -236,15 +237,15 @@ class PCA(ComponentAnalysis):
         Raises
         ------
         MismatchError
-            If the analysis has not been run, if the number of atoms differs, if there are fewer components, or if
-            frames cannot be superposed as for the components.
+            If the analysis has not been run, if the number of atoms differs, or if there are fewer components than
+            requested. If frames cannot be superposed in the same way as for the components.
 
         Warns
         -----
         AtomOrderWarning
-            If the atoms do not correspond to those of the components.
+            If the atoms do not correspond to the atoms of the components.
         MdreelWarning
-            If the components belong to superposed frames and `superposition` is not given.
+            If the components were computed from superposed frames and `superposition` is not given.
         """
         self.check_run("using transform")
         if superposition is None and self.align:
@@ -272,21 +273,22 @@ class PCA(ComponentAnalysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool | None = True,
     ) -> Projection:
-        """Return an analysis that projects frames on the components, for plots or to run it with other analyses.
+        """Return an analysis that projects frames onto the components, for plots or to run with other analyses.
 
         Parameters
         ----------
         atomgroup, n_components, trajectory, tol_mass
             See `transform`.
         superposition : bool, optional
-            Whether to superpose each frame as for the components. The default is the value of `align`.
+            Whether to superpose each frame in the same way as for the components. The default is the value of `align`.
         match_atoms : bool, optional
-            Whether to check that the atoms correspond to those of the components. If None, a mismatch only warns.
+            Whether to check that the atoms correspond to the atoms of the components. If None, a mismatch triggers only
+            a warning.
 
         Raises
         ------
         MismatchError
-            If the atoms do not correspond to the atoms of the components; see also `transform`.
+            If the atoms do not correspond to the atoms of the components. See also `transform`.
         """
         self.check_run("projecting frames")
         if superposition and not self.align:
@@ -307,16 +309,16 @@ class PCA(ComponentAnalysis):
     def project_single_frame(
         self, components: Components = None, group: AtomGroup | None = None, anchor: str | None = None
     ) -> ComponentStructures:
-        """Return a function that replaces the atoms of a frame by their projection on components.
+        """Return a function that replaces the positions in a frame with their projection onto components.
 
         Parameters
         ----------
         components : int, array_like of int, slice or mask, optional
-            Indices of the components, starting from 0. The default is all.
+            Indices of the components, starting from 0. By default, all components are used.
         group : MDAnalysis.AtomGroup, optional
             A group whose residues move together with the atoms of the components.
         anchor : str, optional
-            Selection of the one atom in each residue of `group` whose displacement the other atoms follow.
+            Selection of a single atom in each residue of `group`. The other atoms follow its displacement.
 
         Returns
         -------
@@ -327,16 +329,17 @@ class PCA(ComponentAnalysis):
         Raises
         ------
         MismatchError
-            If the analysis has not run. If the component does not exist (also an `IndexError`). If a residue of `group`
-            does not have exactly one anchor, or an anchor is not among the atoms of the components.
+            If the analysis has not been run. If a component does not exist; in this case, the error is also an
+            `IndexError`. If a residue of `group` does not have exactly one anchor, or if an anchor is not among the
+            atoms of the components.
         SelectionError
             If `anchor` is not a valid selection.
 
         Warns
         -----
         MdreelWarning
-            If the components are of superposed frames: the function projects frames as they are, like in MDAnalysis.
-            If `anchor` is given without `group`, and has no effect.
+            If the components were computed from superposed frames, because the function projects frames as stored, as
+            in MDAnalysis. If `anchor` is given without `group`, where it has no effect.
 
         Notes
         -----
@@ -364,13 +367,13 @@ class PCA(ComponentAnalysis):
         return ComponentStructures(n_atoms, self.atomgroup.ix.astype(np.int64), self.mean, directions, followers)
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw the explained variance of the first components."""
+        """Draw the variance explained by the first components."""
         from mdreel.results.curves import explained_variance
 
         return explained_variance(self.results.cumulated_variance, title, ax)
 
     def _number_of_components(self, wanted: int | None) -> int | None:
-        """Return a checked number of components."""
+        """Check and return a number of components."""
         n_all = 3 * self._n_atoms
         wanted = None if wanted is None else index(wanted)
         if wanted is not None and wanted < 1:
@@ -382,7 +385,7 @@ class PCA(ComponentAnalysis):
         return wanted
 
     def _keep_components(self) -> None:
-        """Store as many components as wanted in the results."""
+        """Store the requested number of components in the results."""
         assert self._eigen is not None
         values, vectors = self._eigen
         kept = slice(self._n_components)

@@ -1,4 +1,4 @@
-"""Covariance matrix of positions and its eigenvectors."""
+"""Covariance matrix of positions, and eigenvectors of the matrix."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,18 +16,19 @@ def covariance_of(
     Parameters
     ----------
     tally : Tally
-        Sums of the displacements from a structure, the first argument of the computation, and of their products.
+        Sums of the displacements from a structure and of their products. The structure is the first argument of the
+        computation.
     places : ndarray, shape (n_atoms,), int64
-        For each atom, its place among the atoms of the sums.
+        Position of each atom among the atoms of the sums.
     mean : ndarray, shape (n_atoms, 3), float64, optional
-        Positions to use instead of the mean in Å.
+        Positions in Å to use instead of the mean.
 
     Returns
     -------
     mean : ndarray, shape (n_atoms, 3), float64
         Mean positions or the given positions, in Å.
     matrix : ndarray, shape (3 * n_atoms, 3 * n_atoms), float64
-        The matrix in Å^2; symmetric to the bit.
+        The matrix in Å^2. It is exactly symmetric.
     """
     start = tally.arguments[0]
     n = start.size
@@ -56,9 +57,9 @@ def components_of(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     Returns
     -------
     values : ndarray, shape (n,), float64
-        Eigenvalues in decreasing order, none below 0.
+        Eigenvalues in decreasing order. All are at least 0.
     vectors : ndarray, shape (n, n), float64
-        Eigenvectors as columns. The entry with the largest magnitude of each is positive.
+        Eigenvectors as columns. In each eigenvector, the entry with the largest magnitude is positive.
     """
     values, vectors = np.linalg.eigh(matrix)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
@@ -68,7 +69,7 @@ def components_of(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
 
 
 def checked_mean(mean: ArrayLike, n_atoms: int) -> NDArray[np.float64]:
-    """Return the checked mean positions that a user has given."""
+    """Check and return the mean positions given by the user."""
     if is_group(mean):
         raise MismatchError("mean must be an array of positions, not an AtomGroup: give its positions")
     positions = np.asarray(mean, np.float64)

@@ -1,4 +1,4 @@
-"""Projection of frames on principal components."""
+"""Projection of frames onto principal components."""
 
 from collections.abc import Sequence
 from types import MappingProxyType
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 
 class Projection(Analysis):
-    """Displacement of each frame from a structure along given directions; see `mdreel.PCA.projection`.
+    """Compute the displacement of each frame from a structure along given directions. See `mdreel.PCA.projection`.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The atoms.
     origin : ndarray, shape (n_atoms, 3), float64
-        The structure, Å, in the order of the group.
+        Positions of the structure in Å, in the order of the group.
     directions : ndarray, shape (n_components, n_atoms, 3), float64
         The directions, in the order of the group.
     fit_to : ndarray, shape (n_atoms, 3), float64, optional
-        Positions in Å on which frames are superposed first with equal weights, in the order of the group.
+        Positions in Å, in the order of the group. If given, frames are first superposed on them with equal weights.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe.
+        Trajectory to analyse instead of the Universe's trajectory.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Projection(Analysis):
     Notes
     -----
     The results need 8 bytes of memory per direction and frame (twice as much while they are assembled), and 16 bytes
-    per frame for its number and time.
+    per frame for the frame number and the time.
     """
 
     _units = MappingProxyType({"projection": "Å"})
@@ -83,7 +83,7 @@ class Projection(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:
@@ -95,7 +95,7 @@ class Projection(Analysis):
         self.results.projection = tally.values + self._offsets
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time and the displacement along each component, as ``pc1``."""
+        """Return columns with the frame, the time and the displacement along each component, such as ``pc1``."""
         projections = self.results.projection
         names = [f"pc{number}" for number in range(1, projections.shape[1] + 1)]
         return wide_columns(self.frames, self.times, projections, names, "Å")

@@ -1,4 +1,4 @@
-"""Pairs of torsions of residues: phi and psi of the backbone, chi1 and chi2 of side chains."""
+"""Pairs of torsions in residues: phi and psi of the backbone, and chi1 and chi2 of side chains."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _CHI = ("chi1", "chi2")
 
 
 _MOST_VECTORS = 5000
-"""Points that a vector graphic draws one by one."""
+"""Largest number of points that are drawn individually in vector graphics."""
 
 
 class _TorsionPairs(QuadrupleAngles):
-    """Two torsions of each of several residues, whose five different atoms are consecutive."""
+    """Two torsions in each residue, defined by five consecutive atoms."""
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {"angles": "angles"}
 
     _result_dimensions = MappingProxyType({"angles": ("frame", "residue", "torsion")})
 
     _reference_name: ClassVar[str]
-    """Name of MDAnalysis's file with the angles of reference structures."""
+    """Name of the MDAnalysis file that contains the angles of reference structures."""
     _axis_labels: ClassVar[tuple[str, str]]
     _lowest: ClassVar[float]
-    """Where the axes begin in degrees."""
+    """Lower limit of the axes in degrees."""
 
     def __init__(
         self, atomgroup: AtomGroup, found: Torsions, trajectory: Trajectory | None, *, verbose: bool = False
@@ -56,7 +56,7 @@ class _TorsionPairs(QuadrupleAngles):
 
     @property
     def atomgroup(self) -> AtomGroup:
-        """The group that the user gave."""
+        """The group given by the user."""
         return self._given
 
     @property
@@ -66,7 +66,7 @@ class _TorsionPairs(QuadrupleAngles):
 
     @property
     def names(self) -> list[str]:
-        """Names of the angles: two of each residue, such as ``"phi ALA 5"`` and ``"psi ALA 5"``."""
+        """Names of the two angles of each residue, such as ``"phi ALA 5"`` and ``"psi ALA 5"``."""
         return self._torsions.names
 
     @property
@@ -92,9 +92,9 @@ class _TorsionPairs(QuadrupleAngles):
         ax : matplotlib.axes.Axes, optional
             Axes to draw into. The default is the current pyplot axes.
         ref : bool
-            Whether to show the regions that contain 90 and 99 % of the residues in MDAnalysis's reference structures.
+            Whether to show the regions with 90 % and 99 % of the residues in MDAnalysis's reference structures.
         **kwargs
-            Options of `matplotlib.axes.Axes.scatter`.
+            Options for `matplotlib.axes.Axes.scatter`.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class _TorsionPairs(QuadrupleAngles):
 
     @checked_arguments
     def draw_points(self, title: str, ax: Axes | None = None, *, regions: bool = False) -> Figure:
-        """Draw the two angles of all residues and frames as points, with `regions` over those of MDAnalysis."""
+        """Draw the two angles of all residues and frames as points. With `regions`, also draw MDAnalysis's regions."""
         from mdreel.results.canvas import canvas, figure_of
         from mdreel.results.style import RAW_ALONE
 
@@ -165,14 +165,14 @@ class Ramachandran(_TorsionPairs):
         Whether to check that MDAnalysis recognizes all residues as protein. In this case, the first and the last
         residue of the protein are omitted, as in MDAnalysis.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.angles : ndarray, shape (n_frames, n_residues, 2), float64
-        phi and psi of each residue, degrees, from -180 to 180.
+        phi and psi of each residue in degrees, from -180 to 180.
     residues : tuple of MDAnalysis.core.groups.Residue
         The residues.
     residue_labels : list of str
@@ -183,13 +183,13 @@ class Ramachandran(_TorsionPairs):
     Raises
     ------
     SelectionError
-        With `check_protein`, if no residue has both torsions, or a residue is not protein.
+        With `check_protein`, if no residue has both torsions, or if a residue is not protein.
 
     Warns
     -----
     MdreelWarning
         If residues are omitted. (Without `check_protein`, all residues may be omitted, so that the results are empty.)
-        If residues have different neighbours than in MDAnalysis because of insertion codes or bonds.
+        If the neighbours of a residue differ from those in MDAnalysis because of insertion codes or bonds.
 
     Notes
     -----
@@ -242,7 +242,7 @@ class Ramachandran(_TorsionPairs):
         _warn_of_others(residues, self.residues, "at an end of the protein or without one phi and psi")
 
     def plot_distribution(self, ax: Axes | None = None, title: str | None = None) -> Figure:
-        """Draw the joint distribution of phi and psi over all residues and frames; see `Analysis.plot`."""
+        """Draw the joint distribution of phi and psi over all residues and frames. See `Analysis.plot`."""
         return QuadrupleAngles.plot(self, ax, title)
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
@@ -264,16 +264,16 @@ class Janin(_TorsionPairs):
     select_remove : str
         Selection of the residues to omit because they have no chi2.
     select_protein : str
-        Selection of the residues that are protein.
+        Selection of protein residues.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.angles : ndarray, shape (n_frames, n_residues, 2), float64
-        chi1 and chi2 of each residue, degrees, from 0 to 360.
+        chi1 and chi2 of each residue in degrees, from 0 to 360.
     residues : tuple of MDAnalysis.core.groups.Residue
         The residues.
     residue_labels : list of str
@@ -352,7 +352,7 @@ class Janin(_TorsionPairs):
 
 
 def _inner_residues(residues: ResidueGroup) -> ResidueGroup:
-    """Return the residues without the first and the last of the protein, after checking that all are protein."""
+    """Check that all residues are protein, and return them without the first and the last residue of the protein."""
     protein = residues.universe.select_atoms("protein").residues
     _check_protein(residues, protein, "check_protein=False")
     return residues - protein[[0, -1]]
@@ -388,7 +388,7 @@ def _warn_of_others(given: ResidueGroup, used: tuple[Any, ...], why: str) -> Non
 
 
 def _reference(name: str) -> Any:
-    """Return the counts of reference structures in bins of both angles, from MDAnalysis."""
+    """Return MDAnalysis's counts of residues in reference structures, in bins of both angles."""
     from MDAnalysis.analysis.data import filenames
 
     return np.load(getattr(filenames, name), allow_pickle=False)

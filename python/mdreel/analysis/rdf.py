@@ -68,7 +68,7 @@ class InterRDF(TwoGroupAnalysis):
     backend : {"serial", "OpenMP", "distopia"}
         Accepted for compatibility with MDAnalysis, but without effect. Choose the executor in `run` instead.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -83,13 +83,13 @@ class InterRDF(TwoGroupAnalysis):
     results.rdf : ndarray, shape (nbins,), float64
         g(r). With ``norm="density"``, the values are in Å^-3.
     results.volume_cum : float
-        Sum of the cell volumes over all frames in Å^3. Only available with ``norm="rdf"``.
+        Sum of the cell volumes over all frames in Å^3. Available only with ``norm="rdf"``.
     g1, g2 : MDAnalysis.AtomGroup
         The groups.
     norm : str
         Normalisation, in lower case.
     exclusion_block, exclude_same, backend
-        As given.
+        The given parameters.
 
     Raises
     ------
@@ -107,10 +107,11 @@ class InterRDF(TwoGroupAnalysis):
 
     Notes
     -----
-    The function is ``count / (frames * shells * N / V)``, where V is the mean volume, and N the number of pairs without
-    those excluded by `exclusion_block`, as in `MDAnalysis.analysis.rdf.InterRDF`. Minimum images are computed in
+    The function is ``count / (frames * shells * N / V)``, where V is the mean volume and N is the number of pairs that
+    `exclusion_block` does not exclude, as in `MDAnalysis.analysis.rdf.InterRDF`. Minimum images are computed in
     float64, at any range and also in triclinic cells. Up to half of the shortest lattice vector, a cell list is used,
-    so the run time grows linearly with the number of atoms. For larger ranges, the distances of all pairs are computed.
+    so the run time grows linearly with the number of atoms. For larger ranges, the distances between all pairs are
+    computed.
     Each bin includes its lower edge, and the last bin includes both edges, as in `numpy.histogram`.
 
     Counts are integers and the sum of volumes is exact, so results are bitwise identical for every executor and any
@@ -191,7 +192,7 @@ class InterRDF(TwoGroupAnalysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:
@@ -217,7 +218,7 @@ class InterRDF(TwoGroupAnalysis):
         warn_of_images(tally, self._edges)
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of the centre of each bin, the function and the number of pairs."""
+        """Return columns with the centre of each bin, the function and the number of pairs."""
         results, unit = self.results, self._units["rdf"]
         return [Column("r", "Å", results.bins), Column("rdf", unit, results.rdf), Column("count", "", results.count)]
 
@@ -232,7 +233,7 @@ class InterRDF(TwoGroupAnalysis):
         return curve(self.results.bins, self.results.rdf, "Distance (Å)", LABELS[self.norm], title, ax, level=level)
 
     def _labels_of(self, same: SharedGroup | None) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
-        """Return a label per atom of the groups; pairs with equal labels are excluded."""
+        """Return a label for each atom of the groups. Pairs with equal labels are excluded."""
         if self.exclusion_block is not None:
             first, second = (
                 np.arange(len(self._from)) // self.exclusion_block[0],
@@ -249,7 +250,7 @@ class InterRDF(TwoGroupAnalysis):
 
 
 def _is_block(block: object) -> bool:
-    """Return whether a value is two numbers of atoms."""
+    """Return whether a value consists of two numbers of atoms."""
     if not isinstance(block, Sequence) or len(block) != 2:
         return False
     return all(isinstance(number, int | np.integer) and number >= 1 for number in block)

@@ -23,14 +23,14 @@ class Setting:
     key : str
         The name of the argument that receives the value.
     kind : type
-        The type of the value: bool, int, float, str, Path, a ``Literal`` of texts, a list of one of these, or one of
-        these or None. A path is relative to the folder of the recipe.
+        The type of the value: bool, int, float, str, Path, a ``Literal`` of strings, a list of one of these types, or
+        one of these types or None. Paths are relative to the folder of the recipe.
     description : str
-        The meaning of the value, for the schema.
+        The meaning of the value, for use in the schema.
     is_required : bool
-        Whether a recipe must set it.
+        Whether a recipe must set the value.
     minimum : float or None
-        The least value.
+        The smallest allowed value.
     default : object
         The default to show in the schema.
     """
@@ -43,12 +43,12 @@ class Setting:
     default: object = None
 
     def value(self, where: str, given: object, folder: Path) -> Any:
-        """Return a value of a recipe in the type of the setting, or refuse it.
+        """Convert a value from a recipe to the type of the setting.
 
         Raises
         ------
         MismatchError
-            If the type of the value is wrong, or it is too small or unknown.
+            If the value has the wrong type, is too small, or is unknown.
         """
         value = _converted(where, given, self.kind, folder)
         if self.minimum is not None and value is not None and value < self.minimum:
@@ -56,7 +56,7 @@ class Setting:
         return value
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the value."""
+        """Return the JSON Schema for the value."""
         found = {**_schema_of(_without_none(self.kind)), "description": self.description}
         if self.minimum is not None:
             found["minimum"] = self.minimum
@@ -66,7 +66,7 @@ class Setting:
 
 
 Settings = Mapping[str, Setting]
-"""Settings by their names in a recipe."""
+"""Settings, with their names in a recipe as keys."""
 
 INPUTS: Settings = {
     "topology": Setting("topology", Path, "Topology or structure file.", is_required=True),
@@ -76,14 +76,14 @@ INPUTS: Settings = {
 
 @dataclass(frozen=True)
 class AnalysisFormat:
-    """The settings of one type of analysis.
+    """The settings for one type of analysis.
 
     Attributes
     ----------
     description : str
-        Description of the analysis, for the schema.
+        Description of the analysis, for use in the schema.
     settings : mapping
-        Its settings, by name.
+        Settings of the analysis, by name.
     """
 
     description: str
@@ -92,16 +92,16 @@ class AnalysisFormat:
 
 @dataclass(frozen=True)
 class RecipeFormat:
-    """The settings that recipes can have.
+    """The settings that recipes can contain.
 
     Attributes
     ----------
     inputs : mapping
-        The settings of the input files.
+        The settings for the input files.
     run : mapping or None
-        The settings of the table ``[run]``; None to return the table as it is.
+        The settings in the ``[run]`` table. If None, the table is returned unchanged.
     analyses : mapping or None
-        The types of analyses; None to return the tables of analyses as they are.
+        The types of analyses. If None, the tables of analyses are returned unchanged.
     """
 
     inputs: Settings = field(default_factory=lambda: INPUTS)
@@ -109,7 +109,7 @@ class RecipeFormat:
     analyses: Mapping[str, AnalysisFormat] | None = None
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of recipes."""
+        """Return the JSON Schema for recipes."""
         each = []
         for name, one in (self.analyses or {}).items():
             entry = _object(one.settings)
@@ -131,14 +131,14 @@ class RecipeFormat:
 
 @dataclass(frozen=True)
 class RecipeAnalysis:
-    """An analysis of a recipe.
+    """An analysis in a recipe.
 
     Attributes
     ----------
     type : str
-        Its type, such as ``"rmsd"``.
+        Type of the analysis, such as ``"rmsd"``.
     settings : dict
-        The values that the recipe sets, by the keys of the settings; as they are in the recipe if its format is free.
+        The values that the recipe sets, by the keys of the settings. Without a format, they are as in the recipe.
     """
 
     type: str
@@ -147,7 +147,7 @@ class RecipeAnalysis:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe that was read and checked.
+    """A recipe that has been read and checked.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Recipe:
     run : dict
         The settings of the run, such as ``step``.
     analyses : tuple of RecipeAnalysis
-        The analyses, in their order.
+        The analyses, in the order of the recipe.
     """
 
     path: Path
@@ -173,18 +173,18 @@ def read_recipe(path: str | PathLike[str], form: RecipeFormat | None = None) -> 
     Parameters
     ----------
     path : path
-        The recipe. Files in it are named relative to its folder.
+        The recipe. The paths in it are relative to its folder.
     form : RecipeFormat, optional
-        The settings that the recipe can have; by default only its structure and its input files are checked.
+        The settings that the recipe can contain. By default, only the structure and the input files are checked.
 
     Raises
     ------
     FormatError
-        If the file is not TOML.
+        If the file is not valid TOML.
     OSError
-        If it cannot be opened.
+        If the file cannot be opened.
     MismatchError
-        If a setting is unknown or missing, or its value has a wrong type or is not allowed.
+        If a setting is unknown or missing, or if its value has the wrong type or is not allowed.
 
     Examples
     --------
@@ -199,18 +199,18 @@ def read_recipe(path: str | PathLike[str], form: RecipeFormat | None = None) -> 
 
 
 def parse_recipe(path: Path, content: Mapping[str, Any], form: RecipeFormat, given: Collection[str] = ()) -> Recipe:
-    """Check the content of a recipe; as `read_recipe`.
+    """Check the content of a recipe. See `read_recipe` for the errors.
 
     Parameters
     ----------
     path : Path
-        The file that the content is from.
+        The file from which the content was read.
     content : mapping
         The content.
     form : RecipeFormat
-        The settings that it can have.
+        The settings that the recipe can contain.
     given : collection of str
-        Keys of inputs that the caller has already, so that the recipe may leave them out.
+        Keys of inputs that the caller already has, so that they are optional in the recipe.
     """
     _check_names(str(path), content, (*form.inputs, "run", "analysis"))
     run, entries = content.get("run", {}), content.get("analysis", [])
@@ -231,23 +231,24 @@ def parse_recipe(path: Path, content: Mapping[str, Any], form: RecipeFormat, giv
 def split_names(
     path: Path, content: Mapping[str, Any], check: Callable[[str, dict[str, Any]], object] = lambda where, one: None
 ) -> tuple[list[str], dict[str, Any]]:
-    """Split the content of a file into the names of its analyses and a recipe, whose analyses have no names.
+    """Split the content of a file into the names of its analyses and a recipe without these names.
 
-    The name of an analysis is its ``name``, or its type.
+    The name of an analysis is its ``name`` if it has one, and otherwise its type.
 
     Parameters
     ----------
     path : Path
         The file.
     content : mapping
-        Its content.
+        The content of the file.
     check : callable
-        Receives the place of each analysis, for messages, and its table. It raises an error if the table is wrong.
+        Function that receives the location of each analysis, for error messages, and the table of the analysis. It
+        raises an error if the table is invalid.
 
     Raises
     ------
     MismatchError
-        If a name is not a text, or two analyses have the same name.
+        If a name is not a string, or if two analyses have the same name.
     """
     entries = content.get("analysis", [])
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
@@ -285,7 +286,7 @@ def _check_names(where: str, given: Mapping[str, Any], known: Collection[str]) -
 
 
 def _values(where: str, given: Mapping[str, Any], settings: Settings, folder: Path) -> dict[str, Any]:
-    """Return the given values by the keys of their settings."""
+    """Return the given values, with the keys of their settings as keys."""
     _check_names(where, given, settings)
     for name, setting in settings.items():
         if setting.is_required and name not in given:

@@ -1,4 +1,4 @@
-"""Maps, tables and networks of the contacts of residues."""
+"""Maps, tables and networks of contacts between residues."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 
 
 class ContactMaps(Analysis):
-    """An analysis with ``results.pairs`` and statistics of each pair of residues, which this class shows as maps."""
+    """Base class that shows the statistics for the residue pairs in ``results.pairs`` as maps."""
 
     _groups: Sequence[AtomGroup]
     """The atoms of one group, or of two groups between which contacts are counted."""
 
     @property
     def residues(self) -> ResidueGroup:
-        """The residues of `atomgroup`, or of `pairs`, in the order of the Universe: the rows of `contact_map`."""
+        """The residues in the rows of `contact_map`, from `atomgroup` or `pairs`, in the order of the Universe."""
         return self._groups[0].residues
 
     @property
     def other_residues(self) -> ResidueGroup:
-        """The residues of `other`, in the order of the Universe: the columns of `contact_map`."""
+        """The residues in the columns of `contact_map`, from `other`, in the order of the Universe."""
         return self._groups[-1].residues
 
     @property
     def interval(self) -> float:
-        """Mean time between consecutive analysed frames, ps; 0 for a single frame."""
+        """Mean time between consecutive analysed frames in ps, or 0 for a single frame."""
         return mean_interval(self.times)
 
     @property
     def residue_labels(self) -> list[str]:
-        """A unique label for each residue of `residues`, such as ``"ALA 5"``."""
+        """Unique label of each residue in `residues`, such as ``"ALA 5"``."""
         return ResidueLabels.of(self.residues).texts
 
     @checked_arguments
@@ -58,18 +58,19 @@ class ContactMaps(Analysis):
         Parameters
         ----------
         value : {"frequency", "mean", "minimum", "lifetime"}
-            The value: one of the results.
+            The result to return.
 
         Returns
         -------
         ndarray, shape (n_residues, n_other_residues), float64
-            The values; rows are `residues`, columns are `other_residues`. For one group, the array is symmetric. Pairs
-            that were never in contact have frequency and lifetime 0 and the distance NaN.
+            The values. The rows correspond to `residues`, and the columns correspond to `other_residues`. For one
+            group, the array is symmetric. For pairs that were never in contact, the frequency and the lifetime are 0,
+            and the distances are NaN.
 
         Raises
         ------
         MismatchError
-            If `value` is unknown, or the array is larger than the memory.
+            If `value` is unknown, or if the array does not fit into memory.
 
         Examples
         --------
@@ -96,22 +97,22 @@ class ContactMaps(Analysis):
 
     @checked_arguments
     def difference(self, other: ContactMaps) -> NDArray[np.float64]:
-        """Return the map of frequencies minus that of another run, such as one of a mutant or another state.
+        """Return the contact frequencies minus those of another run, for example of a mutant or another state.
 
         Parameters
         ----------
         other : ResidueContacts
-            The other run, with as many residues in the same order.
+            The other run. It must contain the same number of residues in the same order.
 
         Returns
         -------
         ndarray, shape (n_residues, n_other_residues), float64
-            Differences of the frequencies, -1 to 1.
+            Differences between the frequencies, from -1 to 1.
 
         Raises
         ------
         MismatchError
-            If the residues differ in their number or residue numbers.
+            If the numbers of residues or the residue numbers differ.
 
         Examples
         --------
@@ -142,13 +143,13 @@ class ContactMaps(Analysis):
         Parameters
         ----------
         min_frequency : float
-            Smallest frequency of an edge.
+            Lowest contact frequency for which an edge is returned.
 
         Returns
         -------
         list of tuple of str, str and dict
             Labels of both residues, and the attributes ``weight`` (frequency), ``mean`` (Å) and ``lifetime`` (ps).
-            `save` writes the same table, which Cytoscape imports.
+            `save` writes the same table, which you can import into Cytoscape.
 
         Examples
         --------
@@ -173,24 +174,24 @@ class ContactMaps(Analysis):
 
     @checked_arguments
     def contacts_in(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the contacts of an analysed frame.
+        """Return the contacts in an analysed frame.
 
         Parameters
         ----------
         i : int
-            Number of the analysed frame, from 0.
+            Number of the analysed frame, starting from 0.
 
         Returns
         -------
         ndarray, shape (n_contacts, 2), int64
             Universe indices of the residues.
         ndarray, shape (n_contacts,), float32
-            Distances, Å.
+            Distances in Å.
 
         Raises
         ------
         MismatchError
-            If the frame was not analysed, or the contacts of each frame were not kept.
+            If the frame was not analysed, or if the contacts of each frame were not kept.
 
         Examples
         --------
@@ -215,18 +216,18 @@ class ContactMaps(Analysis):
         Parameters
         ----------
         intermittency : int
-            Largest number of consecutive frames in which a contact may be absent and still count as uninterrupted.
+            Largest number of consecutive frames in which a contact may be absent and still be considered uninterrupted.
 
         Returns
         -------
         ndarray, shape (n_stays, 3), int64
-            Row of ``results.pairs``, number of the first analysed frame, and number of frames, in the order of the rows
-            and of time. A contact that begins in the first frame or ends in the last frame may have been longer.
+            Row of ``results.pairs``, number of the first analysed frame, and number of frames, sorted by row and then
+            by time. A contact that begins in the first frame or ends in the last frame may have been longer.
 
         Raises
         ------
         MismatchError
-            If `intermittency` is negative, or the contacts of each frame were not kept.
+            If `intermittency` is negative, or if the contacts of each frame were not kept.
 
         Examples
         --------
@@ -243,7 +244,7 @@ class ContactMaps(Analysis):
         return stays(places, self.results.contacts.astype(np.int64), self.n_frames, intermittency)
 
     def columns(self) -> Sequence[Column]:
-        """Return a row per pair that was ever in contact: both residues, and their statistics."""
+        """Return one row per pair that was ever in contact, with both residues and their statistics."""
         found = self.results
         return [
             *self._residue_columns(found.pairs),
@@ -257,7 +258,7 @@ class ContactMaps(Analysis):
         ]
 
     def contact_columns(self) -> Sequence[Column]:
-        """Return a row per contact of each frame: frame, time, both residues, and distance.
+        """Return one row per contact in each frame, with the frame, the time, both residues and the distance.
 
         Raises
         ------
@@ -278,12 +279,12 @@ class ContactMaps(Analysis):
         return [Column(f"{side}_{one.name}", "", one.values[part]) for side, part in sides for one in labels]
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw the map of frequencies."""
+        """Draw a map of the contact frequencies."""
         return self._draw_map(self.contact_map(), "Fraction of frames in contact", title, ax)
 
     @checked_arguments
     def plot_difference(self, other: ContactMaps, ax: Axes | None = None, title: str | None = None) -> Figure:
-        """Plot the map of `difference`; see `plot` for the other parameters."""
+        """Plot a map of the `difference` from another run. See `plot` for the other parameters."""
         from mdreel.results.shown_figure import adopt_into_pyplot
 
         title = self._describe() if title is None else title
@@ -300,11 +301,11 @@ class ContactMaps(Analysis):
         return residue_map(values, axes[0], axes[1], label, title, ax)
 
     def _key_arrays(self) -> list[LabelledArray]:
-        """Return the results whose range the summary for notebooks shows, which are not indices."""
+        """Return the results whose range is shown in the notebook summary. Indices are omitted."""
         return [one for one in super()._key_arrays() if one.name not in ("pairs", "contacts", "offsets", "first_frame")]
 
     def _kept(self) -> NDArray[np.int64]:
-        """Return where the contacts of each frame begin, if they were kept."""
+        """Return the offset of the first contact of each frame, if the contacts were kept."""
         self._done()
         if "offsets" not in self.results:
             raise MismatchError("the contacts of each frame were not kept: create the analysis with series=True")

@@ -1,4 +1,4 @@
-"""Contacts of residues in each frame, with frequencies and lifetimes."""
+"""Contacts between residues in each frame, with frequencies and lifetimes."""
 
 from __future__ import annotations
 
@@ -29,86 +29,94 @@ _Units = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 
 
 class ResidueContacts(ContactMaps):
-    """Pairs of residues that are in contact in each frame, how often and for how long.
+    """Find the pairs of residues that are in contact in each frame, and compute their frequencies and lifetimes.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        Atoms of the residues. Only atoms of the group count.
+        Atoms of the residues. Only atoms in the group are considered.
     other : MDAnalysis.AtomGroup or Universe, optional
-        Atoms of other residues, such as a ligand. If it is given, only pairs of a residue of `atomgroup` and one of
-        `other` count. If residues belong to both groups, each pair counts once.
+        Atoms of other residues, such as a ligand. If given, only pairs that consist of a residue in `atomgroup` and a
+        residue in `other` are considered. If residues belong to both groups, each pair is counted once.
     pairs : array_like, shape (n_pairs, 2), int, optional
-        Universe indices (``resindex``) of the residues of each pair that counts, instead of all pairs.
+        Universe indices (``resindex``) of the two residues in each pair to consider. By default, all pairs are
+        considered.
     scheme : {"closest-heavy", "closest", "ca", "cb", "sidechain", "sidechain-heavy"}
-        Atoms of a residue whose distances count. ``"closest-heavy"`` and ``"sidechain-heavy"`` leave out hydrogens.
-        Glycine has its alpha carbon for ``"cb"``, and its hydrogens for ``"sidechain-heavy"``.
+        Atoms of each residue to use for the distances. ``"closest-heavy"`` and ``"sidechain-heavy"`` exclude hydrogens.
+        For glycine, ``"cb"`` uses the alpha carbon, and ``"sidechain-heavy"`` uses the hydrogens.
     cutoff : float
-        Two residues are in contact if the smallest distance of their atoms is at most `cutoff`, Å.
+        Largest distance in Å between two residues that are in contact. The distance between two residues is the
+        smallest distance between their atoms.
     min_separation : int, optional
-        Smallest difference of the residue indices of a pair of one chain. The default is 3 within `atomgroup`, as
-        in mdtraj, and 1 for two groups. It does not apply to `pairs`.
+        Smallest difference between the indices of two residues in the same chain that form a pair. The default is 3
+        within `atomgroup`, as in mdtraj, and 1 for two groups. It does not apply to `pairs`.
     series : bool
-        Whether to keep the contacts of each frame, and not only statistics of each pair.
+        Whether to keep the contacts in each frame in addition to the statistics for each pair.
     pbc : bool
-        Whether to use minimum images in frames that have a cell.
+        Whether to use the minimum image convention in frames with a cell.
     trajectory : path, sequence of paths, or Source, optional
-        The trajectory, if it is not the one of the Universe. A Universe made from a topology alone is then enough.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
-        Whether `run` shows progress by default.
+        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.pairs : ndarray, shape (n_pairs, 2), int64
-        Universe indices of the residues of each pair that was ever in contact, in ascending order. With `other`, the
-        first residue is of `atomgroup`.
+        Universe indices of the two residues in each pair that was ever in contact, in ascending order. With `other`,
+        the first residue belongs to `atomgroup`.
     results.frequency : ndarray, shape (n_pairs,), float64
         Fraction of the frames in which a pair is in contact.
     results.mean : ndarray, shape (n_pairs,), float64
-        Mean distance while in contact, Å.
+        Mean distance while in contact, in Å.
     results.minimum : ndarray, shape (n_pairs,), float64
-        Smallest distance, Å.
+        Smallest distance in Å.
     results.events : ndarray, shape (n_pairs,), int64
-        Number of uninterrupted contacts. A contact that lasts beyond the first or the last frame counts too.
+        Number of uninterrupted contacts, including contacts that already exist in the first frame or still exist in the
+        last frame.
     results.duration : ndarray, shape (n_pairs,), float64
         Mean length of an uninterrupted contact, in analysed frames.
     results.lifetime : ndarray, shape (n_pairs,), float64
-        The same in time: `duration` times `interval`, ps.
+        Mean length of an uninterrupted contact in ps, which is `duration` times `interval`.
     results.first_frame : ndarray, shape (n_pairs,), int64
-        The first frame in which a pair is in contact.
+        First frame in which a pair is in contact.
     results.counts : ndarray, shape (n_frames,), int64
         Number of contacts in each frame.
     results.contacts : ndarray, shape (n_contacts,), uint32
-        With ``series=True``: row of `pairs` of each contact, one frame after the other, ascending within a frame.
+        Row of each contact in `results.pairs`, one frame after the other, in ascending order within a frame. Available
+        only with ``series=True``.
     results.distances : ndarray, shape (n_contacts,), float32
-        With ``series=True``: distance of each contact, Å.
+        Distance of each contact in Å. Available only with ``series=True``.
     results.offsets : ndarray, shape (n_frames + 1,), int64
-        With ``series=True``: the contacts of frame ``i`` are ``contacts[offsets[i]:offsets[i + 1]]``.
+        Offsets into `results.contacts`: the contacts in frame ``i`` are ``contacts[offsets[i]:offsets[i + 1]]``.
+        Available only with ``series=True``.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms or no residue that the scheme can use, or `pairs` names a residue that has no such atom.
+        If a group has no atoms, if no residue of a group has atoms that the scheme uses, or if a residue in `pairs` has
+        no such atoms.
     MismatchError
-        If no pair is left, `pairs` is no array of pairs of different residues, the cutoff is not a valid length, or the
-        groups are of different Universes. In `run`, if the cutoff is more than half the shortest lattice vector.
+        If no pairs are left, or if `pairs` is not an array of pairs of different residues. If the cutoff is not a valid
+        length, or if the groups are in different Universes. In `run`, if the cutoff exceeds half of the shortest
+        lattice vector.
     UnsupportedError
-        If a group is an UpdatingAtomGroup; the error is also a TypeError.
+        If a group is an UpdatingAtomGroup. The error is also a TypeError.
 
     Warns
     -----
     MdreelWarning
-        If residues have no atom that the scheme uses; they are left out.
+        If residues are omitted because they have no atoms that the scheme uses.
 
     Notes
     -----
-    The distance of two residues is the smallest distance of their atoms, as in mdtraj's `compute_contacts`. Chains are
-    told apart by segment and chain identifier; `min_separation` does not apply between chains. Boxes around the atoms
-    rule out most pairs, so the time does not grow with the number of pairs of atoms. Arithmetic is float64.
+    The distance between two residues is the smallest distance between their atoms, as in mdtraj's `compute_contacts`.
+    Chains are distinguished by segment and chain identifier. `min_separation` does not apply to residues in different
+    chains. Most pairs are excluded with bounding boxes around the atoms, so the run time does not grow with the number
+    of pairs of atoms. Calculations use float64.
 
-    Memory: about 80 bytes per pair that was ever in contact, and 24 bytes per frame. With ``series=True``, each contact
-    of a frame takes 8 bytes more, and twice that while blocks are merged. Results are bitwise identical for every
-    executor and any number of workers and blocks.
+    The results need about 80 bytes of memory per pair that was ever in contact, and 24 bytes per frame. With
+    ``series=True``, they need another 8 bytes per contact in each frame (twice as much while blocks are merged).
+    Results are bitwise identical for every executor and any number of workers and blocks.
 
     Examples
     --------
@@ -204,7 +212,7 @@ class ResidueContacts(ContactMaps):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances use minimum images, or with pbc=False no images", whole=not self._pbc)
 
     def computation(self, source: Source) -> Computation:
@@ -218,14 +226,14 @@ class ResidueContacts(ContactMaps):
         return residue_contacts(len(self.atoms), units[0], second, self._positions, self._separation, listed, *rest)
 
     def _units_of(self, group: AtomGroup, ranks: NDArray[np.uint32]) -> _Units:
-        """Return the number of each residue, where its atoms begin, and the places of its atoms."""
+        """Return the number of each residue, the offset of its first atom, and the positions of its atoms."""
         order = np.lexsort([group.ix, ranks])
         numbers, starts = np.unique(ranks[order], return_index=True)
         places = np.searchsorted(self.atoms, group.ix[order])
         return numbers, np.append(starts, len(order)).astype(np.uint32), places.astype(np.uint32)
 
     def conclude(self, tally: Tally) -> None:
-        """Store the contacts with the Universe indices of their residues."""
+        """Store the contacts with the indices of their residues in the Universe."""
         numbers, n_frames, events, first, _, sums, minimum, series = tally.own
         pairs, order, ranks = self._in_universe_order(numbers)
         found = self.results
@@ -245,7 +253,7 @@ class ResidueContacts(ContactMaps):
     def _in_universe_order(
         self, numbers: NDArray[np.uint32]
     ) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.uint32]]:
-        """Return the pairs in ascending order, which they were before, and the new place of each."""
+        """Return the pairs in ascending order, their previous positions, and their new positions."""
         pairs = self._numbered[numbers.astype(np.intp)].reshape(-1, 2)
         in_both = np.isin(pairs, self.residues.ix).all(axis=1) & np.isin(pairs, self.other_residues.ix).all(axis=1)
         pairs[in_both] = np.sort(pairs[in_both], axis=1)
@@ -255,7 +263,7 @@ class ResidueContacts(ContactMaps):
         return pairs[order], order, ranks
 
     def _sort_series(self, ranks: NDArray[np.uint32]) -> None:
-        """Give the contacts the new places of their pairs, in ascending order within each frame."""
+        """Replace the rows of the pairs in the contacts with the new rows, in ascending order within each frame."""
         found = self.results
         found.contacts = ranks[found.contacts]
         for start, end in zip(found.offsets[:-1], found.offsets[1:], strict=True):
@@ -270,7 +278,7 @@ class ResidueContacts(ContactMaps):
 
 
 def _checked_pairs(pairs: Any, atoms: AtomGroup) -> NDArray[np.int64]:
-    """Return the pairs of residues that the user has given, after checking them."""
+    """Check and return the pairs of residues given by the user."""
     given = np.asarray(pairs)
     if given.ndim != 2 or given.shape[1] != 2 or not len(given) or given.dtype.kind not in "iu":
         message = "pairs must be residue indices of shape (n_pairs, 2), int"

@@ -33,12 +33,12 @@ class Rg(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or UpdatingAtomGroup
-        The atoms. If the group contains an atom several times, it is counted as often. For an UpdatingAtomGroup, the
-        radius is NaN in frames in which no atom is selected.
+        The atoms. If the group contains an atom more than once, each occurrence is counted. For an UpdatingAtomGroup,
+        the radius is NaN in frames in which no atom is selected.
     weights : {"mass", None} or array_like, shape (n_atoms,), float64
         Weight of each atom. If None, all weights are equal. Weights are normalised.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Rg(Analysis):
     Notes
     -----
     The radius is ``sqrt(sum_i w_i |x_i - c|^2 / sum_i w_i)``, with the weighted centre c. The radius about x uses only
-    y and z, and likewise for the other axes. The columns are those of ``gmx gyrate``, but in Å. If molecules are
+    y and z, and likewise for the other axes. The columns are the same as in ``gmx gyrate``, but in Å. If molecules are
     broken, make them whole first. The results need 48 bytes of memory per frame.
 
     Examples
@@ -93,11 +93,11 @@ class Rg(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances from the centre use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation of the radii of each frame."""
+        """Return the computation of the radii in each frame."""
         if self._selection.changing is not None:
             return changing_gyration(len(self.atoms), self._selection.members(), self._changing_weights)
         return gyration(len(self.atoms), self._weights)
@@ -107,7 +107,7 @@ class Rg(Analysis):
         self.results.rgyr = tally.rows
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time, radius of gyration and the radii about the axes."""
+        """Return columns with the frame, the time, the radius of gyration and the radii about the axes."""
         frame, time, *radii = self.results.rgyr.T
         names = ("rg", "rg_x", "rg_y", "rg_z")
         return [

@@ -45,32 +45,34 @@ class RMSD(Analysis):
     atomgroup : MDAnalysis.AtomGroup or Universe
         The atoms to which `select` is applied.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_selected, 3), float64, optional
-        Structure to compare with, to which `select` is applied as well, or an array with the positions of the selected
+        Structure to compare with, to which `select` is also applied, or an array with the positions of the selected
         atoms in Å. The default is `atomgroup` itself.
     select : str, tuple, dict or None
         Atoms to superpose and compare, in MDAnalysis's selection language. To select different atoms in the two
         structures, pass ``(atomgroup, reference)`` or ``{"mobile": ..., "reference": ...}``. Each entry can be a list
-        of selection strings. A string selects each atom once, in the order of the topology. A list selects the atoms of
-        each string in turn. If None, atoms are compared in the order of the groups, including repeated atoms.
+        of selection strings. If you pass a string, each atom is selected once, in the order of the topology. If you
+        pass a list, the strings are applied one after the other. If None, atoms are compared in the order of the
+        groups, including repeated atoms.
     groupselections : sequence of str, tuple, dict or MDAnalysis.AtomGroup, optional
-        Further groups of atoms whose RMSD is computed after the superposition. They can be selected as in `select`, but
-        selections are applied to the whole Universe of `atomgroup` and of the reference.
+        Additional groups of atoms whose RMSD is computed after the superposition. You can select them as in `select`,
+        but selections are applied to the entire Universe of `atomgroup` and of the reference.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
-        Weights of the selected atoms in the superposition and in the mean. They are normalised.
+        Weights of the selected atoms in the superposition and in the mean. Weights are normalised.
     weights_groupselections : False or sequence of {None, "mass"} or array_like
         Weights of each group. If False, masses are used if `weights` is "mass", and equal weights otherwise.
     tol_mass : float
         Largest allowed difference between the masses of corresponding atoms, in amu.
     ref_frame : int or None
-        Frame of the reference trajectory, starting from 0. If None, the current positions of the reference are used.
+        Frame number in the reference trajectory, starting from 0. If None, the current positions of the reference are
+        used.
     superposition : bool
         Whether to superpose each frame on the reference first.
     match_atoms : bool
         Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
         same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
-        without this check. With ``select=None``, a different order only triggers a warning.
+        without this check. With ``select=None``, a different order triggers only a warning.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -89,14 +91,13 @@ class RMSD(Analysis):
     UnsupportedError
         If the group is an UpdatingAtomGroup.
     MismatchError
-        If the reference or the weights do not match the atoms, or if the atoms do not correspond to those of the
-        reference. If the reference is an array, and `groupselections` are given or `select` changes the order of the
-        atoms.
+        If the reference or the weights do not match the atoms, or if the atoms do not correspond to the reference
+        atoms. If the reference is an array, and `groupselections` are given or `select` changes the order of the atoms.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms have the same masses as those of the reference, but different names.
+        If atoms have the same masses as the reference atoms, but different names.
 
     Notes
     -----
@@ -106,10 +107,10 @@ class RMSD(Analysis):
     atoms. The current frame of the Universe does not change.
 
     If the reference is in another Universe, it is read with the reader of that Universe, which then returns to its
-    current frame. If the reference is an array, mdreel only checks the number of positions. If the trajectory consists
-    of several files, times are those in the files, whereas MDAnalysis's RMSD adds up the lengths of the files. With
-    mass weights, the reference is centred by its own masses, as in MDAnalysis. This only matters if they differ from
-    those of the atoms.
+    current frame. If the reference is an array, mdreel checks only the number of positions. If the trajectory consists
+    of several files, the times are read from the files, whereas MDAnalysis's RMSD adds up the lengths of the files.
+    With mass weights, the reference is centred with its own masses, as in MDAnalysis. This matters only if the masses
+    differ from those of the selected atoms.
 
     The results need 24 bytes of memory per frame, and another 8 bytes per frame for each group.
 
@@ -188,23 +189,23 @@ class RMSD(Analysis):
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """Indices of the atoms of the main selection and of the groups, ascending."""
+        """Indices of the atoms of the main selection and of the groups, in ascending order."""
         return np.unique(np.concatenate([one.selection.atoms for one in (self._main, *self._groups)]))
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
+        """Reference groups from other Universes, each with its frame, or None for the current positions."""
         return references_of([self._main, *self._groups], self.atomgroup)
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries(
             "atoms are compared with the reference without periodic images", whole=True, paths=not self._superposition
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation of the RMSD of each frame, after reading the reference."""
+        """Read the reference, and return the computation of the RMSD of each frame."""
         universe = self._own_universe()
         if not self._groups:
             return rmsd(self._main.structure.read(source, universe), self._main.weights, self._superposition)
@@ -216,12 +217,12 @@ class RMSD(Analysis):
         return group_rmsd(len(atoms), main, [(places, points - shift, own) for places, points, own in groups])
 
     def fitting(self, source: Source) -> Transformation:
-        """Return the transformation that superposes frames on the reference by the main selection."""
+        """Return the transformation that superposes the main selection of each frame on the reference."""
         main = self._main
         return superposed(main.selection.atoms, main.structure.read(source, self._own_universe()), main.weights)
 
     def conclude(self, tally: Tally) -> None:
-        """Store frame, time and RMSDs."""
+        """Store frames, times and RMSDs."""
         self.results.rmsd = tally.rows
         if self._center_weights is not None:
             points = tally.arguments[1][1] if self._groups else tally.arguments[0]
@@ -230,11 +231,11 @@ class RMSD(Analysis):
             self.results.rmsd[:, 2] = np.sqrt(tally.rows[:, 2] ** 2 + shift @ shift)
 
     def _own_universe(self) -> Universe | None:
-        """Return the Universe to which the analysed trajectory belongs; None for a separate trajectory."""
+        """Return the Universe to which the analysed trajectory belongs, or None for a separate trajectory."""
         return self.atomgroup.universe if self._given_trajectory is None else None
 
     def _shift(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far the centre of the reference by its own masses is from the one by the masses of the atoms."""
+        """Return the shift of the reference centre when its own masses replace the masses of the atoms."""
         if self._center_weights is None:
             return np.zeros(3)
         own = np.average(points, axis=0, weights=self._center_weights)
@@ -243,12 +244,12 @@ class RMSD(Analysis):
 
     @property
     def names(self) -> list[str]:
-        """Names of the RMSD columns: ``superposed`` or ``atoms``, and the groups."""
+        """Names of the RMSD columns: ``superposed`` or ``atoms``, followed by the groups."""
         groups = [one if isinstance(one, str) else f"group {i}" for i, one in enumerate(self.groupselections, 1)]
         return ["superposed" if self._superposition else "atoms", *groups]
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time and the RMSD of the atoms and of each group."""
+        """Return columns with the frame, the time, and the RMSD of the atoms and of each group."""
         frame, time, values, *groups = self.results.rmsd.T
         others = [Column(f"rmsd_group_{i}", "Å", column) for i, column in enumerate(groups, 1)]
         return [*series_columns(frame, time), Column("rmsd", "Å", values), *others]
@@ -284,7 +285,7 @@ def _sequence(groups: Sequence[GroupSelection] | None) -> Sequence[GroupSelectio
 
 
 def _check_order(atomgroup: Atoms, select: SelectBoth) -> None:
-    """Check that positions given as an array can only mean the atoms in one order."""
+    """Check that there is only one possible order of the atoms for positions given as an array."""
     if select is not None and (np.diff(atoms_of(atomgroup).ix) <= 0).any():
         raise MismatchError(
             "the reference is an array and atomgroup is not in the order of the topology, into which select sorts its "

@@ -36,7 +36,7 @@ class RMSF(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms. For a Universe, all of its atoms.
+        The atoms. If you pass a Universe, all of its atoms are used.
     superposition : bool, str, MDAnalysis.AtomGroup or Universe
         Whether to superpose each frame on a reference first, which removes the translation and rotation of the
         molecule. If True, the atoms themselves are superposed. To superpose other atoms, pass a group or a selection
@@ -45,7 +45,7 @@ class RMSF(Analysis):
         Structure to superpose on. It must have the same number of atoms, or be an array of positions in Å. The default
         is the superposed atoms themselves.
     ref_frame : int
-        Frame of the reference trajectory, starting from 0.
+        Frame number in the reference trajectory, starting from 0.
     weights : {None, "mass"} or array_like, shape (n_superposed,), float64
         Weight of each atom in the superposition.
     tol_mass : float
@@ -55,7 +55,7 @@ class RMSF(Analysis):
         same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
         without this check.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -71,17 +71,17 @@ class RMSF(Analysis):
     SelectionError
         If there are no atoms.
     MismatchError
-        If the reference or the weights do not match the superposed atoms, or if these do not correspond to the atoms of
-        the reference.
+        If the reference or the weights do not match the superposed atoms, or if the superposed atoms do not correspond
+        to the reference atoms.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
 
     Notes
     -----
     The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. MDAnalysis's RMSF
-    does not superpose frames, so you have to run `AverageStructure` and `AlignTraj` first.
+    does not superpose frames, so in MDAnalysis you have to run `AverageStructure` and `AlignTraj` first.
 
-    Sums of displacements from the first frame and of their squares are exact, in steps of 2^-36 Å and 2^-27 Å^2.
+    Displacements from the first frame and their squares are summed exactly, in steps of 2^-36 Å and 2^-27 Å^2.
     Results are therefore bitwise identical for every executor and any number of workers and blocks. Apart from 16 bytes
     per frame, the memory use does not depend on the number of frames.
 
@@ -130,19 +130,19 @@ class RMSF(Analysis):
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """Indices of the atoms of the group and of the superposed atoms, ascending."""
+        """Indices of the atoms of the group and of the superposed atoms, in ascending order."""
         if self._fitted is None:
             return self._selection.atoms
         return np.union1d(self._selection.atoms, self._fitted.selection.atoms)
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
+        """Reference groups from other Universes, each with its frame, or None for the current positions."""
         return references_of([] if self._fitted is None else [self._fitted], self.atomgroup)
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("displacements use no periodic images", whole=True, paths=self._fitted is None)
 
     def computation(self, source: Source) -> Computation:
@@ -159,7 +159,7 @@ class RMSF(Analysis):
         self.results.positions, self.results.rmsf = positions[places], fluctuations[places]
 
     def columns(self) -> Sequence[Column]:
-        """Return columns that identify each atom, and its RMSF."""
+        """Return columns that identify each atom, and a column with its RMSF."""
         return [*atom_columns(self.atomgroup), Column("rmsf", "Å", self.results.rmsf)]
 
     def _result_coordinates(self) -> list[LabelledArray]:

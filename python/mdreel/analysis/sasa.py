@@ -41,14 +41,14 @@ class SASA(Analysis):
     atomgroup : MDAnalysis.AtomGroup
         The atoms whose area is computed.
     probe_radius : float
-        Radius of the probe in Å. The default 1.4 is the radius of water.
+        Radius of the probe in Å. The default of 1.4 is the radius of a water molecule.
     n_sphere_points : int
         Number of points on the sphere around each atom. More points improve the accuracy but increase the run time.
     mode : {"atom", "residue", "total"}
         Whether to keep the area of each atom, of each residue (summed over its atoms in the group), or only the total
         area. The total area is always available.
     radii : mapping of str to float, or array_like, shape (n_surface,), float64, optional
-        Van der Waals radii in Å, either by element to replace values of the built-in table, or one per atom of
+        Van der Waals radii in Å, either by element to replace values in the built-in table, or one radius per atom of
         `surface`.
     surface : MDAnalysis.AtomGroup, optional
         All atoms that can bury each other, for example a ligand together with the protein that binds it. It must
@@ -56,12 +56,12 @@ class SASA(Analysis):
         frame can then bury each other.
     average : bool
         Whether to keep only the mean and the variance of each atom or residue, which need less memory than the areas in
-        all frames. For an UpdatingAtomGroup, they include only frames in which the atom, or an atom of the residue, is
-        selected. If there are no such frames, they are NaN.
+        all frames. For an UpdatingAtomGroup, the averages include only frames in which the atom, or an atom of the
+        residue, is selected. If there are no such frames, the averages are NaN.
     pbc : bool
         Whether to take periodic images into account. This requires a cell in every frame.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
     Attributes
     ----------
@@ -71,22 +71,22 @@ class SASA(Analysis):
         Area of each atom in the order of the group, or of each residue in the order of ``atomgroup.residues``, in Å^2.
         Not available with ``mode="total"`` or `average`.
     results.residue_area : ndarray, shape (n_frames, n_residues), float64
-        The same array as `results.sasa`. Only available with ``mode="residue"``.
+        The same array as `results.sasa`. Available only with ``mode="residue"``.
     residue_labels : list of str
         Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` for systems with several segments.
     results.mean : ndarray, shape (n_atoms,) or (n_residues,), float64
-        Mean area in Å^2. Only available with `average`.
+        Mean area in Å^2. Available only with `average`.
     results.variance : ndarray, shape (n_atoms,) or (n_residues,), float64
-        Population variance of the area in Å^4. Only available with `average`.
+        Population variance of the area in Å^4. Available only with `average`.
     results.n_selected : ndarray, shape (n_atoms,) or (n_residues,), int64
-        Number of frames in which each atom, or an atom of each residue, is selected. Only available with `average` and
+        Number of frames in which each atom, or an atom of each residue, is selected. Available only with `average` and
         an UpdatingAtomGroup. In this case, arrays contain all atoms or residues that can be selected, in the order of
         the topology.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms, or the topology has neither elements nor atom names.
+        If a group has no atoms, or if the topology has neither elements nor atom names.
     MismatchError
         If an element has no radius, if radii or other numbers are invalid, or if an atom is not in `surface`.
     UnsupportedError
@@ -102,10 +102,11 @@ class SASA(Analysis):
     -----
     The radius of the sphere around an atom is the sum of its van der Waals radius and the probe radius. The area of the
     atom is the fraction of sphere points outside all other spheres, times the area of the sphere [1]_. The points
-    follow the golden spiral, as in `mdtraj.shrake_rupley`, whose single precision leads to slightly different areas.
+    follow the golden spiral, as in `mdtraj.shrake_rupley`. That function uses single precision, so its areas differ
+    slightly.
     Radii are from Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for elements guessed by
-    MDAnalysis from atom names. These are radii of neutral atoms. mdtraj uses ionic radii for some elements. To use them
-    in mdreel, set ``radii={"Na": 1.02, "Cl": 1.81}``, for example.
+    MDAnalysis from atom names. These are radii of neutral atoms, whereas mdtraj uses ionic radii for some elements. To
+    use ionic radii in mdreel, set ``radii={"Na": 1.02, "Cl": 1.81}``, for example.
 
     Neighbours are found with a cell list, so the run time grows linearly with the number of atoms. Sums over frames are
     exact, so results are bitwise identical for every executor and any number of workers and blocks. The results need 8
@@ -187,12 +188,12 @@ class SASA(Analysis):
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """Indices of the atoms of the surface and of those that the selection of a group needs, ascending."""
+        """Indices of the atoms of the surface and of the atoms that a selection needs, in ascending order."""
         return np.union1d(self._surface.atoms, self._selection.atoms) if self._is_changing else self._surface.atoms
 
     @property
     def molecules(self) -> NDArray[np.uint32]:
-        """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
+        """Indices of the atoms whose molecules must be whole if the analysis requires it, in ascending order."""
         return self._surface.atoms
 
     @property
@@ -202,12 +203,12 @@ class SASA(Analysis):
 
     @property
     def _listed(self) -> AtomGroup:
-        """The group, or all atoms that can belong to a group that changes."""
+        """The group, or all atoms that can belong to a changing group."""
         return self.atomgroup.universe.atoms[self._selection.given] if self._is_changing else self.atomgroup
 
     @property
     def _measured_atoms(self) -> NDArray[np.integer]:
-        """Indices of the atoms that have an area, ascending."""
+        """Indices of the atoms whose areas are computed, in ascending order."""
         return self._selection.given if self._is_changing else self._selection.atoms
 
     @property
@@ -227,7 +228,7 @@ class SASA(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("periodic images of atoms cover no atoms, unless pbc=True", whole=not self._pbc)
 
     def computation(self, source: Source) -> Computation:
@@ -261,9 +262,9 @@ class SASA(Analysis):
             warnings.warn(message, MdreelWarning, stacklevel=caller_level())
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time, the total area and each area; for averages a row per atom or residue.
+        """Return columns with the frame, the time and the areas, or one row per atom or residue for averages.
 
-        Columns of areas are named ``sasa_`` and the label of the residue, or the index of the atom in the Universe.
+        The name of an area column is ``sasa_``, followed by the residue label or the index of the atom in the Universe.
         """
         results = self.results
         if self._average:
@@ -284,7 +285,7 @@ class SASA(Analysis):
         return [*super()._result_coordinates(), *labels]
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw the total area over time, or the mean along the residues for residues and averages."""
+        """Draw the total area over time, or the mean areas along the residues for residues and averages."""
         from mdreel.results.curves import profile
         from mdreel.results.figure import time_series
 

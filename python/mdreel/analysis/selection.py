@@ -1,4 +1,4 @@
-"""Atoms that a selection selects in each frame."""
+"""Selections that are evaluated in each frame."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 Compound = Literal["atoms", "residues"]
-"""What stays or leaves: single atoms, or residues as long as one of their atoms is selected."""
+"""Unit that is present or absent: single atoms, or residues as long as one of their atoms is selected."""
 
 
 class Selection(Analysis):
@@ -41,14 +41,14 @@ class Selection(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms to which `select` is applied. Without `select`, a group created with ``updating=True``.
+        The atoms to which `select` is applied. Without `select`, this must be a group created with ``updating=True``.
     select : str, optional
         Selection in MDAnalysis's selection language, which mdreel evaluates in each frame. Distances use the minimum
         image convention. To ignore periodic images, create a group with ``updating=True, periodic=False`` instead.
     ids : bool
         Whether to keep the indices of the selected atoms in addition to their number.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -58,15 +58,15 @@ class Selection(Analysis):
         Number of selected atoms in each frame.
     results.ids : ndarray, shape (n_selected,), uint32
         Universe indices of the selected atoms in all frames, one frame after the other, in ascending order within a
-        frame. Only available with ``ids=True``.
+        frame. Available only with ``ids=True``.
     results.offsets : ndarray, shape (n_frames + 1,), int64
-        Offsets into `results.ids`: the atoms of frame ``i`` are ``ids[offsets[i]:offsets[i + 1]]``. Only available with
+        Offsets into `results.ids`: the atoms in frame ``i`` are ``ids[offsets[i]:offsets[i + 1]]``. Available only with
         ``ids=True``.
 
     Raises
     ------
     SelectionError
-        If the selection is invalid, or no atom can ever be selected.
+        If the selection is invalid, or if no atom can ever be selected.
     UnsupportedError
         If the selection contains a keyword that mdreel cannot evaluate in each frame.
 
@@ -122,7 +122,7 @@ class Selection(Analysis):
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """Indices of the atoms whose positions the selection needs, ascending."""
+        """Indices of the atoms whose positions the selection needs, in ascending order."""
         changing = self._selection.changing
         assert changing is not None, "the group changes"
         # A frame of no atoms cannot be read.
@@ -130,7 +130,7 @@ class Selection(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances use minimum images, and atoms are selected one by one")
 
     def computation(self, source: Source) -> Computation:
@@ -151,11 +151,11 @@ class Selection(Analysis):
 
     @property
     def interval(self) -> float:
-        """Mean time between consecutive analysed frames in ps; 0 for a single frame."""
+        """Mean time between consecutive analysed frames in ps, or 0 for a single frame."""
         return mean_interval(self.times)
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time and the number of selected atoms."""
+        """Return columns with the frame, the time and the number of selected atoms."""
         return [*series_columns(self.frames, self.times), Column("selected", "", self.results.counts)]
 
     @checked_arguments
@@ -165,7 +165,7 @@ class Selection(Analysis):
         Parameters
         ----------
         i : int
-            Number of the analysed frame, from 0.
+            Number of the analysed frame, starting from 0.
 
         Returns
         -------
@@ -220,12 +220,13 @@ class Selection(Analysis):
         Raises
         ------
         MismatchError
-            If `tau_max` is larger than the number of frames, a number is out of range, or the indices were not kept.
+            If `tau_max` is larger than the number of frames, if a number is out of range, or if the indices were not
+            kept.
 
         Notes
         -----
         The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``. N(t) is the number of selected atoms in frame t, and
-        N(t, t + tau) the number of those selected in all frames up to t + tau.
+        N(t, t + tau) is the number of atoms selected in all frames from t to t + tau.
 
         Examples
         --------
@@ -255,13 +256,13 @@ class Selection(Analysis):
         -------
         ndarray, shape (n_stays, 3), int64
             Universe index of the atom or residue, number of the first analysed frame of the stay, and number of
-            frames, in the order of the indices and of time. A stay that begins in the first frame or ends in the
-            last frame may have been longer.
+            frames, sorted by index and then by time. A stay that begins in the first frame or ends in the last
+            frame may have been longer.
 
         Raises
         ------
         MismatchError
-            If `intermittency` is negative, or the indices were not kept.
+            If `intermittency` is negative, or if the indices were not kept.
 
         Examples
         --------
@@ -301,7 +302,7 @@ class Selection(Analysis):
         Returns
         -------
         matplotlib.figure.Figure
-            The figure; see `plot`.
+            The figure. See `plot`.
         """
         from mdreel.results.curves import curve
 
@@ -318,7 +319,7 @@ class Selection(Analysis):
         return time_series(self.times, counts, "Selected atoms", title, ax, frames=self.frames)
 
     def _kept(self) -> NDArray[np.int64]:
-        """Return the number of atoms of each frame, if their indices were kept."""
+        """Return the number of selected atoms in each frame, if their indices were kept."""
         self._done()
         if not self._keeps_ids:
             raise MismatchError("the indices of the selected atoms were not kept: create the analysis with ids=True")

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 
 class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
-    """Radial distribution functions of individual pairs of atoms.
+    """Compute the radial distribution functions of individual pairs of atoms.
 
     Parameters
     ----------
     u : MDAnalysis.Universe
-        The Universe of the groups.
+        The Universe that contains the groups.
     ags : sequence of pairs of MDAnalysis.AtomGroup
         Pairs of groups. Each atom of the first group forms a pair with each atom of the second group.
     nbins : int
@@ -64,7 +64,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     backend : {"serial", "OpenMP", "distopia"}
         Accepted for compatibility with MDAnalysis, but without effect.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -77,12 +77,12 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     results.rdf : list of ndarray, shape (n_first, n_second, nbins), float64
         g(r) of each pair. With ``norm="density"``, the values are in Å^-3.
     results.cdf : list of ndarray, shape (n_first, n_second, nbins), float64
-        Fraction of frames in which the distance does not exceed the upper edge of each bin. Only available after
+        Fraction of frames in which the distance does not exceed the upper edge of each bin. Available only after
         `get_cdf`.
     results.indices : list of lists of ndarray, shape (n_first,) and (n_second,), int64
         Indices of the atoms.
     results.volume_cum : float
-        Sum of the cell volumes over all frames in Å^3. Only available with ``norm="rdf"``.
+        Sum of the cell volumes over all frames in Å^3. Available only with ``norm="rdf"``.
     ags : list of lists of MDAnalysis.AtomGroup
         The pairs of groups.
     norm : str
@@ -171,11 +171,11 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        """Requirements for molecules that cross the periodic boundary."""
         return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that counts the frames of each pair in bins."""
+        """Return the computation that counts frames in distance bins for each pair."""
         n_pairs = sum(len(first) * len(second) for first, second in self.ags)
         n_bytes = 8 * n_pairs * (len(self._edges) - 1)
         check_size("counts for all pairs of atoms", n_bytes, "select fewer atoms, or give a smaller nbins")
@@ -207,7 +207,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         return cdf
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of the bins, and the function and counts of each pair of atoms, such as ``rdf_0_5``."""
+        """Return columns with the bins, and with the function and counts of each pair of atoms, such as ``rdf_0_5``."""
         return site_columns(self.ags, self.results, self._units["rdf"])
 
     def _result_arrays(self) -> list[LabelledArray]:

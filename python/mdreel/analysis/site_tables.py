@@ -1,4 +1,4 @@
-"""Tables and arrays of the radial distribution functions of single pairs of atoms."""
+"""Tables and arrays with radial distribution functions of individual pairs of atoms."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def site_columns(pairs: "Sequence[Sequence[AtomGroup]]", results: Results, unit: str) -> list[Column]:
-    """Return columns of the centre of each bin (Å), and the function and the counts of each pair of atoms.
+    """Return columns with bin centres in Å, and with the function and the counts of each pair of atoms.
 
-    After `InterRDF_s.get_cdf`, each pair also has a column of the cumulated fraction.
+    After `InterRDF_s.get_cdf`, each pair also has a column with the cumulative fraction.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def site_columns(pairs: "Sequence[Sequence[AtomGroup]]", results: Results, unit:
 
 
 def site_arrays(results: Results, units: Mapping[str, str]) -> list[LabelledArray]:
-    """Return an array of each result for each pair of groups, because groups may differ in their numbers of atoms."""
+    """Return a separate array of each result for each pair of groups, because the groups may differ in size."""
     return [
         LabelledArray(f"{name}_{number}", (f"first_{number}", f"second_{number}", "bin"), units.get(name, ""), values)
         for name in ("count", "rdf", "cdf")

@@ -19,7 +19,8 @@ def survival(
     Parameters
     ----------
     places, members : ndarray, shape (n_present,), int64
-        Frame index, from 0, and number of a member for each occurrence, in any order. Members may have any numbers.
+        Frame index, starting from 0, and member number of each occurrence, in any order. The member numbers are
+        arbitrary.
     n_frames : int
         Number of frames.
     tau_max : int
@@ -43,11 +44,11 @@ def survival(
     Notes
     -----
     The function is ``S(tau) = mean_t N(t, t + tau) / N(t)``, where t takes the values 0, `window_step`, 2 `window_step`
-    and so on. N(t) is the number of members in frame t. N(t, t + tau) is the number of those in all frames from t to
-    t + tau.
+    and so on. N(t) is the number of members in frame t. N(t, t + tau) is the number of members that are present in all
+    frames from t to t + tau.
 
-    The occurrences are sorted; then each occurrence is visited once, and each window once for each lag. Memory: about
-    50 bytes per occurrence.
+    First, the occurrences are sorted. Then, each occurrence is visited once, and each window once for each lag. The
+    function needs about 50 bytes of memory per occurrence.
     """
     if not 0 <= tau_max <= n_frames:
         raise MismatchError(f"tau_max must be 0 to {n_frames:,}, the number of frames, not {tau_max:,}")
@@ -72,7 +73,7 @@ def survival(
 
 
 def mean_interval(times: NDArray[np.float64]) -> float:
-    """Return the mean time between consecutive frames in ps; 0 for a single frame."""
+    """Return the mean time between consecutive frames in ps, or 0 for a single frame."""
     return float(times[-1] - times[0]) / max(len(times) - 1, 1)
 
 
@@ -89,12 +90,12 @@ def _stays(
 def stays(
     places: NDArray[np.int64], members: NDArray[np.int64], n_frames: int, intermittency: int = 0
 ) -> NDArray[np.int64]:
-    """Return the stays of members: runs of frames in which a member is present.
+    """Return the stays of members, which are runs of frames in which a member is present.
 
     Parameters
     ----------
     places, members : ndarray, shape (n_present,), int64
-        Frame index, from 0, and number of a member for each occurrence, in any order.
+        Frame index, starting from 0, and member number of each occurrence, in any order.
     n_frames : int
         Number of frames.
     intermittency : int
@@ -103,7 +104,7 @@ def stays(
     Returns
     -------
     ndarray, shape (n_stays, 3), int64
-        Member, index of the first frame, and number of frames, in the order of members and frames.
+        Member, index of the first frame, and number of frames, sorted by member and then by frame.
     """
     names, width, first, last = _runs(places, members, n_frames, intermittency)
     return np.stack([names[first // width], first % width, last - first + 1], axis=1)
@@ -112,7 +113,7 @@ def stays(
 def _runs(
     places: NDArray[np.int64], members: NDArray[np.int64], n_frames: int, intermittency: int
 ) -> tuple[NDArray[np.int64], int, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the members, the factor between their places and frames, and first and last of each stay."""
+    """Return the members, the factor that combines member and frame, and the first and last key of each stay."""
     # Member and frame are combined into one number; different members are farther apart than any gap to be filled.
     width = n_frames + intermittency + 1
     names = _distinct(members)
@@ -123,7 +124,7 @@ def _runs(
 
 
 def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distinct numbers in ascending order; this is faster than `numpy.unique`, which hashes them."""
+    """Return the distinct numbers in ascending order, faster than `numpy.unique`, which hashes them."""
     ordered = np.sort(numbers)
     distinct: NDArray[np.int64] = ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
     return distinct

@@ -1,4 +1,4 @@
-"""On-the-fly transformations that unwrap, wrap, centre, superpose, or undo jumps."""
+"""On-the-fly transformations that unwrap, wrap, centre or superpose atoms, or undo jumps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 Compound: TypeAlias = Literal["atoms", "group", "segments", "residues", "molecules", "fragments"]
-"""Groups of atoms that move as one."""
+"""Groups of atoms that move together."""
 
 _INDEX_OF = {"segments": "segindices", "residues": "resindices", "molecules": "molnums", "fragments": "fragindices"}
 
@@ -38,8 +38,8 @@ def unwrap(atomgroup: AtomGroup, reference: Literal["com", "cog"] | None = None)
     atomgroup : MDAnalysis.AtomGroup
         Atoms whose fragments are made whole. A fragment consists of all atoms that are connected by bonds.
     reference : {"com", "cog"}, optional
-        If given, whole fragments are moved so that their centre of mass or geometry is in the primary cell. By default,
-        the first atom of each fragment keeps its position.
+        If given, entire fragments are moved so that their centre of mass or geometry is in the primary cell. By
+        default, the first atom of each fragment keeps its position.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def unwrap(atomgroup: AtomGroup, reference: Literal["com", "cog"] | None = None)
     Notes
     -----
     Results agree with `MDAnalysis.transformations.unwrap`, or with `AtomGroup.unwrap` if a reference is given. In
-    addition to the atoms of the analyses, mdreel only reads the other atoms of their fragments. Calculations use
+    addition to the atoms of the analyses, mdreel reads only the other atoms of their fragments. Calculations use
     float64 and support cells of any shape. Positions are rounded to float32 only once.
 
     Examples
@@ -89,7 +89,7 @@ def wrap(atomgroup: AtomGroup, compound: Compound = "atoms", center: Literal["co
     atomgroup : MDAnalysis.AtomGroup
         The atoms to move.
     compound : {"atoms", "group", "segments", "residues", "molecules", "fragments"}
-        Compounds within the group whose atoms are moved together.
+        Units within the group whose atoms are moved together.
     center : {"com", "cog"}
         Whether to use the centre of mass or of geometry of a compound.
 
@@ -163,12 +163,12 @@ def center_in_box(
     SelectionError
         If the group is empty, or if the topology lacks required masses.
     MismatchError
-        If the centre is unknown, or the point has a wrong shape. In `run`, if a frame lacks a cell that is needed.
+        If the centre is unknown, or if the point has the wrong shape. In `run`, if a frame lacks a required cell.
 
     Notes
     -----
     Results agree with `MDAnalysis.transformations.center_in_box`. mdreel reads the atoms of the group in addition to
-    those of the analyses.
+    the atoms of the analyses.
 
     Examples
     --------
@@ -231,13 +231,13 @@ def fit_rot_trans(
     SelectionError
         If the group is empty, or if the topology lacks required masses.
     MismatchError
-        If the reference or the weights do not match the group, or if the atoms do not correspond to those of the
-        reference. In `run`, if a coordinate of the group is not finite.
+        If the reference or the weights do not match the group, or if the atoms do not correspond to the reference
+        atoms. In `run`, if a coordinate of the group is not finite.
 
     Notes
     -----
     Results agree with `MDAnalysis.transformations.fit_rot_trans`. Velocities and forces are rotated together with the
-    atoms, but the cell is not. mdreel reads the atoms of the group in addition to those of the analyses. Periodic
+    atoms, but the cell is not. mdreel reads the atoms of the group in addition to the atoms of the analyses. Periodic
     images are ignored, so `unwrap` molecules first.
 
     Examples
@@ -286,11 +286,11 @@ def nojump(scheme: Scheme = "lattice") -> Transformation:
     Because each frame depends on the previous one, a single worker reads all frames in order. Atoms must not move by
     more than half a cell between consecutive frames of the run. ``"lattice"`` uses the nearest image in fractional
     coordinates (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161). MDAnalysis's `NoJump` rounds fractional
-    coordinates; in cells with angles far from 90 degrees, it differs for atoms that move by more than half the smallest
-    height of the cell. At constant pressure with ``"lattice"``, an atom many cells away moves with the fluctuations of
-    the cell. ``"toroidal"`` avoids this (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020) 021101; Bullerjahn
-    et al., J. Chem. Theory Comput. 19 (2023) 3406), but pulls the atoms of a molecule apart unless the molecule is
-    whole.
+    coordinates. In cells with angles far from 90 degrees, its results differ for atoms that move by more than half the
+    smallest height of the cell. At constant pressure with ``"lattice"``, an atom many cells away moves with the
+    fluctuations of the cell. ``"toroidal"`` avoids this (von Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020)
+    021101; Bullerjahn et al., J. Chem. Theory Comput. 19 (2023) 3406), but pulls the atoms of a molecule apart unless
+    the molecule is whole.
 
     Examples
     --------
@@ -311,7 +311,7 @@ def transformed(source: Source, transformations: Sequence[Transformation]) -> So
     Raises
     ------
     MismatchError
-        If an entry is not a transformation, or does not fit the atoms of the trajectory.
+        If an entry is not a transformation, or if it does not match the atoms of the trajectory.
     """
     for one in transformations:
         if not isinstance(one, Transformation):
@@ -322,25 +322,25 @@ def transformed(source: Source, transformations: Sequence[Transformation]) -> So
 def executor_in_order(
     source: Source, executor: Executor, n_parts: int | None, has_checkpoint: bool, reasons: Sequence[str] = ()
 ) -> Executor:
-    """Return the executor for a trajectory, which is serial if a transformation or an analysis needs frames in order.
+    """Return the executor for a trajectory. It is serial if a transformation or an analysis needs frames in order.
 
     Parameters
     ----------
     source : Source
         The trajectory.
     executor : Executor
-        The executor that the user has chosen.
+        The executor chosen by the user.
     n_parts : int or None
-        The number of blocks that the user has chosen.
+        The number of blocks chosen by the user.
     has_checkpoint : bool
         Whether the run writes a checkpoint.
     reasons : sequence of str
-        Why analyses need all frames in order.
+        Reasons why analyses need all frames in order.
 
     Raises
     ------
     UnsupportedError
-        If something needs frames in order, and the executor or the options of the run do not allow this.
+        If frames are needed in order, but the executor or the options of the run do not allow this.
     """
     if any(one.needs_order for one in source.transformations):
         reasons = ["nojump needs all frames in order in one block", *reasons]

@@ -1,4 +1,4 @@
-"""Mean square displacements of frames at unequal intervals in time."""
+"""Mean square displacements for frames that are unevenly spaced in time."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -16,9 +16,9 @@ class UnevenLags:
     Attributes
     ----------
     times : ndarray, shape (n_lags,), float64
-        Different lag times, ascending from 0 in ps.
+        Distinct lag times in ps, in ascending order from 0.
     of_pairs : ndarray, shape (n_frames, n_frames), int64
-        Index of the lag time from an earlier frame (row) to a later frame (column); 0 for all others.
+        Index of the lag time from an earlier frame (row) to a later frame (column), or 0 for all other entries.
     n_pairs : ndarray, shape (n_lags,), int64
         Number of pairs with each lag time.
     """
@@ -43,8 +43,8 @@ class UnevenLags:
 
         Notes
         -----
-        Lag times that differ by less than a thousandth of the shortest interval are the same. Some formats store times
-        in single precision, whose rounding is allowed too, up to half the shortest interval.
+        Lag times that differ by less than a thousandth of the shortest interval are considered equal. Because some
+        formats store times in single precision, rounding errors of up to half the shortest interval are also allowed.
         """
         intervals = np.diff(times)
         if (intervals <= 0).any():
@@ -69,7 +69,7 @@ class UnevenLags:
         )
 
     def mean_squares(self, path: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return mean square displacements over all pairs of frames with each lag time.
+        """Return the mean square displacement for each lag time, averaged over all pairs of frames with this lag time.
 
         Parameters
         ----------

@@ -25,13 +25,14 @@ class BondRules:
     Attributes
     ----------
     members : tuple of FrameSelection or ndarray, shape (n_members,), int64
-        Donors, hydrogens and acceptors: selected in each frame, or the same indices in all frames.
+        Donors, hydrogens and acceptors, either selected in each frame or given by the same indices in all frames.
     masks : tuple of ndarray, shape (n_atoms,), uint64, or None
-        Bits of each atom of the Universe as donor and as acceptor, which share a bit if a bond between them counts.
+        Bit masks of all atoms of the Universe as donors and as acceptors. A bond counts if the masks of its donor and
+        its acceptor share a bit.
     lengths : tuple of float
-        Largest distance between donor and hydrogen, and limits of the distance between donor and acceptor, in Å.
+        Largest distance between donor and hydrogen, and limits for the distance between donor and acceptor, in Å.
     angle : float
-        Lower limit of the angle in degrees.
+        Lower limit for the angle in degrees.
     """
 
     members: tuple[FrameSelection | NDArray[np.int64], ...]
@@ -53,12 +54,12 @@ class BondRules:
         dimensions: NDArray[np.float32] | None,
         members: Sequence[NDArray[np.int64]],
     ) -> NDArray[np.float64]:
-        """Return the hydrogen bonds of a frame.
+        """Return the hydrogen bonds in a frame.
 
         Parameters
         ----------
         positions : ndarray, shape (n_atoms, 3), float32
-            Positions of all atoms of the Universe in Å; atoms that the rules do not need may have any values.
+            Positions of all atoms of the Universe in Å. Atoms that the rules do not need may have any values.
         dimensions : ndarray, shape (6,), float32, or None
             Cell lengths in Å and angles in degrees.
         members : sequence of ndarray, shape (n_members,), int64
@@ -67,7 +68,7 @@ class BondRules:
         Returns
         -------
         ndarray, shape (n_hbonds, 5), float64
-            Indices of donor, hydrogen and acceptor, distance (Å) and angle (degrees), ordered by the atoms.
+            Indices of donor, hydrogen and acceptor, distance (Å) and angle (degrees), sorted by atom indices.
         """
         donors, hydrogens, acceptors = members
         pairs = pairs_within(donors, hydrogens, positions, dimensions, self.lengths[0])
@@ -87,7 +88,7 @@ class BondRules:
 
 
 def _angles(positions: NDArray[np.float64], dimensions: NDArray[np.float32] | None) -> NDArray[np.float64]:
-    """Return the angles at the second of each three points, shape (n, 3, 3), of minimum images, in degrees."""
+    """Return the angles at the second point of each triple, shape (n, 3, 3), with minimum images, in degrees."""
     one, other = positions[:, 0] - positions[:, 1], positions[:, 2] - positions[:, 1]
     if dimensions is not None and len(positions):
         from MDAnalysis.lib.distances import minimize_vectors
@@ -100,16 +101,16 @@ def _angles(positions: NDArray[np.float64], dimensions: NDArray[np.float32] | No
 
 
 class UpdatedBonds(Fold):
-    """A fold that finds hydrogen bonds by rules that apply to each frame.
+    """A fold that finds hydrogen bonds with rules that are applied to each frame.
 
     Parameters
     ----------
     rules : BondRules
         The rules.
     atoms : ndarray, shape (n_read,), uint32
-        Indices of the atoms that are read in each frame, ascending.
+        Indices of the atoms that are read in each frame, in ascending order.
     n_atoms : int
-        Number of atoms of the Universe.
+        Number of atoms in the Universe.
     """
 
     def __init__(self, rules: BondRules, atoms: NDArray[np.uint32], n_atoms: int) -> None:
@@ -117,11 +118,11 @@ class UpdatedBonds(Fold):
         self._members = [one.among(atoms) if isinstance(one, FrameSelection) else one for one in rules.members]
 
     def digested(self) -> object:
-        """Return the inputs that determine the results, for checkpoint digests; pickles of classes are not stable."""
+        """Return the inputs that determine the results for checkpoint digests, because class pickles are not stable."""
         return self._given
 
     def added(self, value: list[NDArray[np.float64]] | None, batch: Batch) -> list[NDArray[np.float64]]:
-        """Append an array of the hydrogen bonds of each frame of a batch."""
+        """Append an array with the hydrogen bonds in each frame of a batch."""
         rules, atoms, n_atoms = self._given
         found = [*(value or ())]
         for i, cell in enumerate(batch.cells):

@@ -1,4 +1,4 @@
-"""Results of analyses, and their tables and figures."""
+"""Results of analyses, with tables and figures."""
 
 from mdreel.results.column import Column
 from mdreel.results.files import check_output, write

@@ -1,4 +1,4 @@
-"""Styled axes to draw into, of a new figure or given by the caller."""
+"""Styled axes to draw into, from a new figure or from the caller."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,16 +18,16 @@ def canvas(
     size: tuple[float, float] = SIZE,
     grid: Literal["x", "y", "both"] | None = "y",
 ) -> Iterator["Axes"]:
-    """Yield axes to draw into, then add the title and the grid.
+    """Yield axes to draw into, and then add the title and the grid.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes or None
-        Axes of the caller; None for axes of a new figure.
+        Axes from the caller, or None to create a new figure.
     title : str
         Title of the figure.
     size : tuple of float
-        Width and height of a new figure, inches.
+        Width and height of a new figure in inches.
     grid : {"x", "y", "both"} or None
         Axes with grid lines. With a grid, the top and right spines are hidden. Use None for maps that fill their axes.
     """

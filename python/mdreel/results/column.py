@@ -16,12 +16,12 @@ SPELLED_OUT = {
     "e mol/cm^3": "e_mol_per_cm3",
     "°": "degree",
 }
-"""Units in ASCII."""
+"""Units in ASCII notation."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A quantity of a table with one value per row.
+    """A quantity in a table, with one value per row.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class Column:
 
     @property
     def is_text(self) -> bool:
-        """Whether the values are text."""
+        """Whether the values are strings."""
         return self.values.dtype.kind == "U"
 
     @property
     def ascii_unit(self) -> str:
-        """Unit in ASCII, for file formats without Unicode."""
+        """Unit in ASCII notation, for file formats without Unicode."""
         return SPELLED_OUT.get(self.unit, self.unit)
 
     @property
@@ -78,7 +78,7 @@ def check_table(columns: Sequence[Column]) -> None:
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """Return names of columns, with a number appended to each that occurred before: ``a``, ``a_2``."""
+    """Return column names, with a number appended to each repeated name: ``a``, ``a_2``."""
     taken, found = set(names), []
     seen: set[str] = set()
     for name in names:

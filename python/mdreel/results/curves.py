@@ -1,4 +1,4 @@
-"""Curves: figures of quantities as functions of another.
+"""Figures that show quantities as functions of another quantity.
 
 Each function accepts a title and, optionally, axes to draw into. It returns the figure.
 """
@@ -41,7 +41,7 @@ def curve(
     x, values : ndarray, shape (n_points,), float64
         Arguments and values, in the units given in the labels.
     x_label, label : str
-        Axis labels of `x` and `values`, with units.
+        Axis labels for `x` and `values`, with units.
     level : float, optional
         A value for comparison, drawn as a horizontal line.
     spread : ndarray, shape (n_points,), float64, optional
@@ -75,7 +75,7 @@ def histogram(
     counts : ndarray, shape (n_bins,), int
         Count in each bin.
     x_label : str
-        Label of the axis of the bins.
+        Label for the axis of the bins.
     """
     with canvas(ax, title) as axes:
         axes.stairs(counts, edges, fill=True, color=RAW_ALONE)
@@ -99,13 +99,13 @@ def lines(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis uses ps, ns, µs or ms, depending on their range.
+        Times in ps. The axis uses ps, ns, µs or ms, depending on the range of the times.
     values : ndarray, shape (n_frames, n_quantities), float64
         The quantities, in the unit given in `label`. Only the first seven are drawn.
     names : sequence of str
         Name of each quantity.
     label : str
-        Label of the value axis, with the unit.
+        Label for the value axis, with the unit.
     kind : str
         Title of the legend.
     """
@@ -130,16 +130,16 @@ def profile(
     title: str = "",
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw a value of each atom along the residues, and the mean of residues with several atoms.
+    """Draw a value for each atom along the residues, and the mean for residues with several atoms.
 
     Parameters
     ----------
     residues : ndarray, shape (n_atoms,), int
-        Residue number of each atom. If the numbers do not ascend, as with several chains, the axis counts atoms.
+        Residue number of each atom. If the numbers are not ascending, as with several chains, the axis counts atoms.
     values : ndarray, shape (n_atoms,), float64
         The values, in the unit given in `label`.
     x_label, label : str
-        Axis labels of the residues and the values.
+        Axis labels for the residues and for the values.
     """
     with canvas(ax, title) as axes:
         if (np.diff(residues) < 0).any():
@@ -178,9 +178,9 @@ def mean_square_displacement(
     values : ndarray, shape (n_lags,), float64
         Mean square displacements in Å^2.
     fit : tuple of float, optional
-        The fitted line: slope (Å^2/ps), intercept (Å^2), and begin and end of the fitted range (ps).
+        The fitted line: slope (Å^2/ps), intercept (Å^2), and start and end of the fitted range (ps).
     label : str
-        Legend entry of the line.
+        Legend entry for the line.
     """
     unit, per_unit = time_unit(times)
     with canvas(ax, title) as axes:
@@ -197,7 +197,7 @@ def mean_square_displacement(
 
 
 def explained_variance(cumulated: NDArray[np.float64], title: str = "", ax: "Axes | None" = None) -> "Figure":
-    """Draw the explained variance of each principal component, and the cumulative variance.
+    """Draw the variance explained by each principal component, and the cumulative variance.
 
     Parameters
     ----------

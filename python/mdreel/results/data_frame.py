@@ -1,4 +1,4 @@
-"""Tables of results as data frames of pandas and polars."""
+"""Tables of results as pandas and polars data frames."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,17 +15,17 @@ def data_frame(make_table: Callable[[], Sequence[Column]], metadata: Mapping[str
     Parameters
     ----------
     make_table : callable
-        Returns the columns, all of the same length. It is called after the library was found.
+        Function that returns the columns, all of the same length. It is called after the library has been found.
     metadata : mapping
-        Description of the table, which pandas keeps in ``frame.attrs["metadata"]``.
+        Description of the table, which is stored in ``frame.attrs["metadata"]`` for pandas.
     library : {"pandas", "polars"}
-        The library of the data frame.
+        The library for the data frame.
 
     Returns
     -------
     pandas.DataFrame or polars.DataFrame
-        The data frame, with a copy of the values. Its columns have the names of the columns, without units. A data
-        frame of pandas has the units in ``frame.attrs["units"]``; polars cannot store them.
+        The data frame, with a copy of the values. The column names do not contain units. A pandas data frame has the
+        units in ``frame.attrs["units"]``. Polars data frames cannot store units.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def data_frame(make_table: Callable[[], Sequence[Column]], metadata: Mapping[str
     UnsupportedError
         If the library is not installed.
     ValueError
-        If the columns differ in length, or two have the same name.
+        If the columns differ in length, or if two columns have the same name.
     """
     if library not in LIBRARIES:
         raise MismatchError(f"library must be one of {', '.join(LIBRARIES)}, not {library!r}")

@@ -1,4 +1,4 @@
-"""Reduction of long time series to few points for plotting."""
+"""Reduction of long time series to a few points for plotting."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,12 @@ def envelope(x: Series, values: Series, n_bins: int) -> tuple[Series, Series, Se
     values : ndarray, shape (n,), float64
         Values at the abscissae.
     n_bins : int
-        Number of segments, at most n; their lengths differ by at most one frame.
+        Number of segments, at most n. The lengths of the segments differ by at most one frame.
 
     Returns
     -------
     tuple of ndarray, each of shape (n_bins,), float64
-        The midpoint of each segment, its lowest and its highest value.
+        The midpoint, the lowest value and the highest value of each segment.
     """
     starts = np.linspace(0, len(values), n_bins + 1).astype(np.int64)
     middle = (x[starts[:-1]] + x[starts[1:] - 1]) / 2
@@ -38,14 +38,14 @@ def running_median(x: Series, values: Series, window: int, n_points: int = 1_000
     values : ndarray, shape (n,), float64
         Values at the abscissae.
     window : int
-        Number of frames in a window, odd and at most n.
+        Number of frames in a window. It must be odd and at most n.
     n_points : int
-        Largest number of windows to evaluate.
+        Maximum number of windows to evaluate.
 
     Returns
     -------
     tuple of ndarray, each of shape (at most n_points,), float64
-        The midpoint of each window, and the median of its values.
+        The midpoint of each window, and the median of the values in the window.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Figures of results in presentation format."""
+"""Figures of results, ready for presentations."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ def check_figure(path: Path, force: bool = False) -> None:
     UnsupportedError
         If the file extension is unknown.
     OSError
-        If the file exists and `force` is false, or its directory does not exist or is not writable.
+        If the file exists and `force` is false, or if its directory does not exist or is not writable.
     """
     if path.suffix.lower() not in EXTENSIONS:
         found = f"ends in {path.suffix!r}" if path.suffix else "has no ending"
@@ -48,7 +48,7 @@ def check_figure(path: Path, force: bool = False) -> None:
 
 
 def save(figure: "Figure", path: Path, force: bool = False) -> None:
-    """Save a figure atomically: on failure, `path` stays unchanged.
+    """Save a figure atomically, so that `path` remains unchanged on failure.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def save(figure: "Figure", path: Path, force: bool = False) -> None:
     Raises
     ------
     UnsupportedError, OSError
-        See `check_figure`; also if the disk is full. No partial file remains.
+        See `check_figure`. Also raised if the disk is full. No partial file remains.
     """
     import matplotlib
 
@@ -81,12 +81,12 @@ def time_series(
     frames: NDArray[np.integer] | None = None,
     from_zero: bool = True,
 ) -> "Figure":
-    """Draw a quantity over time, and a histogram of its values beside it.
+    """Draw a quantity over time, next to a histogram of its values.
 
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis uses ps, ns, µs or ms, depending on their range.
+        Times in ps. The axis uses ps, ns, µs or ms, depending on the range of the times.
     values : ndarray, shape (n_frames,), float64
         Values of the quantity, in the unit given in `label`.
     label : str
@@ -94,18 +94,18 @@ def time_series(
     title : str
         Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into, without the histogram; by default, axes of a new figure.
+        Axes to draw into, without the histogram. By default, a new figure is created.
     frames : ndarray, shape (n_frames,), int, optional
-        Frame numbers; by default 0, 1, 2 and so on. If times do not ascend, for example because several files each
-        begin at 0 ps, the quantity is drawn over the frame number.
+        Frame numbers. By default, frames are numbered from 0. If times are not ascending, for example because several
+        files each start at 0 ps, the quantity is drawn over the frame number.
     from_zero : bool
-        Whether the value axis begins at 0.
+        Whether the value axis starts at 0.
 
     Returns
     -------
     matplotlib.figure.Figure
         The figure. Long series are drawn as the envelope of their lowest and highest values, which looks the same
-        and keeps vector files small.
+        but keeps vector files small.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -177,7 +177,7 @@ def _draw_counts(ax: "Axes", values: NDArray[np.float64]) -> None:
 
 
 def _set_limits(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64], from_zero: bool) -> None:
-    """Set axis limits that begin at zero if requested, with a small margin elsewhere."""
+    """Set axis limits that start at zero if requested, with a small margin elsewhere."""
     finite = values[np.isfinite(values)]
     edge = 0.0 if from_zero or not finite.size else float(finite[0])
     highest = float(finite.max(initial=edge))
@@ -193,14 +193,14 @@ def _set_limits(ax: "Axes", x: NDArray[np.float64], values: NDArray[np.float64],
 
 
 def time_unit(times: NDArray[np.float64]) -> tuple[str, float]:
-    """Return the largest unit in which `times` reach 1.5, and its length in ps."""
+    """Return the largest time unit in which `times` reach 1.5, and the length of this unit in ps."""
     units: Sequence[tuple[str, float]] = (("ms", 1e9), ("µs", 1e6), ("ns", 1e3), ("ps", 1.0))
     longest = float(np.abs(times).max(initial=0.0))
     return next((unit for unit in units if longest >= 1.5 * unit[1]), units[-1])
 
 
 def frame_edges(times: NDArray[np.float64]) -> tuple[float, float, str]:
-    """Return the limits and the label of a time axis for a map with one column per frame.
+    """Return the limits and the label of the time axis for a map with one column per frame.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables of results as files in formats selected by the file extension."""
+"""Output of result tables to files, in formats selected by the file extension."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -26,7 +26,7 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     ".parquet": ("pyarrow", "Parquet files"),
     ".xlsx": ("openpyxl", "Excel files"),
 }
-"""Optional package that the format of an extension needs, and name of the format."""
+"""Optional package that each file extension requires, and name of the format."""
 
 
 def check_output(path: Path, force: bool = False) -> None:
@@ -44,7 +44,7 @@ def check_output(path: Path, force: bool = False) -> None:
     UnsupportedError
         If the file extension is unknown, or if its format requires a package that is not installed.
     OSError
-        If the file exists and `force` is false, or its directory does not exist or is not writable.
+        If the file exists and `force` is false, or if its directory does not exist or is not writable.
 
     Examples
     --------
@@ -73,9 +73,9 @@ def write(path: Path, columns: Sequence[Column], metadata: Metadata, force: bool
     Raises
     ------
     UnsupportedError, OSError
-        As for `check_output`, and if the disk is full. No partial file remains.
+        See `check_output`. Also raised if the disk is full. No partial file remains.
     ValueError
-        If the columns differ in length, or two have the same name.
+        If the columns differ in length, or if two columns have the same name.
 
     Examples
     --------

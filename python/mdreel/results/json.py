@@ -10,7 +10,7 @@ from mdreel.results.column import Column
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
-    """Write metadata, units and columns. Every float64 is read back exactly; NaN and infinity become null."""
+    """Write metadata, units and columns. Every float64 is read back exactly. NaN and infinity become null."""
     table = {
         "metadata": dict(metadata),
         "units": {column.name: column.unit for column in columns},

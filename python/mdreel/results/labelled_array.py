@@ -37,12 +37,12 @@ class LabelledArray:
 
     @property
     def is_number(self) -> bool:
-        """Whether the values are numbers, and not text or truth values."""
+        """Whether the values are numbers rather than strings or Boolean values."""
         return self.values.dtype.kind in "fiu"
 
 
 def column_arrays(columns: Sequence[Column], dimension: str) -> list[LabelledArray]:
-    """Return columns of a table as arrays along a dimension."""
+    """Return the columns of a table as arrays along a dimension."""
     return [LabelledArray(column.name, (dimension,), column.unit, column.values) for column in columns]
 
 
@@ -56,10 +56,10 @@ def dataset(
     arrays : sequence of LabelledArray
         The variables. Their values are not copied.
     coordinates : sequence of LabelledArray
-        Labels of the dimensions. Labels of dimensions that no variable has, and labels with the name of a variable, are
-        omitted.
+        Labels for the dimensions. Labels are omitted if no variable has their dimension, or if they have the same name
+        as a variable.
     metadata : mapping
-        Attributes of the Dataset. Truth values become text, so that the Dataset can be written to NetCDF files.
+        Attributes of the Dataset. Boolean values become strings, so that the Dataset can be written to NetCDF files.
 
     Raises
     ------

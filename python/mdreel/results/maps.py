@@ -1,4 +1,4 @@
-"""Maps: figures of a value per point of a plane.
+"""Figures that show a value for each point of a plane.
 
 Each function accepts a title and, optionally, axes to draw into. It returns the figure.
 """
@@ -26,7 +26,7 @@ _GRID_WIDTH, _GRID_MARGIN, _GRID_HEIGHTS = 5.6, 0.9, (2.5, 9.0)  # inches
 
 
 def pair_map(values: NDArray[np.float64], label: str, title: str = "", ax: "Axes | None" = None) -> "Figure":
-    """Draw a value per pair of atoms; small values, such as short distances, are dark.
+    """Draw a value for each pair of atoms. Small values, such as short distances, are dark.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def pair_map(values: NDArray[np.float64], label: str, title: str = "", ax: "Axes
 def frame_map(
     times: NDArray[np.float64], values: NDArray[np.float64], label: str, title: str = "", ax: "Axes | None" = None
 ) -> "Figure":
-    """Draw a value per pair of frames; similar frames are dark.
+    """Draw a value for each pair of frames. Similar frames are dark.
 
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axes use ps, ns, µs or ms, depending on their range, or count frames if the times are not
-        evenly spaced.
+        Times in ps. The axes use ps, ns, µs or ms, depending on the range of the times, or count frames if the times
+        are not evenly spaced.
     values : ndarray, shape (n_frames, n_frames), float64
         The values, in the unit given in `label`.
     label : str
@@ -74,7 +74,7 @@ def grid_map(
     title: str = "",
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw a value per bin; both axes have the same scale.
+    """Draw a value for each bin. Both axes have the same scale.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def ramachandran(angles: NDArray[np.float64], title: str = "", ax: "Axes | None"
     Parameters
     ----------
     angles : ndarray, shape (n_pairs, 2), float64
-        phi and psi, degrees, from -180 to 180.
+        phi and psi in degrees, from -180 to 180.
     """
     from matplotlib.colors import LogNorm
 
@@ -118,7 +118,7 @@ def ramachandran(angles: NDArray[np.float64], title: str = "", ax: "Axes | None"
 
 
 def angle_map(angles: NDArray[np.float64], names: Sequence[str], title: str = "", ax: "Axes | None" = None) -> "Figure":
-    """Draw the distribution of each of several angles side by side.
+    """Draw the distributions of several angles side by side.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def component_plane(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the colour bar uses ps, ns, µs or ms, depending on their range.
+        Times in ps. The colour bar uses ps, ns, µs or ms, depending on the range of the times.
     projection : ndarray, shape (n_frames, n_components), float64
         Displacements along the components in Å. A single component is drawn over time.
     """

@@ -14,7 +14,7 @@ _LARGEST_INTEGER = np.iinfo(np.int32).max
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
-    """Write one variable for each column along the dimension ``frame``, and the metadata as global attributes."""
+    """Write one variable for each column along the ``frame`` dimension, and the metadata as global attributes."""
     from scipy.io import netcdf_file
 
     # Written in memory first: netcdf_file writes again when it is collected, and would report a full disk twice.
@@ -42,7 +42,7 @@ def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) ->
 
 
 def _add_text(file: Any, name: str, values: NDArray[np.str_]) -> None:
-    """Add a text variable, stored as characters with a dimension for the length."""
+    """Add a text variable, which is stored as characters with a dimension for the length."""
     encoded = np.array([value.encode() for value in values.tolist()], np.bytes_)
     width = max(encoded.dtype.itemsize, 1)
     file.createDimension(f"{name}_length", width)
@@ -52,7 +52,7 @@ def _add_text(file: Any, name: str, values: NDArray[np.str_]) -> None:
 
 
 def _attribute(value: str | int | float | bool) -> bytes | int | float:
-    """Return a value that NetCDF-3 can store: text as bytes, and integers of 32 bits."""
+    """Return a number that NetCDF-3 can store unchanged, and convert any other value to text as bytes."""
     if isinstance(value, float):
         return value
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST_INTEGER:

@@ -1,4 +1,4 @@
-"""Pictures of figures for pages."""
+"""Pictures of figures for web pages."""
 
 import io
 from typing import TYPE_CHECKING, Literal
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LARGEST_SVG = 400_000
-"""Size limit of an SVG, bytes. Figures with more detail become PNG."""
+"""Size limit for an SVG in bytes. Figures with more detail are converted to PNG."""
 
 _NARROW = (6.0, 4.4)  # inches; on a phone, text of this size is as large as the text of the page
 _RESOLUTION = 110  # dots per inch
@@ -28,12 +28,12 @@ _DARK_STYLE = f"<style>@media screen and (prefers-color-scheme:dark){{{_DARK_RUL
 
 
 def page_picture(figure: "Figure") -> Picture:
-    """Return a figure as a picture for a page, light or dark.
+    """Return a figure as a picture for a light or dark web page.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        The figure, whose size changes.
+        The figure. This function changes its size.
     """
     width, height = (float(length) for length in figure.get_size_inches())
     is_flat = width / height > _NARROW[0] / _NARROW[1]
@@ -58,7 +58,7 @@ def _saved(figure: "Figure", shape: tuple[float, float], format_: Literal["svg",
 
 
 def _for_both_schemes(svg: bytes) -> bytes:
-    """Return an SVG with light lines and texts on dark pages, and without its document type, which names an address."""
+    """Return an SVG with light lines and text on dark pages, and without its document type, which contains a URL."""
     begin = svg.index(b"<svg")
     inside = svg.index(b">", begin) + 1
     return svg[begin:inside] + _DARK_STYLE.encode() + svg[inside:]

@@ -1,4 +1,4 @@
-"""Tables of results read from files, with the units of their columns."""
+"""Reading of result tables from files, with the units of their columns."""
 
 import csv
 import json
@@ -25,22 +25,22 @@ def read_table(path: Path) -> list[Column]:
     Parameters
     ----------
     path : Path
-        The file. The file extension tells the format: ``.csv .json .npz .parquet .xvg``.
+        The file. The file extension determines the format: ``.csv .json .npz .parquet .xvg``.
 
     Returns
     -------
     list of Column
-        The numerical columns, as float64. Columns of text are omitted. A heading such as ``rmsd_angstrom`` is split
-        into the name ``rmsd`` and the unit.
+        The numerical columns, as float64. Text columns are omitted. A heading such as ``rmsd_angstrom`` is split into
+        the name ``rmsd`` and the unit.
 
     Raises
     ------
     UnsupportedError
         If the file extension is unknown.
     FormatError
-        If the file has no table of numbers.
+        If the file does not contain a table of numbers.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -118,7 +118,7 @@ def _named(columns: Mapping[str, Any], units: Mapping[str, str]) -> Read:
 
 
 def _numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:
-    """Return values as numbers; None if they are text."""
+    """Return values as numbers, or None if they are strings."""
     try:
         return np.array([np.nan if one is None else one for one in values], np.float64)
     except ValueError:

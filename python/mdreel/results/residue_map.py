@@ -1,4 +1,4 @@
-"""Map of a value per pair of residues."""
+"""Map that shows a value for each pair of residues."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Side: TypeAlias = tuple[NDArray[np.int64], str, Sequence[str]]
-"""Positions of residues on an axis, label of the axis, and a text for each residue."""
+"""Positions of residues on an axis, label for the axis, and text label of each residue."""
 
 _SIZE = (7.6, 6.2)  # inches, including the colour bar
 _MOST_NAMES = 12
@@ -24,20 +24,21 @@ _DIVERGING = "RdBu_r"
 def residue_map(
     values: NDArray[np.float64], rows: Side, columns: Side, label: str, title: str = "", ax: "Axes | None" = None
 ) -> "Figure":
-    """Draw a value per pair of residues; a map with negative values has white at zero.
+    """Draw a value for each pair of residues. If there are negative values, zero is white.
 
     Parameters
     ----------
     values : ndarray, shape (n_rows, n_columns), float64
         The values, at most 1 in magnitude.
     rows, columns : tuple of ndarray, shape (n,), int64, str, and sequence of str
-        Positions of the residues on the axis, its label, and the texts of the residues. Few residues are named.
+        Positions of the residues on the axis, the axis label, and the text labels of the residues. If there are only a
+        few residues, their labels are shown.
     label : str
         Name and unit of the values.
     title : str
         Title of the figure.
     ax : matplotlib.axes.Axes, optional
-        Axes to draw into; by default, axes of a new figure.
+        Axes to draw into. By default, a new figure is created.
 
     Returns
     -------
@@ -61,11 +62,11 @@ def residue_map(
 
 
 def _are_counted(positions: NDArray[np.int64]) -> bool:
-    """Return whether residues are counted, because numbers are missing."""
+    """Return whether residues are counted because numbers are missing."""
     return bool((np.diff(positions) != 1).any())
 
 
 def _edges(positions: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the edges of the cells of the residues on an axis."""
+    """Return the cell edges of the residues on an axis."""
     first = 1 if _are_counted(positions) else int(positions[0])
     return np.arange(len(positions) + 1, dtype=np.float64) + (first - 0.5)

@@ -1,4 +1,4 @@
-"""Container of the results of an analysis."""
+"""Container for the results of an analysis."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 class Results(dict[str, Any]):
     """The results of an analysis, accessible as attributes or keys: ``results.rmsd`` is ``results["rmsd"]``.
 
-    Names must be identifiers and must not be names of dict methods, so that both kinds of access are equivalent.
+    Names must be identifiers and must not be names of dict methods, so that both ways to access them are equivalent.
 
     Examples
     --------
@@ -33,12 +33,12 @@ class Results(dict[str, Any]):
         super().__setitem__(name, value)
 
     def update(self, *mappings: Any, **values: Any) -> None:
-        """Set several values after checking their names."""
+        """Check the names of several values, and set the values."""
         for name, value in dict(*mappings, **values).items():
             self[name] = value
 
     def setdefault(self, name: str, default: Any = None) -> Any:
-        """Return the value called `name`; set it to `default` first if there is none."""
+        """Return the value called `name`. If there is no such value, first set it to `default`."""
         if name not in self:
             self[name] = default
         return self[name]

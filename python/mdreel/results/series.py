@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def series_columns(frame: "NDArray[np.float64] | NDArray[np.int64]", time: "NDArray[np.float64]") -> list[Column]:
-    """Return the first columns of a table of frames: their numbers and times (ps)."""
+    """Return the first columns of a table of frames: the frame numbers and the times in ps."""
     return [Column("frame", "", frame.astype(np.int64)), Column("time", "ps", time)]
 
 
 def series_summary(name: str, unit: str, time: "NDArray[np.float64]", values: "NDArray[np.float64]") -> str:
-    """Return lines with the lowest, the mean and the highest value, and their times (ps)."""
+    """Return lines of text with the lowest, the mean and the highest value, and with times in ps."""
     lowest, highest = values.argmin(), values.argmax()
     indent = " " * len(name)
     return "\n".join(

@@ -1,4 +1,4 @@
-"""Figures that pyplot shows, and small pictures of figures."""
+"""Figures that are shown by pyplot, and small pictures of figures."""
 
 import io
 import sys
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LARGEST_PICTURE = 22_000
-"""Size limit of a picture, bytes; 30 kB in the encoding of HTML."""
+"""Size limit for a picture in bytes, which corresponds to 30 kB when the picture is encoded in HTML."""
 
 _RESOLUTIONS = (56, 44, 32)  # dots per inch, the first that keeps the limit is taken
 
 
 def adopt_into_pyplot(figure: "Figure") -> None:
-    """Let ``plt.show()`` and notebooks show a figure, if the session uses pyplot.
+    """Let ``plt.show()`` and notebooks show a figure if the session uses pyplot.
 
-    Pyplot keeps its figures until they are closed, and can open windows. A script that does not import pyplot
-    therefore keeps its own figures, which vanish when nothing refers to them.
+    Pyplot keeps its figures until they are closed, and it can open windows. If a script does not import pyplot, its
+    figures are therefore not added to pyplot, and are deleted when there are no more references to them.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        A figure that pyplot does not manage. It stays the same object.
+        A figure that is not managed by pyplot. It remains the same object.
     """
     if "matplotlib.pyplot" not in sys.modules and not is_interactive():
         return
@@ -42,8 +42,8 @@ def adopt_into_pyplot(figure: "Figure") -> None:
 def _release_before_display(figure: "Figure") -> None:
     """Remove a figure from pyplot before a notebook displays it.
 
-    The inline backend displays pyplot's figures at the end of a cell. A figure that is the value of the cell would
-    appear twice.
+    The inline backend displays pyplot's figures at the end of a cell. A figure that is also the value of the cell would
+    otherwise appear twice.
     """
     from matplotlib import get_backend, pyplot
 
@@ -63,7 +63,7 @@ def picture_of(figure: "Figure") -> bytes | None:
     Returns
     -------
     bytes or None
-        The picture in PNG format, of at most `LARGEST_PICTURE` bytes; None if no resolution keeps this limit.
+        The picture in PNG format, with at most `LARGEST_PICTURE` bytes, or None if it is too large at any resolution.
     """
     import matplotlib
 

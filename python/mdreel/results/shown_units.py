@@ -1,4 +1,4 @@
-"""Units in which tables, summaries and figures show lengths and times."""
+"""Units for the lengths and times in tables, summaries and figures."""
 
 import re
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LENGTHS = {"Å": 0, "A": 0, "angstrom": 0, "nm": -1}
-"""Names of units of length, and the power of ten by which a value in Å is multiplied."""
+"""Length units, and the power of ten by which a value in Å is multiplied."""
 
 TIMES = {"ps": 0, "ns": -3, "us": -6}
-"""Names of units of time, and the power of ten by which a value in ps is multiplied."""
+"""Time units, and the power of ten by which a value in ps is multiplied."""
 
 # Powers of length and time in each unit.
 _DIMENSIONS = {
@@ -42,14 +42,14 @@ _LABEL = re.compile(r"\((?P<unit>[^()]+)\)$")
 
 @dataclass(frozen=True)
 class ShownUnits:
-    """Units of length and time in which results are shown. Results themselves are in Å and ps.
+    """Length and time units in which results are shown. The results themselves are in Å and ps.
 
     Attributes
     ----------
     length : str
         One of `LENGTHS`.
     time : str or None
-        One of `TIMES`. With None, times are in ps, but figures choose the unit of their time axis.
+        One of `TIMES`. If None, times are in ps, except in figures, where the unit depends on the range of the times.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class ShownUnits:
 
     @property
     def is_default(self) -> bool:
-        """Whether results are shown as they are."""
+        """Whether results are shown in their original units."""
         return LENGTHS[self.length] == 0 and self.time is None
 
     def columns(self, columns: Sequence[Column]) -> list[Column]:
@@ -85,11 +85,11 @@ class ShownUnits:
         return Column(column.name, unit, values * 10.0**power if power >= 0 else values / 10.0**-power)
 
     def text(self, text: str) -> str:
-        """Return a text with its amounts, such as ``1.317 Å`` or ``0 to 10 ps``, in these units, digit by digit."""
+        """Convert the quantities in a text, such as ``1.317 Å`` or ``0 to 10 ps``, to these units, digit by digit."""
         return _AMOUNT.sub(self._amount, text)
 
     def figure(self, figure: "Figure") -> "Figure":
-        """Change the labels and the numbers of the axes of a figure to these units, and return the figure."""
+        """Convert the axis labels and the numbers on the axes of a figure to these units, and return the figure."""
         for axes in figure.axes:
             for axis in (axes.xaxis, axes.yaxis):
                 label = axis.get_label_text()
@@ -103,7 +103,7 @@ class ShownUnits:
         return figure
 
     def _shown(self, unit: str) -> tuple[str, int]:
-        """Return the unit that replaces one of `_DIMENSIONS`, and the power of ten of its values."""
+        """Return the unit that replaces one of `_DIMENSIONS`, and the power of ten for its values."""
         length, time = _DIMENSIONS[unit]
         shown_time = self.time or "ps"
         power = length * LENGTHS[self.length] + time * TIMES[shown_time]
@@ -132,7 +132,7 @@ def _scaled(number: str, power: int) -> str:
 
 
 def _scale_numbers(axis: "Axis", power: int) -> None:
-    """Multiply the numbers beside an axis by a power of ten; its ticks stay, since they are as round as before."""
+    """Multiply the numbers on an axis by a power of ten. The ticks are not moved, because they remain round numbers."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{Decimal(f'{value:.10g}').scaleb(power).normalize():,f}"))

@@ -1,4 +1,4 @@
-"""Figures of the state of each residue over time."""
+"""Figures that show the state of each residue over time."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -46,13 +46,13 @@ def state_map(
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times in ps; the axis uses ps, ns, µs or ms, depending on their range, or counts frames if the times are not
-        evenly spaced.
+        Times in ps. The axis uses ps, ns, µs or ms, depending on the range of the times, or counts frames if the times
+        are not evenly spaced.
     resids : ndarray, shape (n_residues,), int
-        Residue numbers; rows of missing residues stay white. If the numbers do not ascend, as with several chains,
-        the axis counts residues.
+        Residue numbers. The rows of missing residues remain white. If the numbers are not ascending, as with several
+        chains, the axis counts residues.
     states : ndarray, shape (n_frames, n_residues), str
-        DSSP characters. Of a long trajectory, evenly spaced frames are drawn.
+        DSSP characters. For long trajectories, evenly spaced frames are drawn.
     known : sequence of str
         All possible states.
     title : str
@@ -60,7 +60,7 @@ def state_map(
     ax : matplotlib.axes.Axes, optional
         Axes to draw into. By default, a new figure is created.
     label : str
-        Label of the residue axis.
+        Label for the residue axis.
 
     Returns
     -------

@@ -28,15 +28,16 @@ def torsion_plot(
     angles : ndarray, shape (n_pairs, 2), float64
         The angles in degrees.
     labels : tuple of str
-        Labels of both axes.
+        Labels for both axes.
     begin : float
-        Lowest angle in degrees; the range is 360 degrees.
+        Lowest angle in degrees. The range is 360 degrees.
     reference : ndarray, shape (n_bins, n_bins), float64, or None
-        Counts of reference structures in bins of the second and the first angle, drawn as regions with 90 and 99 %.
+        Counts from reference structures in bins of the second and the first angle. They are drawn as the regions that
+        contain 90 % and 99 % of all counts.
     ax : matplotlib.axes.Axes or None
-        Axes to draw into; None for the current pyplot axes.
+        Axes to draw into, or None for the current pyplot axes.
     options : mapping of str to object
-        Options of `matplotlib.axes.Axes.scatter`.
+        Options for `matplotlib.axes.Axes.scatter`.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def torsion_plot(
 
 
 def region_levels(counts: NDArray[np.float64]) -> list[float]:
-    """Return the lowest counts of the densest bins that together hold 99 and 90 % of all counts."""
+    """Return the lowest counts among the densest bins that together contain 99 % and 90 % of all counts."""
     descending = np.sort(counts, axis=None)[::-1]
     held = np.cumsum(descending) / descending.sum()
     return [float(descending[np.searchsorted(held, share)]) for share in _SHARES]

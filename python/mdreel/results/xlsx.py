@@ -11,23 +11,23 @@ from mdreel.foundation.printable import printable
 from mdreel.results.column import Column
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
-"""Size limits of a sheet."""
+"""Size limits for a sheet."""
 
 _LONGEST_TEXT = 32_767
-"""Size limit of the text in a cell, characters."""
+"""Size limit for the text in a cell, in characters."""
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
     """Write the sheet ``results`` with one header line and the rows, and the sheet ``metadata``.
 
-    Excel keeps 16 digits of a number. NaN and infinity become empty cells. Text is stored as text, also if it begins
-    with ``=``, and control characters in it are escaped. A text of the metadata that is too long for a cell continues
-    in the next cell.
+    Excel keeps 16 digits of a number. NaN and infinity become empty cells. Text is stored as text, even if it starts
+    with ``=``, and control characters in text are escaped. If a text in the metadata is too long for a cell, it
+    continues in the next cell.
 
     Raises
     ------
     UnsupportedError
-        If the table is larger than a sheet can be.
+        If the table exceeds the size limits for a sheet.
     """
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
@@ -61,7 +61,7 @@ def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) ->
 
 
 def _pieces(value: object) -> list[object]:
-    """Return a value of the metadata in pieces that fit into cells."""
+    """Split a metadata value into pieces that fit into cells."""
     if not isinstance(value, str) or len(value) <= _LONGEST_TEXT // 10:  # an escaped character takes up to ten
         return [value]
     size = _LONGEST_TEXT // 10

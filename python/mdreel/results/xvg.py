@@ -1,4 +1,4 @@
-"""Tables in XVG format, the input format of Grace that GROMACS writes.
+"""Tables in XVG format, the input format of Grace, which is also used by GROMACS.
 
 See https://plasma-gate.weizmann.ac.il/Grace/doc/UsersGuide.html.
 """
@@ -11,10 +11,10 @@ from mdreel.results.column import Column
 
 
 def write(path: Path, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
-    """Write the time (or the first column if there is no time) as abscissa and every other quantity as a curve.
+    """Write the time (or the first column if there is no time) as the abscissa and every other quantity as a curve.
 
-    The frame number is omitted, because it would be shown as a curve. Text columns are written as comments, one per
-    row, because the format does not support text values.
+    The frame number is omitted because it would be shown as a curve. Text columns are written as comments, one per row,
+    because the format does not support text values.
     """
     texts = [column for column in columns if column.is_text]
     columns = [column for column in columns if not column.is_text]
@@ -41,5 +41,5 @@ def _label(column: Column) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return text without quotation marks, line breaks and backslashes, which have a meaning in Grace strings."""
+    """Return text without quotation marks, line breaks and backslashes, which have a special meaning in Grace."""
     return " ".join(text.split()).replace('"', "'").replace("\\", "/")

@@ -199,7 +199,7 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """Name of the trajectory in messages."""
+        """Name of the trajectory in error messages."""
         return source_name(self.source)
 
     def _shape(self, n_frames: int) -> tuple[int, ...]:

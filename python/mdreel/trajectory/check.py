@@ -1,4 +1,4 @@
-"""Check of all frames of a file."""
+"""Check of all frames in a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOTES = ("interval",)
 
 @dataclass(frozen=True)
 class Defect:
-    """A defect of a file, or a note about it.
+    """A defect in a file, or a note about the file.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Defect:
 
 @dataclass(frozen=True)
 class Report:
-    """Result of the check of a trajectory file.
+    """Result of checking a trajectory file.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Report:
     n_frames : int
         Number of readable frames.
     n_bytes : int
-        Total size of the frames in the file, in bytes.
+        Total size of the frames in the file in bytes.
     defects : tuple of Defect
         All defects, in the order of the frames.
     notes : tuple of Defect
@@ -115,9 +115,9 @@ def check(
     path : path, URL or RemoteFile
         The file.
     n_atoms : int, optional
-        Expected number of atoms, for example that of the topology.
+        Expected number of atoms, for example the number of atoms in the topology.
     n_workers : int, optional
-        Number of threads. By default, one per processor.
+        Number of threads. The default is one per processor.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
 
@@ -138,7 +138,7 @@ def check(
     The check decodes the positions, velocities and forces of all atoms in all frames. It also compares all redundant
     information in the file, namely headers, record markers, lengths and checksums. For XTC, it additionally compares
     the number of compressed bytes and the extremes of each axis, and compresses the coordinates again to compare the
-    bytes. Some damage cannot be detected by any check; see ``docs/how-to/damage.md`` for a list. A check takes as long
+    bytes. Some damage cannot be detected by any check. See ``docs/how-to/damage.md`` for a list. A check takes as long
     as reading all atoms (for XTC, as long as reading and writing them). It needs 16 bytes of memory per frame.
 
     Examples

@@ -32,8 +32,8 @@ class Chunking:
     frames, atoms : int
         Numbers of frames and atoms in each chunk.
     level : int or None
-        Compression level of gzip, from 0 to 9, which is applied after the shuffle filter of HDF5. If None, the chunks
-        are not compressed.
+        Compression level of gzip, from 0 to 9. Before the compression, the shuffle filter of HDF5 is applied. If None,
+        the chunks are not compressed.
     """
 
     frames: int
@@ -66,7 +66,7 @@ def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int 
 
     Notes
     -----
-    Compressed chunks can only be read as a whole. To read a single frame from chunks of f frames, mdreel therefore has
+    Compressed chunks can be read only as a whole. To read a single frame from chunks of f frames, mdreel therefore has
     to read f times as many bytes as the frame contains. The same applies to single atoms.
 
     * With ``"frames"``, a chunk contains all atoms, and as many frames as fit into 1 MiB.
@@ -96,7 +96,7 @@ def choose_chunking(access: str, n_frames: int, n_atoms: int, n_quantities: int 
 
 
 def parse_chunk(text: str) -> tuple[int, int]:
-    """Parse the numbers of frames and atoms of a chunk.
+    """Parse the numbers of frames and atoms in a chunk.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def parse_chunk(text: str) -> tuple[int, int]:
     Raises
     ------
     MismatchError
-        If the text is not two positive numbers with an x between them.
+        If the text does not consist of two positive numbers separated by an x.
     """
     found = re.fullmatch(r"([1-9][0-9]{0,11})[x×]([1-9][0-9]{0,11})", text.strip())
     if found is None:
@@ -120,12 +120,12 @@ def parse_chunk(text: str) -> tuple[int, int]:
 
 
 def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantities: int) -> Chunking:
-    """Check the chunk shape that a user chose.
+    """Check the chunk shape chosen by the user.
 
     Parameters
     ----------
     chunk : tuple of int
-        Numbers of frames and atoms in each chunk. Numbers larger than those of the file are reduced.
+        Numbers of frames and atoms in each chunk. Numbers that exceed those of the file are reduced.
     n_frames, n_atoms, n_quantities : int
         See `choose_chunking`.
 
@@ -137,7 +137,7 @@ def check_chunk(chunk: tuple[int, int], n_frames: int, n_atoms: int, n_quantitie
     Raises
     ------
     MismatchError
-        If a number is not positive, or if the frames of a chunk with all their atoms need more than 256 MiB of memory.
+        If a number is not positive, or if all atoms in the frames of a chunk need more than 256 MiB of memory.
     """
     if min(chunk) < 1:
         raise MismatchError(f"a chunk has at least 1 frame and 1 atom, not {chunk[0]} and {chunk[1]}")
@@ -169,7 +169,7 @@ def check_compression(compression: str, level: int | None) -> int | None:
     Raises
     ------
     MismatchError
-        If the compression or the level is unknown, or a level is given without compression.
+        If the compression or the level is unknown, or if a level is given without compression.
     """
     if compression not in COMPRESSIONS:
         raise MismatchError(f"the compression must be one of {', '.join(COMPRESSIONS)}, not {compression!r}")

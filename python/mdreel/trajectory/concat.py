@@ -32,7 +32,7 @@ def concat(
     paths : sequence of paths
         The files, in the order in which they are written. They must contain the same atoms.
     output : path
-        The output file, which appears only when it is complete.
+        The output file. It appears only once it is complete.
     overlaps : {"keep", "drop"}
         How to handle overlapping times: keep all frames, or end each file where the next file begins.
     atoms, precision, n_workers, progress, force, on_error

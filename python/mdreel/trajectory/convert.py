@@ -49,18 +49,18 @@ def convert(
     trajectory : path, sequence of paths, or Source
         The trajectory. Several files are written one after another.
     output : path
-        The output file, which appears only when it is complete.
+        The output file. It appears only once it is complete.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Atoms to write. By default, all atoms. Each atom is written once, in the order of the trajectory.
+        Atoms to write. The default is all atoms. Each atom is written once, in the order of the trajectory.
     start, stop, step : int, optional
         Range of frames, as in a Python slice.
     frames : array_like, shape (n_frames,), int, optional
         Frame numbers in any order, instead of `start`, `stop` and `step`.
     precision : float, optional
-        Precision of an XTC file, in integers per nm. By default, the precision of the trajectory, or 1000 if it has
+        Precision of an XTC file, in integers per nm. The default is the precision of the trajectory, or 1000 if it has
         none.
     n_workers : int, optional
-        Number of threads. By default, one per processor. The output file is bitwise identical for any number of
+        Number of threads. The default is one per processor. The output file is bitwise identical for any number of
         threads.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
@@ -88,7 +88,7 @@ def convert(
         If a coordinate is not finite or exceeds the range of the format, or if the atoms, the frames or the precision
         are not valid for this trajectory or format.
     SelectionError
-        If `atoms` is empty or not a valid selection.
+        If `atoms` is empty or is not a valid selection.
     OSError
         If the file exists and `force` is false, or if it cannot be written. No partial file is left behind.
 

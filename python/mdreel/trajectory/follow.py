@@ -46,7 +46,7 @@ def follow(
     format : str, optional
         Format of the file: XTC, TRR or DCD. By default, the format is detected from the content.
     index : {"cache", "beside", "none"}
-        Where to store the frame index; see `mdreel.open`.
+        Where to store the frame index. See `mdreel.open`.
     notify : bool
         Whether to use inotify on local file systems. Otherwise, and on network file systems, mdreel checks the file at
         intervals, which increase from 10 ms to 1 s as long as the file does not grow.
@@ -54,7 +54,7 @@ def follow(
     Returns
     -------
     Source
-        The trajectory, which has at least one frame. Its `n_frames` and `times` only include the frames that have been
+        The trajectory, which has at least one frame. Its `n_frames` and `times` include only the frames that have been
         written so far.
 
     Raises

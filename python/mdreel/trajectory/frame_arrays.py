@@ -27,11 +27,11 @@ class FrameArrays:
     ----------
     quantities : mapping of str to ndarray, shape (n_frames, n_atoms, 3), float32 or float64
         The requested quantities by name: positions in Å, velocities in Å/ps, and forces in kJ/(mol Å). If a frame lacks
-        a quantity, its values are NaN. The shape given here is that for the default `order` of the axes.
+        a quantity, its values are NaN. The shape given here applies to the default `order` of the axes.
     frames : ndarray, shape (n_frames,), int64
-        Frame numbers, from 0.
+        Numbers of the frames, starting from 0.
     times : ndarray, shape (n_frames,), float64
-        Times, in ps.
+        Times in ps.
     steps : ndarray, shape (n_frames,), int64
         Integration steps.
     cells : ndarray, shape (n_frames, 6), float32
@@ -85,7 +85,7 @@ class FrameArrays:
         return self.quantities.get("forces")
 
     def copy(self) -> Self:
-        """Return a copy, which `iread` does not overwrite with the next chunk."""
+        """Return a copy that `iread` does not overwrite with the next chunk."""
         return replace(self, quantities={name: values.copy() for name, values in self.quantities.items()})
 
     def to_xarray(self) -> "Dataset":
@@ -96,8 +96,8 @@ class FrameArrays:
         Returns
         -------
         xarray.Dataset
-            Dataset of the quantities, with the coordinates ``time``, ``step`` and ``cell``. The dimensions ``frame``,
-            ``atom`` and ``axis`` are in the order of the array axes. The quantities are not copied.
+            Dataset with the quantities, and with the coordinates ``time``, ``step`` and ``cell``. The dimensions
+            ``frame``, ``atom`` and ``axis`` are in the order of the array axes. The quantities are not copied.
 
         Examples
         --------

@@ -42,7 +42,7 @@ def intervals(times: NDArray[np.float64]) -> Intervals:
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
-        Times of all frames, in ps.
+        Times of all frames in ps.
 
     Returns
     -------

@@ -31,15 +31,15 @@ def open_h5md(
     file : h5py.File
         The file.
     path : str
-        Its path.
+        Path of the file.
     group : str, optional
-        Name of the particle group, which is only required if the file has several groups.
+        Name of the particle group. It is required only if the file has several groups.
     access : str
-        How to access the bytes; see `mdreel.open`.
+        How to access the bytes. See `mdreel.open`.
     recipe : tuple
         Function and arguments that open the file again.
     open_files : OpenFiles
-        Limit on the number of open files, in which this file is counted.
+        Limit on the number of open files, including this file.
 
     Returns
     -------
@@ -56,8 +56,8 @@ def open_h5md(
 
     Notes
     -----
-    The format is described in de Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. This function only
-    reads times and steps.
+    The format is described in de Buyl, Colberg and Höfling, Comput. Phys. Commun. 185 (2014) 1546. This function reads
+    only times and steps.
     """
     name = _group_name(file, path, group)
     particles = file["particles"][name]
@@ -96,7 +96,7 @@ def open_h5md(
 
 
 def positions_in(file: "h5py.File", path: str, group: str) -> "tuple[h5py.Dataset, float]":
-    """Return the dataset of positions of a particle group in a file that `open_h5md` can read.
+    """Return the positions dataset of a particle group in a file that `open_h5md` can read.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def _value(element: Any, path: str) -> "h5py.Dataset":
 
 
 def _unit(dataset: "h5py.Dataset", kind: str, path: str, default: "h5py.Dataset | None" = None) -> float:
-    """Return the conversion factor from the unit of a dataset to the unit of mdreel."""
+    """Return the conversion factor from the unit of a dataset to the unit used in mdreel."""
     named = next((own for own in (dataset, default) if own is not None and "unit" in own.attrs), None)
     if named is None:
         raise UnsupportedError(f"{dataset.name} has no attribute unit, so the unit of its values is unknown", path=path)

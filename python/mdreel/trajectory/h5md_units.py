@@ -1,4 +1,4 @@
-"""Units of H5MD, such as ``kJ mol-1 nm-1``."""
+"""Units in H5MD files, such as ``kJ mol-1 nm-1``."""
 
 import re
 from collections import Counter
@@ -44,16 +44,16 @@ KINDS = {
 
 
 def conversion_factor(unit: str, kind: str, where: str) -> float:
-    """Return the conversion factor of a unit.
+    """Return the conversion factor for a unit.
 
     Parameters
     ----------
     unit : str
         Units separated by spaces. Each unit is followed by its power unless the power is 1.
     kind : {"length", "time", "velocity", "force"}
-        Kind of quantity.
+        Type of quantity.
     where : str
-        Name of the dataset, for messages.
+        Name of the dataset, for error messages.
 
     Returns
     -------
@@ -63,12 +63,12 @@ def conversion_factor(unit: str, kind: str, where: str) -> float:
     Raises
     ------
     UnsupportedError
-        If the unit is unknown, or if it is the unit of a different kind of quantity.
+        If the unit is unknown, or if it is the unit of a different type of quantity.
 
     Notes
     -----
     The syntax follows the units module of H5MD (https://nongnu.org/h5md/modules/units.html). Forces without ``mol-1``
-    act on one particle, and are converted to forces on a mole of particles.
+    are forces per particle, and are converted to forces per mole of particles.
     """
     dimensions: Counter[str] = Counter()
     factors = []

@@ -1,4 +1,4 @@
-"""Writer of H5MD files (https://nongnu.org/h5md/h5md.html)."""
+"""Writer for H5MD files (https://nongnu.org/h5md/h5md.html)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,14 +36,14 @@ AXIS_CHUNK = 4096
 
 @dataclass(frozen=True)
 class H5mdSettings:
-    """Settings of the H5MD writer.
+    """Settings for the H5MD writer.
 
     Attributes
     ----------
     access : {"frames", "atoms", "both"}
         How the file will be read, which determines the chunks.
     chunk : tuple of int, optional
-        Numbers of frames and atoms in each chunk, instead of `access`.
+        Numbers of frames and atoms in each chunk, to use instead of `access`.
     level : int, optional
         Compression level of gzip. If None, the chunks are not compressed.
     group : str
@@ -109,7 +109,7 @@ def write_h5md(
     frames : FrameSet
         The frames.
     path : Path
-        The output file. It appears only when it is complete, and then replaces an existing file.
+        The output file. It appears only once it is complete, and then replaces an existing file.
     settings : H5mdSettings
         Chunks, compression and particle group.
     n_workers : int
@@ -157,7 +157,7 @@ def write_h5md(
 
 @contextmanager
 def created(path: Path, h5py: ModuleType) -> "Iterator[tuple[h5py.File, Callable[[], None]]]":
-    """Yield a file that appears when it is complete, and a function that raises any disk errors so far."""
+    """Yield a file that appears only once it is complete, and a function that raises any disk errors so far."""
     lent = LentFile(path)
     try:
         file = h5py.File(lent, "w")
@@ -174,7 +174,7 @@ def created(path: Path, h5py: ModuleType) -> "Iterator[tuple[h5py.File, Callable
 
 
 class Sink:
-    """Datasets of a file, which receive the chunks from the core.
+    """Datasets in a file, to which the chunks from the core are written.
 
     Parameters
     ----------
@@ -240,9 +240,9 @@ class Sink:
         steps : ndarray, shape (n_frames,), int64
             Integration steps.
         times : ndarray, shape (n_frames,), float64
-            Times, in ps.
+            Times in ps.
         cells : ndarray, shape (n_frames * 9,), float32, or None
-            Vectors of the cells, in Å.
+            Cell vectors in Å.
         chunks : sequence of tuple
             Quantity, first frame, first atom and bytes of each chunk.
 
@@ -261,7 +261,7 @@ class Sink:
 
 
 def _describe(file: "h5py.File") -> None:
-    """Write the metadata of H5MD: version and creator."""
+    """Write the H5MD metadata, which consist of the version and the creator."""
     h5md = file.create_group("h5md")
     h5md.attrs["version"] = np.array([1, 1], np.int32)
     h5md.create_group("author").attrs["name"] = "N/A"

@@ -52,10 +52,10 @@ class Dataset:
     fill_value : float
         Value of the elements in chunks that are not stored.
     scale, in_double, unit : float, bool, float
-        Scale factor in the file, whether it applies in double precision, and conversion factor to the unit of mdreel.
+        Scale factor in the file, whether it applies in double precision, and conversion factor to mdreel's unit.
     frames : numpy.ndarray, shape (n_frames,), int64, or None
         Frame of the dataset for each frame of the trajectory, or -1 if the dataset has no such frame. If None, the
-        frames of both are the same.
+        dataset and the trajectory have the same frames.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Dataset:
 
     @property
     def summary(self) -> str:
-        """Description of the storage that is shown to users."""
+        """Description of the storage, as shown to users."""
         names = [KNOWN_FILTERS[identifier] for identifier, _ in self.filters]
         layout = "contiguous" if self.chunk == self.shape else f"chunks of {' x '.join(map(str, self.chunk))}"
         return ", ".join([np.dtype(self.number).name, layout, *names])
@@ -162,7 +162,7 @@ def _unlocked(h5py: ModuleType, path: str) -> "h5py.File":
 
 
 def import_h5py(path: str) -> ModuleType:
-    """Import h5py to read a file. Raise `UnsupportedError` if h5py is not installed."""
+    """Import h5py to read a file, or raise `UnsupportedError` if h5py is not installed."""
     try:
         return import_module("h5py")
     except ImportError as error:
@@ -177,11 +177,11 @@ def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None =
     dataset : h5py.Dataset
         Dataset with the shape (n_frames, n_rows, 3), or (n_frames, 3) for one row.
     path : str
-        The file, for messages.
+        The file, for error messages.
     n_rows : int, optional
         Expected number of rows.
     **conversion
-        Fields ``scale``, ``in_double``, ``unit`` and ``frames`` of the description.
+        Values for the fields ``scale``, ``in_double``, ``unit`` and ``frames`` of the description.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None =
 
     Notes
     -----
-    The function goes through the chunk index once, which determines how long it takes.
+    The function reads the chunk index once. Its run time depends on the size of the chunk index.
     """
     where = f"{path}: {dataset.name}"
     shape = tuple(int(length) for length in dataset.shape)
@@ -273,7 +273,7 @@ def _filter(described: Any, where: str) -> tuple[int, int]:
 
 
 def check_length(dataset: "h5py.Dataset", path: str) -> None:
-    """Reject a dataset that claims to be larger than its file permits, before memory is allocated.
+    """Reject a dataset whose stated size is impossible for its file, before memory is allocated.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def check_length(dataset: "h5py.Dataset", path: str) -> None:
     Raises
     ------
     FormatError
-        If the claimed size is impossible.
+        If the stated size is impossible.
     """
     size = Path(path).stat().st_size
     if dataset.size * dataset.dtype.itemsize > MOST_EXPANSION * size:
@@ -295,7 +295,7 @@ def check_length(dataset: "h5py.Dataset", path: str) -> None:
 
 
 def text_of(value: Any) -> str:
-    """Return the text of an attribute, which HDF5 can store in several ways.
+    """Return the text of an attribute, which can be stored in several ways in HDF5.
 
     Parameters
     ----------

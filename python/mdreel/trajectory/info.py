@@ -36,12 +36,12 @@ def info(trajectory: Stored) -> Facts:
         * ``n_atoms`` and ``n_frames``,
         * ``first_time_ps``, ``last_time_ps``, ``shortest_interval_ps``, ``usual_interval_ps`` and
           ``longest_interval_ps``,
-        * ``gaps`` in time, ``repeated_times`` and ``backward_times``, each given as a list of the frames that follow
+        * ``gaps`` in time, ``repeated_times`` and ``backward_times``, each given as a list of the first frames after
           them,
         * ``first_box`` (lengths in Å, angles in degrees),
         * ``size_bytes`` and ``bytes_per_frame``,
         * ``torn_end``, a message about an incomplete frame at the end,
-        * ``files``, with properties of the format of each file, its ``file system`` and, on Lustre, its ``stripes``.
+        * ``files``, with the format properties of each file, its ``file system`` and, on Lustre, its ``stripes``.
 
     Raises
     ------
@@ -105,6 +105,6 @@ def _torn_end(source: Source) -> str | None:
 
 
 def _box(source: Source) -> list[float] | None:
-    """Return the lengths (Å) and angles (degrees) of the cell of the first frame."""
+    """Return the lengths (Å) and angles (degrees) of the cell in the first frame."""
     first = source.read(FrameSet.range(0, 1, 1), np.zeros(0, np.uint32))
     return [float(value) for value in first.dimensions[0]] if first.has_cell[0] else None

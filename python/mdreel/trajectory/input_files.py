@@ -21,7 +21,7 @@ def files_of(trajectory: Any) -> list[str]:
 
 
 def input_facts(universe: Any, trajectory: Any) -> dict[str, str]:
-    """Return metadata about the topology and the trajectory, namely the names of their files, if there are any.
+    """Return metadata about the topology and the trajectory, which are the names of their files, if there are any.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """mdreel errors that also have the MDAnalysis types, so that programs written for MDAnalysis can catch them.
 
-This module is only imported to raise one of these errors, because importing MDAnalysis takes a long time.
+This module is imported only to raise one of these errors, because importing MDAnalysis takes a long time.
 """
 
 from MDAnalysis.exceptions import SelectionError as MDAnalysisSelectionError

@@ -1,4 +1,4 @@
-"""Trajectories that MDAnalysis reads frame by frame."""
+"""Trajectories that are read frame by frame with MDAnalysis."""
 
 import pickle
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ class ForeignReader:
         Parameters
         ----------
         number : int
-            Number of the frame, from 0.
+            Number of the frame, starting from 0.
 
         Returns
         -------
@@ -48,7 +48,7 @@ class ForeignReader:
         cell : numpy.ndarray, shape (6,), float32, or None
             Lengths in Å and angles in degrees, or None if there is no cell or only a placeholder.
         time : float
-            Time, in ps.
+            Time in ps.
         step : int
             Integration step, or the frame number if the file contains no steps.
         """
@@ -63,7 +63,7 @@ class ForeignReader:
 
 @dataclass(frozen=True)
 class ForeignTrajectory:
-    """Trajectory that MDAnalysis reads. Each worker opens its own copy.
+    """Trajectory that is read with MDAnalysis. Each worker opens its own copy.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class ForeignTrajectory:
         Returns
         -------
         list of float
-            Time of each frame, in ps.
+            Time of each frame in ps.
         """
         return [float(ts.time) for ts in pickle.loads(self.pickled)]  # noqa: S301 (our own pickle)
 
@@ -116,7 +116,7 @@ def open_foreign(path: str, format: str, n_atoms: int | None = None) -> Source: 
     FormatError
         If MDAnalysis cannot read the file.
     UnsupportedError
-        If MDAnalysis does not know the format, or if it requires ``n_atoms``.
+        If MDAnalysis does not support the format, or if the format requires ``n_atoms``.
     """
     from MDAnalysis.coordinates.core import get_reader_for
 

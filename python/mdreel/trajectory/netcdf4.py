@@ -39,7 +39,7 @@ def is_amber(file: "h5py.File") -> bool:
     Returns
     -------
     bool
-        Whether its attribute ``Conventions`` names AMBER.
+        Whether the ``Conventions`` attribute of the file contains AMBER.
     """
     return "AMBER" in text_of(file.attrs.get("Conventions", "")).replace(",", " ").split()
 
@@ -54,13 +54,13 @@ def open_netcdf4(
     file : h5py.File
         The file.
     path : str
-        Its path.
+        Path of the file.
     access : str
-        How to access the bytes; see `mdreel.open`.
+        How to access the bytes. See `mdreel.open`.
     recipe : tuple
         Function and arguments that open the file again.
     open_files : OpenFiles
-        Limit on the number of open files, in which this file is counted.
+        Limit on the number of open files, including this file.
 
     Returns
     -------
@@ -72,11 +72,11 @@ def open_netcdf4(
     FormatError
         If the file violates the convention.
     UnsupportedError
-        If a unit differs from that of the convention, or if the storage layout is not supported.
+        If a unit differs from the unit in the convention, or if the storage layout is not supported.
 
     Notes
     -----
-    This function only reads the times.
+    This function reads only the times.
     """
     here = [name for name in VARIABLES if name in file]
     if not here:
@@ -112,7 +112,7 @@ def open_netcdf4(
 
 
 def _factor_to(expected: str, variable: "h5py.Dataset", path: str) -> float:
-    """Return the factor that converts the unit of a variable to the unit of the convention."""
+    """Return the factor that converts the unit of a variable to the unit in the convention."""
     # Some programs write the plural of degree.
     unit = text_of(variable.attrs.get("units", expected)).removesuffix("s")
     if unit == expected:

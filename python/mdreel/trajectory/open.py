@@ -1,4 +1,4 @@
-"""Opening of trajectory files."""
+"""Opening trajectory files."""
 
 from __future__ import annotations
 
@@ -32,28 +32,30 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     group: str | None = None,
     n_atoms: int | None = None,
 ) -> Source:
-    """Open a trajectory; its format is detected from the content of the file.
+    """Open a trajectory. The format is detected from the content of the file.
 
     Parameters
     ----------
     paths : path, URL or RemoteFile, or sequence of them
-        One file, or several files that are read one after another and have the same atoms. A URL (``https://``,
-        ``s3://``...) needs the extra ``remote``; mdreel fetches only the bytes that it needs. HDF5 files, and files
-        that MDAnalysis reads, must be in a file system.
+        One file, or several files that contain the same atoms and are read one after another. URLs (``https://``,
+        ``s3://``...) require the extra ``remote``. mdreel fetches only the bytes that it needs. HDF5 files, and files
+        that are read with MDAnalysis, must be in a file system.
     format : str, optional
-        Format of the files; by default, mdreel detects XTC, TRR, DCD, NCDF (AMBER NetCDF), H5MD and NetCDF-4 by the
-        content of each file. For any other format of MDAnalysis, its slower reader reads the file.
+        Format of the files. By default, mdreel detects XTC, TRR, DCD, NCDF (AMBER NetCDF), H5MD and NetCDF-4 from the
+        content of each file. Any other format is read with MDAnalysis, which is slower.
     access : {"auto", "map", "read"}
-        Access to the bytes: a memory map, positioned reads, or the faster of the two.
+        How to access the bytes: with a memory map (``"map"``), with positioned reads (``"read"``), or with the faster
+        of the two (``"auto"``).
     index : {"cache", "beside", "none"}
-        Location of the frame index of an XTC or TRR file: the user's cache directory, beside the file, or nowhere.
+        Where to store the frame index of an XTC or TRR file: in the user's cache directory, beside the file, or
+        nowhere.
     overlaps : {"keep", "drop"}
-        Handling of overlapping times of several files: keep all frames, or end each file where the next file begins, as
-        for a simulation that continued from a checkpoint.
+        How to handle overlapping times of several files: keep all frames, or end each file where the next file begins.
+        The latter is useful if a simulation was continued from a checkpoint.
     group : str, optional
-        Particle group of an H5MD file; by default the only one.
+        Particle group of an H5MD file. It is required only if the file has several groups.
     n_atoms : int, optional
-        Number of atoms, for files without this number that MDAnalysis reads, such as TRZ.
+        Number of atoms, for formats that are read with MDAnalysis and do not store this number, such as TRZ.
 
     Returns
     -------
@@ -65,17 +67,18 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     FileNotFoundError, PermissionError, IsADirectoryError
         If a file cannot be opened.
     FormatError
-        If a file is damaged, or has an unknown format.
+        If a file is damaged or has an unknown format.
     MismatchError
         If the files have different numbers of atoms. With ``overlaps="drop"``, if times decrease within a file.
     UnsupportedError
-        If the format is unknown. For an HDF5 file, if h5py is not installed, or the storage layout is not supported.
+        If the format is unknown. For HDF5 files, if h5py is not installed, or if the storage layout is not supported.
 
     Notes
     -----
-    Only the first header of each file is read, once: worker processes open a file when they read its first frame. Under
-    MPI, each rank reads the headers of its share of the files.
-    Frames are numbered across files; times are those in the files. At most 64 files are open at the same time.
+    Only the first header of each file is read, and only once. Worker processes open a file when they read its first
+    frame. With MPI, each rank reads the headers of its share of the files.
+
+    Frames are numbered across all files. Times are read from the files. At most 64 files are open at the same time.
 
     Examples
     --------
@@ -116,7 +119,7 @@ def _chain(
     recipe: tuple[Any, Any],
     shared: Opened | None = None,
 ) -> Source:
-    """Chain open files, which are given for each process that has opened some of them."""
+    """Chain open files, which are given as one list for each process that has opened some of them."""
 
     def workers(chain: Source) -> tuple[Any, Any]:
         described = [[file.for_workers() for file in files] for files in pieces]
@@ -150,5 +153,5 @@ def _chain_elsewhere(
     facts: list[dict[str, Any]],
     token: str,
 ) -> Source:
-    """Chain files that another process has opened; each is opened here when its first frame is read."""
+    """Chain files that another process has opened. This process opens each file when its first frame is read."""
     return chain_sources(names, with_own_files(pieces, token), overlaps, recipe, facts=facts)

@@ -1,4 +1,4 @@
-"""Opening of one file by its content."""
+"""Opening a single file based on its content."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def open_one(
     options : dict
         Options of `mdreel.trajectory.open.open`.
     open_files : OpenFiles
-        The files that share a limit of open files with this one.
+        Limit on the number of open files, including this file.
     reopen : callable
-        Function of paths and options that opens a pickled trajectory.
+        Function that opens a pickled trajectory, given paths and options.
 
     Returns
     -------

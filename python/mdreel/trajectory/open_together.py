@@ -1,4 +1,4 @@
-"""Opening of a chain by several processes, each of which opens some of the files and describes them to the first."""
+"""Opening a chain of files in several processes, each of which opens some files and describes them to the first."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from mdreel.trajectory.open_one import CORE_FORMATS, HDF5_FORMATS, open_one
 from mdreel.trajectory.remote import RemoteFile
 
 _Seen: TypeAlias = tuple[int, ...]
-"""Size of a file; on the same host also what tells it from other files."""
+"""Size of a file, followed by values that distinguish it from other files on the same host."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """Files of a chain that several processes have opened together.
+    """The files of a chain that several processes have opened together.
 
     Attributes
     ----------
     token : str
         Name of the chain in all processes.
     pieces : list of list of Source
-        The files of each process. Those of other processes are opened here when their first frame is read.
+        The files of each process. This process opens files of other processes when it reads their first frame.
     facts : list of dict
-        Facts about each file, as `Source.describe` returns them.
+        Facts about each file, as returned by `Source.describe`.
     """
 
     token: str
@@ -46,7 +46,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class _Described:
-    """Files that a process has opened, for the process that it serves."""
+    """Files that a process has opened, described for the process that it serves."""
 
     files: list[Source]
     places: list[NDArray[np.uint8]]
@@ -69,14 +69,15 @@ def open_together(
     options : dict
         Options of `mdreel.trajectory.open.open`.
     reopen : callable
-        Function of paths and options that opens a pickled trajectory.
+        Function that opens a pickled trajectory, given paths and options.
 
     Returns
     -------
     Opened or None
-        None if this process must open all files by itself. That is so if no process serves it or there are fewer files
-        than processes, for files behind a network, and for formats that MDAnalysis reads. It is also so if a process
-        cannot open a file, or sees a different file than this process. The error is then that of a single process.
+        The files, or None if this process has to open all files by itself. This is the case if no processes serve it,
+        if there are fewer files than processes, if a file is remote, or if the format is read with MDAnalysis. It is
+        also the case if a process cannot open a file or finds a different file at its path. The error is then the same
+        as with a single process.
     """
     helpers, kept = current_helpers(), current_kept()
     if helpers is None or kept is None or not 1 < helpers.n_processes <= len(paths):
@@ -110,7 +111,7 @@ def _describe(
     options: dict[str, Any],
     reopen: Callable[..., Source],
 ) -> _Described:
-    """Open files in this process, keep them, and describe them to the process that it serves."""
+    """Open files in this process, keep them open, and describe them to the process that it serves."""
     kept = current_kept()
     assert kept is not None
     kept.item = None  # closes the files of an earlier chain
@@ -133,7 +134,7 @@ def _describe(
 
 
 def _open(paths: list[str], options: dict[str, Any], reopen: Callable[..., Source]) -> list[Source]:
-    """Open files as one chain if the core recognises all of them, or else each file; keep as many open as allowed."""
+    """Open files as one chain if the core recognises all of them, and otherwise open each file separately."""
     open_files = OpenFiles(len(paths))
     format_ = options["format"]
     if format_ is None or format_.upper() in CORE_FORMATS:
@@ -146,7 +147,7 @@ def _open(paths: list[str], options: dict[str, Any], reopen: Callable[..., Sourc
 
 
 def _are_whole(files: Sequence[Source]) -> bool:
-    """Return whether located files end with a whole frame."""
+    """Return whether located files end with a complete frame."""
     try:
         for file in files:
             file.check_end()
@@ -156,9 +157,10 @@ def _are_whole(files: Sequence[Source]) -> bool:
 
 
 def _are_seen_here(paths: list[str], described: Sequence[_Described], first: int) -> bool:
-    """Return whether this process sees the files that others have opened; `first` is the number of their first file.
+    """Return whether this process can access the files that other processes have opened, starting with `first`.
 
-    The files are not opened for this: their sizes suffice to notice a folder that another host does not share.
+    The files are not opened for this check. Their sizes are sufficient to detect a folder that is not shared between
+    hosts.
     """
     at = first
     for one in described:

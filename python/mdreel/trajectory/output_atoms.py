@@ -27,7 +27,7 @@ def atoms_of(source: Source, atoms: Atoms | None) -> NDArray[np.uint32]:
     source : Source
         The trajectory.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        The atoms to write. By default, all atoms. Indices must be in ascending order. If you pass a group, its order
+        The atoms to write. The default is all atoms. Indices must be in ascending order. If you pass a group, its order
         and its repetitions are ignored.
 
     Returns

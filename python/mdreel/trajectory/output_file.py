@@ -1,4 +1,4 @@
-"""Checks of output files that are made before a trajectory is read."""
+"""Checks of output files before a trajectory is read."""
 
 import warnings
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def find_h5py(path: str | PathLike[str]) -> ModuleType:
     Parameters
     ----------
     path : path
-        The output file, for the message.
+        The output file, for the error message.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def check_settings(path: str | PathLike[str], precision: float | None) -> None:
     UnsupportedError
         If the extension is unknown, or if h5py is required but not installed.
     MismatchError
-        If the format has no precision, or the precision is not positive.
+        If the format has no precision, or if the precision is not positive.
     """
     written = find_format(path)
     if written.name == H5MD:
@@ -161,7 +161,7 @@ def warn_of_times(path: Path, source: Source, times: NDArray[np.float64]) -> Non
     source : Source
         The trajectory.
     times : ndarray, shape (n_frames,), float64
-        Times of the frames, in ps.
+        Times of the frames in ps.
     """
     if find_format(path).keeps_times or len(times) < 3:
         return

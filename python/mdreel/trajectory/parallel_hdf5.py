@@ -21,7 +21,7 @@ BATCH_BYTES = 8 << 20
 
 @dataclass(frozen=True)
 class SharedPositions:
-    """Dataset of positions, and all other data of the frames, which one rank reads on behalf of all ranks.
+    """Dataset of positions, and all other frame data, which one rank reads on behalf of all ranks.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class SharedPositions:
     n_bytes : int
         Size of the file.
     dataset : str
-        Name of the dataset of positions.
+        Name of the positions dataset.
     unit : float
         Conversion factor to Å.
     n_atoms : int
@@ -38,7 +38,7 @@ class SharedPositions:
     times, steps : ndarray, shape (n_frames,), float64 and int64
         Time (ps) and integration step of each frame.
     dimensions : ndarray, shape (n_frames, 6), float32
-        Lengths (Å) and angles (degree) of the cell of each frame.
+        Lengths (Å) and angles (degrees) of the cell in each frame.
     has_cell : ndarray, shape (n_frames,), bool
         Whether each frame has a cell.
     """
@@ -105,7 +105,7 @@ class SharedPositions:
             raise FormatError(f"{n_bytes} bytes are seen here, {there}", path=self.path)
 
     def open(self, atoms: NDArray[np.uint32], communicator: Any, is_collective: bool) -> "PositionsTogether":
-        """Open the file collectively; see `PositionsTogether`."""
+        """Open the file collectively. See `PositionsTogether`."""
         return PositionsTogether(self, atoms, communicator, is_collective)
 
 
@@ -121,7 +121,7 @@ class PositionsTogether:
     communicator : mpi4py.MPI.Comm
         The ranks, which open the file collectively.
     is_collective : bool
-        Whether the ranks also read collectively. In this case, each rank has to make the same number of calls; see
+        Whether the ranks also read collectively. In this case, each rank has to make the same number of calls. See
         `join`.
     """
 
@@ -142,7 +142,7 @@ class PositionsTogether:
         self._file = h5py.File(described.path, "r", driver="mpio", comm=communicator)
 
     def find(self) -> int:
-        """Open the dataset of positions, and return the number of frames to read per call.
+        """Open the positions dataset, and return the number of frames to read per call.
 
         Raises
         ------
@@ -243,7 +243,7 @@ class BatchReader:
         self._first = self._next = self._end = self._alone_until = 0
 
     def frame(self, number: int) -> Frame:
-        """Read a frame; see `mdreel.trajectory.mdanalysis_source.ForeignReader.frame`."""
+        """Read a frame. See `mdreel.trajectory.mdanalysis_source.ForeignReader.frame`."""
         if self._next == self._end:
             self._read_batch()
         positions = self._batch[self._next - self._first]
@@ -270,7 +270,7 @@ class BatchReader:
 
 
 def _runs(numbers: NDArray[np.uint64]) -> list[tuple[int, int, int]]:
-    """Split ascending numbers into runs: first number, step and count."""
+    """Split ascending numbers into runs, each given by its first number, step and count."""
     steps = np.diff(numbers)
     if len(steps) == 0 or (steps == steps[0]).all():
         return [(int(numbers[0]), int(steps[0]) if len(steps) else 1, len(numbers))] if len(numbers) else []

@@ -1,4 +1,4 @@
-"""Placeholder cell of 1 x 1 x 1 Å, which is found in the files of structures without a periodic cell."""
+"""Placeholder cell of 1 x 1 x 1 Å, which occurs in files of structures without a periodic cell."""
 
 import warnings
 from typing import TYPE_CHECKING

@@ -63,7 +63,7 @@ def read(
         mapping with one array per quantity. Filling existing arrays is faster, because no new memory has to be
         allocated.
     n_workers : int, optional
-        Number of threads. By default, one per processor.
+        Number of threads. The default is one per processor.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
     on_error : {"raise", "stop", "skip"}
@@ -84,7 +84,7 @@ def read(
     MismatchError
         If the trajectory lacks an atom or a quantity, or if `out` does not match the result.
     SelectionError
-        If `atoms` is empty or not a valid selection.
+        If `atoms` is empty or is not a valid selection.
     UnsupportedError
         If a quantity, data type or axis order is unknown, or if the frames do not fit into memory.
 
@@ -132,21 +132,21 @@ def iread(
     n_workers: int | None = None,
     on_error: str = "raise",
 ) -> Iterator[FrameArrays]:
-    """Read a trajectory chunk by chunk, in bounded memory.
+    """Read a trajectory chunk by chunk with bounded memory use.
 
     Parameters
     ----------
     trajectory, atoms, start, stop, step, frames, quantities, dtype, order, n_workers, on_error
         See `read`.
     chunk : int, optional
-        Number of frames in each chunk except the last. By default, as many frames as fit into 32 MiB. For a growing
+        Number of frames in each chunk except the last. The default is as many frames as fit into 32 MiB. For a growing
         trajectory, a chunk contains the frames that have arrived, up to this number.
 
     Yields
     ------
     FrameArrays
-        The chunks in order. Note that each chunk overwrites the memory of the previous one. If you need a chunk later,
-        make a copy with its `copy` method.
+        The chunks in order. Each chunk overwrites the memory of the previous chunk. If you need a chunk later, make a
+        copy with its `copy` method.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Remote files over HTTP(S) and S3, through obstore."""
+"""Remote files that are accessed over HTTP(S) and S3 with obstore."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mdreel.foundation.arguments import checked_arguments
 
 
 class RemoteFile:
-    """Remote file, of which only the required byte ranges are read.
+    """A remote file from which only the required byte ranges are read.
 
     Parameters
     ----------
     url : str
         ``http(s)://host/path``, ``s3://bucket/path``, ``gs://bucket/path`` or ``az://container/path``.
     options : mapping, optional
-        Options of obstore (``endpoint``, ``region``, ``skip_signature``...). As in the vendor's own tools, credentials
+        Options for obstore (``endpoint``, ``region``, ``skip_signature``...). As in the vendor's own tools, credentials
         are taken from the environment, the configuration file or the role.
 
     Attributes
@@ -26,7 +26,7 @@ class RemoteFile:
     url : str
         The URL.
     size : int
-        Size of the file, in bytes.
+        Size of the file in bytes.
     version : str
         Entity tag of the file, or its modification time and size. It changes when the content changes.
 
@@ -67,7 +67,7 @@ class RemoteFile:
         Parameters
         ----------
         ranges : sequence of (int, int)
-            Start and (exclusive) end of each range.
+            Start and end (exclusive) of each range.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class RemoteFile:
 
 
 def _store(url: str, options: dict[str, Any]) -> tuple[Any, str]:
-    """Return the store that a URL refers to, and the name of the file in this store."""
+    """Return the store to which a URL refers, and the name of the file in this store."""
     try:
         from obstore.exceptions import BaseError
         from obstore.store import from_url

@@ -48,7 +48,7 @@ def repack(
     trajectory : path, sequence of paths, or Source
         The trajectory. Several files are written one after another.
     output : path
-        The output file, with the extension .h5md or .h5. It appears only when it is complete.
+        The output file, with the extension .h5md or .h5. It appears only once it is complete.
     access : {"frames", "atoms", "both"}, optional
         How you will read the file: whole frames, a few atoms in all frames, or both. The default is "both", unless you
         specify `chunk`.
@@ -61,13 +61,13 @@ def repack(
     group : str
         Name of the particle group.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Atoms to write. By default, all atoms. Each atom is written once, in the order of the trajectory.
+        Atoms to write. The default is all atoms. Each atom is written once, in the order of the trajectory.
     start, stop, step : int, optional
         Range of frames, as in a Python slice.
     frames : array_like, shape (n_frames,), int, optional
         Frame numbers in any order, instead of `start`, `stop` and `step`.
     n_workers : int, optional
-        Number of threads. By default, one per processor. The output file is bitwise identical for any number of
+        Number of threads. The default is one per processor. The output file is bitwise identical for any number of
         threads.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.

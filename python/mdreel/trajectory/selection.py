@@ -1,4 +1,4 @@
-"""Atom selections: from an AtomGroup to ascending indices."""
+"""Conversion of atom selections to ascending indices."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, ResidueGroup, SegmentGroup, Universe
 
 Atoms: TypeAlias = "AtomGroup | ResidueGroup | SegmentGroup | Universe"
-"""Atoms as specified by the user: a group, or a Universe if all atoms are meant."""
+"""Atoms as specified by the user: a group, or a Universe for all atoms."""
 
 Select: TypeAlias = str | Sequence[str] | None
 """One or more selection strings, as in MDAnalysis's `select_atoms`, or None for all atoms."""
@@ -27,7 +27,7 @@ SelectBoth: TypeAlias = Select | tuple[Select, Select] | Mapping[str, Select]
 
 
 Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
-"""A group of atoms in the form that computations expect; see `Selection.members`."""
+"""A group of atoms in the form that computations expect. See `Selection.members`."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Selection:
         Position of each atom of the group in `atoms`, in the order of the group. If the group changes, these are all
         atoms that can belong to the group.
     changing : FrameSelection or None
-        Selects the members of the group in each frame. If None, the group does not change.
+        Selection of the group's members in each frame. If None, the group does not change.
     """
 
     atoms: NDArray[np.uint32]
@@ -65,7 +65,7 @@ class Selection:
         atomgroup : MDAnalysis.AtomGroup
             The group.
         name : str
-            Name of the group in messages.
+            Name of the group in error messages.
         may_change : bool
             Whether the group may be an UpdatingAtomGroup.
         may_be_empty : bool
@@ -127,12 +127,12 @@ class Selection:
         Parameters
         ----------
         atoms : ndarray, shape (n_read,), uint32, optional
-            Indices of the atoms that the computation receives, in ascending order. By default, `atoms`.
+            Indices of the atoms that the computation receives, in ascending order. The default is `atoms`.
 
         Returns
         -------
         ndarray, shape (n_given,), uint32, or tuple
-            Positions of the group's atoms among the received atoms. For a group that changes, a tuple that additionally
+            Positions of the group's atoms among the received atoms. For a changing group, a tuple that additionally
             contains the selection among the received atoms and the index of each atom.
         """
         atoms = self.atoms if atoms is None else atoms
@@ -146,7 +146,7 @@ class Selection:
         positions : ndarray, shape (n_given, 3), float64
             Positions in the order of the group, in Å.
         name : str
-            Name of the positions, for errors.
+            Name of the positions, for error messages.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class Selection:
         Raises
         ------
         MismatchError
-            If the number of positions is wrong, or a repeated atom has different positions.
+            If the number of positions is wrong, or if a repeated atom has different positions.
         """
         if positions.shape != (self.n_given, 3):
             raise MismatchError(f"{name} must have the shape ({self.n_given}, 3), got {positions.shape}")
@@ -167,7 +167,7 @@ class Selection:
         return gathered
 
     def add_up(self, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        """Reorder weights from the order of the group to the order of `atoms`, adding up the weights of repeated atoms.
+        """Reorder weights from the order of the group to the order of `atoms`, and add up weights of repeated atoms.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ def members_of(
     places : ndarray, shape (n_given,), uint32
         Indices of the atoms within the atoms that the computation receives.
     changing : FrameSelection or None
-        Selects the members in each frame. If None, all atoms belong to the group in every frame.
+        Selection of the members in each frame. If None, all atoms belong to the group in every frame.
     atoms : ndarray, shape (n_read,), uint32
         Indices of the atoms that the computation receives, in ascending order.
     keys : ndarray, shape (n_given,), int
@@ -223,12 +223,12 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, ma
     Parameters
     ----------
     atoms : MDAnalysis.AtomGroup, ResidueGroup, SegmentGroup or Universe
-        The atoms. If you pass a Universe, all of its atoms.
+        The atoms. If you pass a Universe, all of its atoms are used.
     select : str or sequence of str, optional
         Selection strings that the atoms must match. The selected atoms are in the order of MDAnalysis's `select_atoms`.
         By default, all atoms are returned in their original order.
     name : str
-        Name of the argument in messages.
+        Name of the argument in error messages.
     may_change : bool
         Whether the atoms may be an UpdatingAtomGroup.
 
@@ -301,7 +301,7 @@ def selections_of(select: SelectBoth, name: str = "select") -> tuple[Select, Sel
         A single selection for both, a tuple ``(mobile, reference)``, or a dictionary ``{"mobile": ..., "reference":
         ...}``.
     name : str
-        Name of the argument in messages.
+        Name of the argument in error messages.
 
     Raises
     ------
@@ -331,7 +331,7 @@ def selected(
     may_be_empty: bool = False,
     updating: bool = False,
 ) -> "AtomGroup":
-    """Select atoms of a Universe or a group. In messages, the selection is called `name`.
+    """Select atoms of a Universe or a group. In error messages, the selection is called `name`.
 
     If there are several selection strings, their atoms are concatenated. With `updating`, the result is an
     UpdatingAtomGroup, which may be empty in the current frame. In this case, `of` can be an UpdatingAtomGroup, too.

@@ -1,4 +1,4 @@
-"""Atoms that a selection refers to, although they do not belong to the group that it is applied to."""
+"""Atoms to which a selection refers although they do not belong to the group to which it is applied."""
 
 import warnings
 
@@ -25,16 +25,16 @@ REFERRING = frozenset(
 
 
 def warn_of_missing_references(words: str, wanted: NDArray[np.integer], present: NDArray[np.integer]) -> None:
-    """Warn if a selection refers to atoms outside the group that it is applied to, because they are ignored.
+    """Warn if a selection refers to atoms outside the group to which it is applied, because they are ignored.
 
     Parameters
     ----------
     words : str
         The selection.
     wanted : ndarray, shape (n_wanted,), int
-        Indices of the atoms in the whole system that the selection refers to.
+        Indices of all atoms in the system to which the selection refers.
     present : ndarray, shape (n_present,), int
-        Indices of the atoms in the group that the selection refers to.
+        Indices of the atoms in the group to which the selection refers.
 
     Warns
     -----

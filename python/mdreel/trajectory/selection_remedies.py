@@ -52,7 +52,7 @@ def remedy_for_no_atoms(of: Any, selections: Sequence[str]) -> str:
     Parameters
     ----------
     of : MDAnalysis.Universe or AtomGroup
-        The atoms that the selections were applied to.
+        The atoms to which the selections were applied.
     selections : sequence of str
         The selections.
     """

@@ -1,4 +1,4 @@
-"""Translation of MDAnalysis selections for the core, which evaluates them in each frame."""
+"""Conversion of MDAnalysis selections to expressions that the core evaluates in each frame."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ _UNLIKE = np.iinfo(np.uint32).max
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 Tree = tuple[Any, ...]
-"""A tuple that consists of the name of an expression and its operands; see `FrameSelection`."""
+"""A tuple that consists of the name of an expression and its operands. See `FrameSelection`."""
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """Atoms that a selection is applied to.
+    """Atoms to which a selection is applied.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class _Scope:
     candidates : ndarray, shape (n_candidates,), int, or None
         Indices of the atoms that can belong to a group that changes.
     words : str
-        The selection string, for messages.
+        The selection string, for error messages.
     """
 
     universe: Any
@@ -53,7 +53,7 @@ class _Scope:
         return replace(self, base=self.universe.atoms, candidates=None)
 
     def check_references(self, selection: Any) -> None:
-        """Warn if a selection that does not depend on positions loses atoms because it is limited to this group."""
+        """Warn if a selection that does not depend on positions lacks atoms because it is limited to this group."""
         wanted = _applied(selection, self.universe.atoms).ix
         present = self.candidates if self.base is None else _applied(selection, self.base).ix
         assert present is not None, "the candidates of a group that changes are known"
@@ -81,7 +81,7 @@ def frame_selection(group: "UpdatingAtomGroup") -> FrameSelection:
     Parameters
     ----------
     group : MDAnalysis.core.groups.UpdatingAtomGroup
-        The group. The groups that it was selected from, or that are named in its selection, can also be updating
+        The group. The groups from which it was selected, or that are named in its selection, can also be updating
         groups.
 
     Returns
@@ -161,7 +161,7 @@ def _tree(selection: Any, scope: _Scope, is_reference: bool = False) -> Tree:
     selection : MDAnalysis.core.selection.Selection or LogicOperation
         The selection.
     scope : _Scope
-        The atoms that the selection is applied to.
+        The atoms to which the selection is applied.
     is_reference : bool
         Whether other atoms are selected by their relation to these atoms.
     """

@@ -1,4 +1,4 @@
-"""Splitting a trajectory into segments."""
+"""Splitting trajectories into segments."""
 
 from __future__ import annotations
 
@@ -55,13 +55,14 @@ def split(
     frames_per_part : int, optional
         Number of frames in each file except the last, instead of `n_parts`.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Atoms to write. By default, all atoms.
+        Atoms to write. The default is all atoms.
     start, stop : int, optional
         Range of frames, as in a Python slice.
     precision : float, optional
-        Precision of XTC files, in integers per nm. By default, the precision of the trajectory, or 1000 if it has none.
+        Precision of XTC files, in integers per nm. The default is the precision of the trajectory, or 1000 if it has
+        none.
     n_workers : int, optional
-        Number of files that are written at the same time. By default, one per processor. H5MD files are written one
+        Number of files that are written at the same time. The default is one per processor. H5MD files are written one
         after another instead, each with this number of threads.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.

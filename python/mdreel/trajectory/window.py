@@ -1,4 +1,4 @@
-"""Time windows, which are like the options ``-b``, ``-e`` and ``-dt`` of GROMACS."""
+"""Time windows, similar to the options ``-b``, ``-e`` and ``-dt`` of GROMACS."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ _RELATIVE_ERROR = 4 * float(np.finfo(np.float32).eps)
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """Window that contains the frames between two times, at a given interval.
+    """A window that contains the frames between two times, at a given interval.
 
     Attributes
     ----------
     begin, end : float or None
-        First and last time, in ps. Both are included. If None, there is no limit.
+        First and last time in ps. Both are included. If None, there is no limit.
     interval : float or None
-        Time between frames, in ps. The window contains only frames whose time is the first time plus a multiple of the
+        Time between frames in ps. The window contains only frames whose time is the first time plus a multiple of the
         interval. If None, it contains all frames.
 
     Raises
@@ -58,7 +58,7 @@ class TimeWindow:
         Parameters
         ----------
         times : ndarray, shape (n_frames,), float64
-            Times of all frames, in ps.
+            Times of all frames in ps.
 
         Returns
         -------
@@ -102,7 +102,7 @@ def frames_in_window(source: Source, window: TimeWindow) -> NDArray[np.int64] | 
     Parameters
     ----------
     source : Source
-        The trajectory, as `mdreel.open` opens it.
+        The trajectory, opened with `mdreel.open`.
     window : TimeWindow
         The window.
 

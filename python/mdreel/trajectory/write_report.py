@@ -1,4 +1,4 @@
-"""Reports of written files."""
+"""Reports on written files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ class Written:
     n_atoms : int
         Number of atoms.
     timing : Timing
-        Timing.
+        Timing of the run that wrote the files.
     damage : tuple of DamagedFrame
         Damaged frames that were skipped.
 
@@ -41,5 +41,5 @@ class Written:
 
     @property
     def n_bytes(self) -> int:
-        """Total size of all files, in bytes."""
+        """Total size of all files in bytes."""
         return sum(path.stat().st_size for path in self.paths)

@@ -1,1 +1,1 @@
-"""Base classes of analyses, and the pass that runs several analyses together."""
+"""Base classes for analyses, and the pass that runs several analyses together."""

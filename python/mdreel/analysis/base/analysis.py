@@ -1,4 +1,4 @@
-"""Base class of all analyses."""
+"""Base class for all analyses."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 
 class Analysis(ReportOutput, MDAnalysisInterface):
-    """Base class of all analyses, with their common methods and attributes.
+    """Base class for all analyses, with their common methods and attributes.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms. For a Universe, all of its atoms.
+        The atoms. If you pass a Universe, all of its atoms are used.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe.
+        Trajectory to analyse instead of the Universe's trajectory.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
@@ -60,7 +60,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
     """
 
     _may_change: ClassVar[bool] = False
-    """Whether the groups of the analysis may be UpdatingAtomGroups, which are made again in each frame."""
+    """Whether the groups of the analysis may be UpdatingAtomGroups, which are updated in each frame."""
 
     def __init__(self, atomgroup: Atoms, trajectory: Trajectory | None = None, *, verbose: bool = False) -> None:
         self._atomgroup = atoms_of(atomgroup, may_change=self._may_change)
@@ -98,7 +98,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def _damage_handling(self) -> str:
-        """How the last run handled damaged frames; see `on_error` of `run`."""
+        """How the last run handled damaged frames. See `on_error` of `run`."""
         return self._done().on_error
 
     @property
@@ -141,30 +141,30 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
             Frame numbers or a boolean mask to use instead of a slice.
         verbose : bool, optional
-            Whether to show a progress bar in a terminal or notebook. The default is the value given when the analysis
+            Whether to show a progress bar in a terminal or notebook. The default is the value passed when the analysis
             was created.
         n_workers : int, optional
-            Number of workers. The default is one per processor.
+            Number of workers. The default is one worker per processor.
         n_parts : int, optional
-            Number of blocks, which workers receive one at a time. The default depends on the file and the number of
-            workers. With ``access="segments"``, there is at least one block per file.
+            Number of blocks. Each worker receives one block at a time. The default depends on the file and the number
+            of workers. With ``access="segments"``, there is at least one block per file.
         backend : {"threads", "serial", "processes", "dask", "mpi", "multiprocessing"} or Executor, optional
-            Executor that runs the blocks. The default is threads. ``"multiprocessing"`` is MDAnalysis's name for
-            processes.
+            Executor that runs the blocks. The default is ``"threads"``. ``"multiprocessing"`` is MDAnalysis's name for
+            ``"processes"``.
         unsupported_backend : bool
             Accepted for compatibility with MDAnalysis, but without effect, because every analysis runs on every
             executor.
         progressbar_kwargs : dict, optional
-            Options of MDAnalysis's progress bar. ``desc`` sets the title, and ``disable`` hides the bar. All other
-            options, which only affect the appearance of the bar, are ignored.
+            Options for MDAnalysis's progress bar. ``desc`` sets the title, and ``disable`` hides the bar. All other
+            options affect only the appearance of the bar and are ignored.
         source : path, sequence of paths, Source or Channel, optional
-            New trajectory to analyse. It replaces the current one in this run and all later runs.
+            New trajectory to analyse. It replaces the current trajectory in this run and all later runs.
         access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
             How the workers read the trajectory. With ``"shared"``, all workers read a single file. With ``"chain"``,
             they read several files as one, and a block may continue in the next file. With ``"segments"``, each block
             lies within one file, and ``schedule="static"`` assigns whole files to workers. The default is ``"shared"``
-            or ``"chain"``. The other two modes are for MPI and a single H5MD file, which all ranks open together. The
-            HDF5 library then reads it independently for each rank, or collectively for all ranks.
+            or ``"chain"``. The other two modes are for MPI with a single H5MD file, which all ranks open together. The
+            HDF5 library then reads the file independently for each rank, or collectively for all ranks.
         memory : str or int, optional
             Total memory limit of all processes, in bytes or as a string such as ``"2G"``. If a run would need more, an
             error is raised.
@@ -189,8 +189,8 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         FrameIndexError
             If a frame does not exist, or if there are no frames to analyse.
         FormatError, OSError
-            If the trajectory cannot be read. Regardless of `on_error`, if no frame at all or the reference cannot be
-            read.
+            If the trajectory cannot be read. Regardless of `on_error`, if none of the frames can be read, or if the
+            reference cannot be read.
         MismatchError
             If the trajectory and the Universe have different numbers of atoms. If a coordinate is not finite. (Such a
             frame is not considered damaged and is never skipped.) If `access` is not compatible with the number of
@@ -202,7 +202,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         -----
         BrokenMoleculeWarning, JumpWarning
             If the results are wrong because a molecule is broken across the periodic boundary, or because an atom jumps
-            across it.
+            across the boundary.
 
         Notes
         -----
@@ -240,7 +240,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         return self
 
     def start_at(self, first: int) -> None:
-        """Receive the number of the first frame that is analysed; called before `computation`."""
+        """Receive the number of the first analysed frame. This method is called before `computation`."""
 
     def computation(self, source: Source) -> Computation:
         """Return the computation for each frame, which receives the atoms of the selection."""
@@ -251,7 +251,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         raise NotImplementedError(f"{type(self).__name__} does not implement conclude()")
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
-        """Return the least memory of the results of a run, bytes, for frames with a number of values each."""
+        """Return the minimum memory in bytes for the results of a run, given the numbers of frames and of values."""
         return 8 * n_frames * (2 + n_columns)  # with the number and the time of each frame
 
     @property
@@ -270,10 +270,10 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         return False
 
     def check_output_file(self) -> None:
-        """Check that the output file can be written; called in one process before the run reads any frame."""
+        """Check that the output file can be written. One process calls this method before the run reads any frames."""
 
     def write_output(self) -> None:
-        """Write the output file; called in one process after the results are complete."""
+        """Write the output file. One process calls this method after the results are complete."""
 
     @property
     def atomgroup(self) -> AtomGroup:
@@ -282,7 +282,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def atoms(self) -> NDArray[np.uint32]:
-        """Indices of the atoms that the computation receives, ascending."""
+        """Indices of the atoms that the computation receives, in ascending order."""
         return self._selection.atoms
 
     @property
@@ -292,18 +292,18 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def molecules(self) -> NDArray[np.uint32]:
-        """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
+        """Indices of the atoms whose molecules must be whole if the analysis requires it, in ascending order."""
         # A group that changes also reads atoms that its selection needs.
         return self.atoms if self._selection.changing is None else self._selection.atoms[self._selection.places]
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
+        """Reference groups from other Universes, each with its frame, or None for the current positions."""
         return ()
 
     @property
     def keeps_positions(self) -> bool:
-        """Whether a run keeps the positions of all frames, which `find_kept_jump` searches for jumps."""
+        """Whether a run keeps the positions of all frames. If so, `find_kept_jump` searches them for jumps."""
         return False
 
     def find_kept_jump(self, tally: Tally) -> Jump | None:
@@ -323,25 +323,25 @@ class Analysis(ReportOutput, MDAnalysisInterface):
     # A run calls these two, because a subclass of `AnalysisBase` may use the names `atoms` and `trajectory` itself.
     @property
     def atoms_read(self) -> NDArray[np.uint32]:
-        """Indices of the atoms that the computation receives, as `atoms`."""
+        """Indices of the atoms that the computation receives. The same as `atoms`."""
         return self.atoms
 
     @property
     def trajectory_read(self) -> Trajectory | ProtoReader:
-        """The given trajectory, or the trajectory of the Universe, as `trajectory`."""
+        """The given trajectory, or the trajectory of the Universe. The same as `trajectory`."""
         return self.trajectory
 
     @property
     def order_reason(self) -> str | None:
-        """Reason why the analysis needs all frames in order in one block; None if it does not."""
+        """Reason why the analysis needs all frames in order in one block, or None if it does not."""
         return None
 
     def set_trajectory(self, trajectory: Trajectory) -> None:
-        """Set the trajectory of the next runs."""
+        """Set the trajectory for the following runs."""
         self._given_trajectory = trajectory
 
     def observer(self, source: Source, views: Sequence[ResultsView]) -> Observer | None:
-        """Return the observer that the trajectory provides for a run over it, if there is one."""
+        """Return the observer that the trajectory provides for a run, if there is one."""
         return self._given_trajectory.observer(source, views) if isinstance(self._given_trajectory, Observed) else None
 
     def accept(self, outcome: Outcome, tally: Tally) -> None:
@@ -350,7 +350,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
         self.conclude(tally)
 
     def open(self) -> Source:
-        """Open the trajectory and check that it has as many atoms as the Universe."""
+        """Open the trajectory and check that it has the same number of atoms as the Universe."""
         universe = self.universe_read
         if self._given_trajectory is None:
             source = source_of(universe)
@@ -377,7 +377,7 @@ class Analysis(ReportOutput, MDAnalysisInterface):
 
     @property
     def _n_described(self) -> int:
-        """Number of atoms of the group that the analysis names; of one that changes, of those that can belong to it."""
+        """Number of atoms to show for the group. For a changing group, count all atoms that can belong to it."""
         return self._selection.n_given
 
     def _describe(self) -> str:

@@ -1,4 +1,4 @@
-"""Table columns of the results that have values for each frame."""
+"""Table columns for results with values for each frame."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,16 +13,16 @@ from mdreel.results.series import series_columns
 def frame_columns(
     frames: NDArray[np.int64], times: NDArray[np.float64], results: Mapping[str, Any], units: Mapping[str, str]
 ) -> list[Column]:
-    """Return columns for frame, time and every result that has one entry per frame.
+    """Return columns with the frame, the time and every result that has one entry per frame.
 
     Parameters
     ----------
     frames, times : ndarray, shape (n_frames,)
         Frame numbers, and times in ps.
     results : mapping of str to object
-        The results. Entries that are not numerical arrays, or have a different length, are omitted.
+        The results. Entries that are not numerical arrays, or that have a different length, are omitted.
     units : mapping of str to str
-        Units of the results that have one.
+        Units of the results that have a unit.
     """
     found: list[tuple[str, str, NDArray[np.float64]]] = []
     for name, values in results.items():
@@ -43,7 +43,7 @@ def wide_columns(
     names: Sequence[str],
     unit: str,
 ) -> list[Column]:
-    """Return columns for frame, time and each of several quantities.
+    """Return columns with the frame, the time and each quantity.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def wide_columns(
     values : ndarray, shape (n_frames, n_quantities), float64
         The quantities, in `unit`.
     names : sequence of str
-        Name of each quantity. A name that occurs again gets a number.
+        Name of each quantity. A number is appended to repeated names.
     unit : str
         Unit of the quantities.
     """
@@ -61,5 +61,5 @@ def wide_columns(
 
 
 def is_of_frames(values: object, n_frames: int) -> bool:
-    """Return whether a result is a numerical array with an entry per frame."""
+    """Return whether a result is a numerical array with one entry per frame."""
     return isinstance(values, np.ndarray) and values.dtype.kind in "fiub" and values.shape[:1] == (n_frames,)

@@ -1,4 +1,4 @@
-"""Attributes and methods that programs written for MDAnalysis expect of an analysis."""
+"""Attributes and methods of analyses that programs written for MDAnalysis expect."""
 
 import warnings
 from collections.abc import Mapping
@@ -8,25 +8,25 @@ from mdreel.foundation.stack_level import caller_level
 
 
 class MDAnalysisInterface:
-    """Attributes that MDAnalysis analyses have and that mdreel itself does not need."""
+    """Attributes of MDAnalysis analyses that mdreel itself does not need."""
 
     _moved_to_results: ClassVar[Mapping[str, str]] = {}
-    """Results that MDAnalysis also offers as attributes of the analysis: names of the results, by attribute."""
+    """Names of results that are also attributes of the analysis in MDAnalysis, by attribute."""
 
     _attributes_in_warnings: ClassVar[Mapping[str, str]] = {"angles": "angle"}
-    """Attributes that MDAnalysis's deprecation warnings call by another name, for filters of warnings."""
+    """Names that MDAnalysis's deprecation warnings use for some attributes, so that warning filters still match."""
 
     _analysis_algorithm_is_parallelizable: ClassVar[bool] = True
-    """Whether frames may be analysed in any order, under the name that MDAnalysis gives it."""
+    """Whether frames may be analysed in any order. MDAnalysis reads this attribute."""
 
     @classmethod
     def get_supported_backends(cls) -> tuple[str, ...]:
-        """Return the names of MDAnalysis's backends. `run` supports them all, and other executors."""
+        """Return the names of MDAnalysis's backends. `run` supports all of them, and additional executors."""
         return ("serial", "multiprocessing", "dask")
 
     @property
     def parallelizable(self) -> bool:
-        """Whether the analysis runs in parallel: always."""
+        """Whether the analysis can run in parallel, which is always true."""
         return True
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -37,7 +37,7 @@ class MDAnalysisInterface:
 
 
 def _deprecated(attribute: str, result: str) -> property:
-    """Return a property that gives a result, with a warning."""
+    """Return a property that returns a result and issues a deprecation warning."""
 
     def value(analysis: Any) -> Any:
         warnings.warn(

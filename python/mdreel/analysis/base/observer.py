@@ -1,4 +1,4 @@
-"""Observers of a run, which receive its progress and its results."""
+"""Observers that receive the progress and the results of a run."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from mdreel.timing.timing import Timing
 
 @dataclass(frozen=True)
 class ResultsView:
-    """The results of an analysis, as an observer may read them while the analysis runs.
+    """A view through which an observer can read the results of an analysis while it runs.
 
     Attributes
     ----------
     name : str
         The name of the analysis.
     columns : callable
-        Returns the columns of the results so far.
+        Function that returns the columns of the results so far.
     """
 
     name: str
@@ -27,13 +27,13 @@ class ResultsView:
 
 
 class Observer(Protocol):
-    """An observer of a run. A run enters it, reports to it, and leaves it."""
+    """An observer of a run. The run uses it as a context manager and calls its methods."""
 
     def report_progress(self, n_frames: int) -> None:
-        """Receive the number of frames done; called every few milliseconds."""
+        """Receive the number of frames analysed so far. This method is called every few milliseconds."""
 
     def finish(self, n_frames: int, timing: Timing) -> None:
-        """Receive the number of frames and the timing of a finished run, whose results are complete."""
+        """Receive the number of frames and the timing of a finished run. The results are then complete."""
 
     def __enter__(self) -> Self: ...
 
@@ -47,7 +47,7 @@ class Observed(Protocol):
     """A trajectory that has observers, such as a channel."""
 
     def observer(self, source: Source, views: Sequence[ResultsView]) -> Observer | None:
-        """Return the observer of a run over an opened source, if there is one."""
+        """Return the observer for a run over an open source, if there is one."""
 
 
 def views_of(analyses: "Sequence[HasColumns]") -> list[ResultsView]:
@@ -56,7 +56,7 @@ def views_of(analyses: "Sequence[HasColumns]") -> list[ResultsView]:
 
 
 class HasColumns(Protocol):
-    """An object whose results are a table."""
+    """An object whose results can be returned as a table."""
 
     def columns(self) -> Sequence[Column]:
         """Return the results as columns of a table."""

@@ -65,11 +65,11 @@ def run(
     Parameters
     ----------
     analyses : sequence of Analysis
-        Analyses of the same trajectory. Each analysis has the same results as if it were run alone. Its timing is that
-        of the whole pass.
+        Analyses of the same trajectory. Each analysis has the same results as if it were run alone. The timing of each
+        analysis is the timing of the whole pass.
     start, stop, step, frames, verbose, n_workers, n_parts, backend, progressbar_kwargs, source, access, memory,
     checkpoint, on_error, transformations
-        See `Analysis.run`. By default, a progress bar is shown if one of the analyses shows it.
+        See `Analysis.run`. By default, a progress bar is shown if one of the analyses would show it.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def run(
     Raises
     ------
     MismatchError
-        If there are no analyses, or if they have different trajectories; see also `Analysis.run`.
+        If there are no analyses, or if they have different trajectories. See also `Analysis.run`.
     MdreelError, OSError
         See `Analysis.run`.
 
@@ -197,7 +197,7 @@ def leader_of(analyses: Sequence[Analysis]) -> Analysis:
 
 
 def order_reasons(analyses: Sequence[Analysis]) -> list[str]:
-    """Return why analyses need all frames in order in one block."""
+    """Return the reasons why analyses need all frames in order in one block."""
     return [reason for reason in (analysis.order_reason for analysis in analyses) if reason is not None]
 
 
@@ -209,9 +209,9 @@ def job_of(analyses: Sequence[Analysis], source: Source, first: int = 0) -> Job:
     analyses : sequence of Analysis
         The analyses.
     source : Source
-        The opened trajectory, from which references are read.
+        The open trajectory, from which references are read.
     first : int
-        The first frame that is analysed.
+        Number of the first analysed frame.
     """
     for analysis in analyses:
         analysis.start_at(first)

@@ -1,4 +1,4 @@
-"""Text of the call in Python that ran analyses."""
+"""Python code of the call that ran analyses."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from mdreel.foundation.urls import without_secrets
 
 _LONGEST = 60
-"""Largest number of letters of an argument."""
+"""Maximum number of characters of an argument."""
 
 
 def python_call(analyses: Sequence[object], **settings: Any) -> str:
@@ -19,7 +19,7 @@ def python_call(analyses: Sequence[object], **settings: Any) -> str:
     analyses : sequence of Analysis
         The analyses.
     **settings
-        Arguments of the call. None and empty sequences are the defaults and are omitted.
+        Arguments of the call. None and empty sequences are considered defaults and are omitted.
 
     Examples
     --------

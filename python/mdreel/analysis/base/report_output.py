@@ -1,4 +1,4 @@
-"""Report pages of the results of an analysis."""
+"""Report pages for the results of an analysis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mdreel.timing.run_description import AnalysisDescription, RunDescription
 
 
 class ReportOutput(ResultOutput):
-    """The method that writes the report page of a run, in addition to the methods of `ResultOutput`."""
+    """Output methods of `ResultOutput`, and a method that writes the report page of a run."""
 
     @checked_arguments
     def report(
@@ -26,12 +26,12 @@ class ReportOutput(ResultOutput):
         Parameters
         ----------
         path : path
-            The page, with the extension ``.html`` or ``.htm``. The file only appears once it is complete, and the page
+            The page, with the extension ``.html`` or ``.htm``. The file appears only once it is complete, and the page
             does not load any external resources.
         force : bool
             Whether to replace an existing file.
         others : sequence of Analysis, optional
-            Further analyses of the same pass (`mdreel.run`). The page also shows their results.
+            Other analyses in the same pass (see `mdreel.run`). The page also shows their results.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class ReportOutput(ResultOutput):
         return f"{type(self).__name__}(...).run()"
 
     def _atoms_text(self) -> str:
-        """Return the atoms in words; empty if there is nothing to say besides their number."""
+        """Return a description of the atoms, which is empty if there is nothing to add to their number."""
         return ""
 
     def _describe_results(self) -> AnalysisDescription:

@@ -25,12 +25,13 @@ def result_arrays(
         The results. Entries that are neither arrays nor numbers are omitted.
     dimensions : mapping of str to tuple of str
         Dimensions of the results whose dimensions are known. A result with a single column after its leading columns
-        has no dimension for columns. Dimensions of other results have the name of the result and a number; the first
-        is ``frame`` if it has an entry per frame.
+        has no dimension for columns. Dimensions of other results are named after the result and numbered. If there is
+        one entry per frame, the first dimension is ``frame``.
     units : mapping of str to str
-        Units of the results that have one.
+        Units of the results that have a unit.
     heads : mapping of str to int
-        Number of leading columns of frame and time, for results that have them. These columns are omitted.
+        Number of leading columns with the frame and the time, for results that have such columns. These columns are
+        omitted.
     """
     found = []
     for name, value in results.items():
@@ -51,5 +52,5 @@ def result_arrays(
 
 
 def is_array(value: object) -> bool:
-    """Return whether a result is an array or a number, or text or a truth value."""
+    """Return whether a result is an array, a number, a string or a Boolean value."""
     return isinstance(value, np.ndarray | np.generic | int | float) and np.asarray(value).dtype.kind in "fiubcU"

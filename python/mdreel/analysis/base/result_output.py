@@ -1,4 +1,4 @@
-"""Output of results: files, data frames, datasets, figures and summaries for notebooks."""
+"""Output of results as files, data frames, datasets, figures and notebook summaries."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 Fact: TypeAlias = str | bool | int | float | None
-"""A value of the description of results, which every format can hold."""
+"""A value in the description of results. Every format can store such values."""
 
 _MOST_FACTS = 6
-"""Number of results in the summary for notebooks."""
+"""Maximum number of results in the notebook summary."""
 
 
 class ResultOutput:
@@ -41,10 +41,10 @@ class ResultOutput:
     results: Results
 
     _units: Mapping[str, str] = {}
-    """Units of the results that have one."""
+    """Units of the results that have a unit."""
 
     _result_heads: Mapping[str, int] = {}
-    """Number of leading columns of frame and time of the results that have some, as in MDAnalysis."""
+    """Number of leading columns with the frame and the time, for results that have such columns, as in MDAnalysis."""
 
     _result_dimensions: Mapping[str, tuple[str, ...]] = {}
     """Names of the dimensions of the results that are arrays."""
@@ -75,7 +75,7 @@ class ResultOutput:
 
     @property
     def _damage_handling(self) -> str:
-        """How the last run handled damaged frames; see `on_error` of `run`."""
+        """How the last run handled damaged frames. See `on_error` of `run`."""
         # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
@@ -86,14 +86,14 @@ class ResultOutput:
         raise NotImplementedError
 
     def columns(self) -> Sequence[Column]:
-        """Return the results as a table of frame, time and the results that have values for each frame.
+        """Return the results as a table with the frame, the time, and all results that have one value per frame.
 
         Returns
         -------
         sequence of Column
             The columns that `save`, `to_dataframe` and the command line write, and that `mdreel watch` shows for an
-            analysis on a channel. Subclasses can return other columns. If the first column is neither frame nor time,
-            `mdreel watch` uses it as the x axis of the plot.
+            analysis on a channel. Subclasses can return other columns. If the first column contains neither frames nor
+            times, `mdreel watch` uses it as the x axis of the plot.
         """
         return frame_columns(self.frames, self.times, self.results, self._units)
 
@@ -101,7 +101,7 @@ class ResultOutput:
     def save(
         self, path: str | PathLike[str], force: bool = False, *, metadata: Mapping[str, Fact] | None = None
     ) -> Path:
-        """Write the table of `columns` to a file, which only appears once it is complete.
+        """Write the table of `columns` to a file, which appears only once it is complete.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class ResultOutput:
         force : bool
             Whether to replace an existing file. The old file is kept until the new one is complete.
         metadata : mapping of str to str, int, float, bool or None, optional
-            Entries to add or replace in the description that all formats except CSV contain. By default, the
+            Entries to add to or replace in the description, which is part of all formats except CSV. By default, the
             description consists of the title, the topology, the trajectory and the number of atoms. It also lists the
             damaged frames that the run skipped.
 
@@ -127,15 +127,16 @@ class ResultOutput:
             If a value in `metadata` is not a string, a number, True, False or None.
         UnsupportedError
             If the extension is unknown, if its format requires a package that is not installed or cannot store the
-            table, or if there is no table of the results.
+            table, or if the results do not form a table.
         OSError
-            If the file exists and `force` is false, or if it cannot be written: its folder is missing or not writable,
-            or the disk is full. No partial file remains.
+            If the file exists and `force` is false, or if the file cannot be written because its folder is missing or
+            not writable, or because the disk is full. No partial file remains.
 
         Warns
         -----
         MdreelWarning
-            If the table does not include all results of a user analysis, because some do not have one value per frame.
+            If the table does not include all results of a user analysis because some of them do not have one value per
+            frame.
 
         Examples
         --------
@@ -166,8 +167,8 @@ class ResultOutput:
         Returns
         -------
         pandas.DataFrame or polars.DataFrame
-            A copy of the table. A pandas data frame has the units in ``frame.attrs["units"]``, and the description
-            of `save` in ``frame.attrs["metadata"]``.
+            A copy of the table. In pandas, ``frame.attrs["units"]`` contains the units, and ``frame.attrs["metadata"]``
+            contains the same description as in `save`.
 
         Raises
         ------
@@ -176,7 +177,7 @@ class ResultOutput:
         MismatchError
             If `library` is unknown.
         UnsupportedError
-            If the library is not installed, or if there is no table of the results.
+            If the library is not installed, or if the results do not form a table.
 
         Warns
         -----
@@ -199,15 +200,16 @@ class ResultOutput:
 
     @checked_arguments
     def to_xarray(self) -> Dataset:
-        """Return the results as an xarray Dataset, which must be installed.
+        """Return the results as an xarray Dataset. The package xarray must be installed.
 
         Returns
         -------
         xarray.Dataset
             A dataset with one variable for each result that is an array or a number. Variables have named dimensions
-            such as ``frame``, ``atom`` and ``residue``, and their unit in ``.attrs["units"]``. The values are the
-            arrays in `results`, not copies. If a result begins with columns of frame and time, as in MDAnalysis, these
-            columns become the coordinates ``frame`` and ``time``. The attributes contain the description of `save`.
+            such as ``frame``, ``atom`` and ``residue``. Their units are in ``.attrs["units"]``. The values are the
+            arrays in `results`, not copies. If a result starts with frame and time columns, as in MDAnalysis, these
+            columns become the coordinates ``frame`` and ``time``. The attributes contain the same description as in
+            `save`.
 
         Raises
         ------
@@ -244,7 +246,7 @@ class ResultOutput:
         Returns
         -------
         matplotlib.figure.Figure
-            The figure. A new figure is shown in a notebook and by ``plt.show()``. If a script does not import
+            The figure. A new figure is displayed in notebooks and by ``plt.show()``. If a script does not import
             ``matplotlib.pyplot``, the figure does not belong to a window and is deleted when there are no more
             references to it.
 
@@ -265,7 +267,7 @@ class ResultOutput:
         return figure
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw the results under a title; see `plot`."""
+        """Draw the results with a title. See `plot`."""
         raise UnsupportedError(f"{type(self).__name__} cannot be plotted")
 
     def _check_results(self) -> None:
@@ -274,7 +276,7 @@ class ResultOutput:
             raise AttributeError("there are no results yet: call run() first")
 
     def _describe(self) -> str:
-        """Return a short text with the size of the analysis."""
+        """Return a short description with the size of the analysis."""
         # `Analysis` and `AlignTraj` define this; nobody creates a plain ResultOutput.
         raise NotImplementedError
 
@@ -283,7 +285,7 @@ class ResultOutput:
         return {}
 
     def _metadata_with(self, more: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the description of the results, after checking that there are results."""
+        """Check that there are results, and return their description."""
         self._check_results()
         given = {name: fact.item() if isinstance(fact, np.generic) else fact for name, fact in (more or {}).items()}
         own = {"title": f"{type(self).__name__} of {self._describe()}", **self._input_facts()}
@@ -291,7 +293,7 @@ class ResultOutput:
         return {**kept, **given, **damage_metadata(self.damage, self._damage_handling)}
 
     def _checked_columns(self) -> Sequence[Column]:
-        """Return the columns, after checking that a table without a declaration of its columns has the results."""
+        """Return the columns. If a class does not declare columns, first check that the table contains the results."""
         columns = self.columns()
         is_declared = type(self).columns is not ResultOutput.columns
         left = [f"results.{name}" for name, one in self.results.items() if not is_of_frames(one, len(self.frames))]
@@ -309,7 +311,7 @@ class ResultOutput:
         return result_arrays(len(self.frames), self.results, self._result_dimensions, self._units, self._result_heads)
 
     def _result_coordinates(self) -> list[LabelledArray]:
-        """Return labels of the dimensions. Labels of dimensions that no result has are ignored."""
+        """Return labels for the dimensions. Labels for dimensions that do not occur in any result are ignored."""
         return [
             LabelledArray("frame", ("frame",), "", self.frames),
             LabelledArray("time", ("frame",), "ps", self.times),
@@ -317,7 +319,7 @@ class ResultOutput:
         ]
 
     def _repr_html_(self) -> str:
-        """Return a summary for notebooks: numbers, a small picture and the timing; before a run, how to run."""
+        """Return a notebook summary with numbers, a small picture and the timing, or before a run, how to run."""
         from mdreel.foundation.html.markup import Markup, element, table, together
 
         head = together(element("b", type(self).__name__), f" of {self._describe()}")
@@ -338,17 +340,17 @@ class ResultOutput:
         return element("div", *parts)
 
     def _key_arrays(self) -> list[LabelledArray]:
-        """Return the results whose range the summary for notebooks shows."""
+        """Return the results whose range is shown in the notebook summary."""
         arrays = self._result_arrays()
         return [one for i, one in enumerate(arrays) if not any(one.values is other.values for other in arrays[:i])]
 
     def _key_numbers(self) -> list[tuple[str, str, str, str]]:
-        """Return name, lowest, mean and highest value of the most important results that are numbers."""
+        """Return the name and the lowest, mean and highest value of the most important numerical results."""
         numbers = [one for one in self._key_arrays() if one.is_number and one.values.size]
         return [_fact(one) for one in numbers[:_MOST_FACTS]]
 
     def _small_picture(self) -> bytes | None:
-        """Return a small picture of the results; None if they cannot be drawn."""
+        """Return a small picture of the results, or None if they cannot be drawn."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -360,7 +362,7 @@ class ResultOutput:
 
 
 def _fact(array: LabelledArray) -> tuple[str, str, str, str]:
-    """Return name, lowest, mean and highest value of a result; NaN counts only in the mean."""
+    """Return the name and the lowest, mean and highest value of a result. NaN affects only the mean."""
     values = array.values
     with np.errstate(all="ignore"):
         numbers = np.fmin.reduce(values, axis=None), values.mean(), np.fmax.reduce(values, axis=None)

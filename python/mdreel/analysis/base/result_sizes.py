@@ -1,4 +1,4 @@
-"""Memory that the results of a run need, compared with the memory of the machine before the run."""
+"""Memory check for the results of a run, before the run starts."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -7,14 +7,14 @@ from mdreel._core import Computation, FrameSet, Source
 from mdreel.foundation.size_check import check_size
 
 _LARGE_ROW = 1 << 20
-"""Size of the results of a frame, bytes, above which the frames of a file are worth counting before the run."""
+"""Size in bytes of the results for one frame above which the frames of a file are counted before the run."""
 
 
 class Sized(Protocol):
-    """An analysis that knows the size of its results."""
+    """An analysis that can compute the size of its results."""
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
-        """Return the least memory of the results of a run, bytes, for frames with a number of values each."""
+        """Return the minimum memory in bytes for the results of a run, given the numbers of frames and of values."""
 
     @property
     def smaller_results(self) -> str:
@@ -24,7 +24,7 @@ class Sized(Protocol):
 def check_result_sizes(
     analyses: Sequence[Sized], computations: Iterable[Computation], source: Source, selected: FrameSet | None
 ) -> None:
-    """Refuse a run whose results are larger than the memory that this process can use.
+    """Raise an error if the results of a run are larger than the memory that this process can use.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ def check_result_sizes(
     source : Source
         The trajectory.
     selected : FrameSet or None
-        The frames; None for all frames of a trajectory without a frame index.
+        The frames, or None for all frames of a trajectory without a frame index.
 
     Raises
     ------
     MismatchError
-        If the results of an analysis do not fit into the memory.
+        If the results of an analysis do not fit into memory.
     """
     for analysis, computation in zip(analyses, computations, strict=True):
         n_frames = _n_frames(source, selected, is_counted=analysis.result_bytes(1, computation.n_columns) > _LARGE_ROW)
@@ -49,7 +49,7 @@ def check_result_sizes(
 
 
 def _n_frames(source: Source, selected: FrameSet | None, *, is_counted: bool) -> int:
-    """Return the number of frames, or 1 if it is unknown and not worth the time of counting."""
+    """Return the number of frames, or 1 if the number is unknown and counting the frames would take too long."""
     if source.is_growing or (selected is not None and selected.is_endless):
         return 1
     if selected is not None:

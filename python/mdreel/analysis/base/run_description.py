@@ -1,4 +1,4 @@
-"""Descriptions of finished analyses, for the report page."""
+"""Descriptions of finished analyses for the report page."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_NAMES = 6
-"""Largest number of names of atoms in a description."""
+"""Maximum number of atom names in a description."""
 
 
 def frames_text(frames: NDArray[np.int64], times: NDArray[np.float64]) -> str:
@@ -24,7 +24,7 @@ def frames_text(frames: NDArray[np.int64], times: NDArray[np.float64]) -> str:
     frames : ndarray, shape (n_frames,), int64
         Numbers of the frames.
     times : ndarray, shape (n_frames,), float64
-        Their times in ps.
+        Times of the frames in ps.
     """
     if not len(frames):
         return "none"
@@ -43,7 +43,7 @@ def plotted(described: AnalysisDescription, draw: "Callable[[], Figure]") -> Ana
     described : AnalysisDescription
         Description of the analysis.
     draw : callable
-        Draws the results.
+        Function that draws the results.
     """
     try:
         from mdreel.results.page_picture import page_picture
@@ -55,7 +55,7 @@ def plotted(described: AnalysisDescription, draw: "Callable[[], Figure]") -> Ana
 
 
 def atoms_text(atomgroup: Any) -> str:
-    """Return a description of a group of atoms: its selection, if the group stores it, otherwise its contents.
+    """Describe a group of atoms by its selection if the group stores one, and otherwise by its contents.
 
     Parameters
     ----------

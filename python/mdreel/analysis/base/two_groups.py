@@ -1,4 +1,4 @@
-"""Base class of analyses of two groups of atoms."""
+"""Base class for analyses of two groups of atoms."""
 
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class TwoGroupAnalysis(Analysis):
-    """An analysis of the pairs of atoms of two groups in one Universe.
+    """An analysis of pairs of atoms from two groups in the same Universe.
 
     Parameters
     ----------
     first : MDAnalysis.AtomGroup or Universe
         The first group.
     second : MDAnalysis.AtomGroup or Universe, optional
-        The second group; by default the first.
+        The second group. The default is the first group.
     name : str
         Name of the second group in error messages.
     first_name : str
@@ -30,16 +30,16 @@ class TwoGroupAnalysis(Analysis):
     may_be_empty : bool
         Whether one of the groups may have no atoms.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe.
+        Trajectory to analyse instead of the Universe's trajectory.
     verbose : bool
         Whether `run` shows a progress bar by default.
 
     Raises
     ------
     SelectionError
-        If both groups have no atoms, or one has none and `may_be_empty` is false.
+        If both groups have no atoms, or if one group has no atoms and `may_be_empty` is false.
     MismatchError
-        If the second group is of another Universe.
+        If the second group is in another Universe.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class TwoGroupAnalysis(Analysis):
 
     @property
     def molecules(self) -> NDArray[np.uint32]:
-        """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
+        """Indices of the atoms whose molecules must be whole if the analysis requires it, in ascending order."""
         return np.unique(np.concatenate([one.given for one in self._chosen])).astype(np.uint32)
 
     @property

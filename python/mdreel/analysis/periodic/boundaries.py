@@ -1,4 +1,4 @@
-"""Requirements of an analysis on coordinates in a periodic cell."""
+"""Requirements that an analysis has for coordinates in a periodic cell."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 FOLLOWED = "run(transformations=[mdreel.transformations.nojump()]) in Python, --transform nojump on the command line"
-"""Instruction for undoing jumps before an analysis."""
+"""Instructions for undoing jumps before an analysis."""
 
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Requirements of an analysis on molecules that the cell boundary may cut.
+    """Requirements that an analysis has for molecules that cross the periodic boundary.
 
     Attributes
     ----------
     why : str
-        Reason for the requirements, or for having none.
+        Reason for the requirements, or reason why there are none.
     whole : bool
         Whether molecules must be whole, because the analysis computes distances without periodic images.
     paths : bool
         Whether atoms must not jump across the cell, because the analysis compares positions at different times.
     remedy : str
-        Instruction for undoing jumps for this analysis.
+        Instructions for undoing jumps before this analysis.
     """
 
     why: str
@@ -40,7 +40,7 @@ class Boundaries:
 
 
 class HasBoundaries(Protocol):
-    """An analysis with its atoms and its requirements on periodic boundaries."""
+    """An analysis with its atoms and its requirements for periodic boundaries."""
 
     @property
     def atomgroup(self) -> "AtomGroup":
@@ -48,7 +48,7 @@ class HasBoundaries(Protocol):
 
     @property
     def atoms_read(self) -> NDArray[np.uint32]:
-        """Indices of the atoms, ascending."""
+        """Indices of the atoms, in ascending order."""
 
     @property
     def boundaries(self) -> Boundaries:
@@ -56,11 +56,11 @@ class HasBoundaries(Protocol):
 
     @property
     def references(self) -> "Sequence[tuple[AtomGroup, int | None]]":
-        """Groups from other Universes that define the reference, with their frames (None for the current positions)."""
+        """Reference groups from other Universes, each with its frame, or None for the current positions."""
 
     @property
     def molecules(self) -> NDArray[np.uint32]:
-        """Indices of atoms whose molecules must be whole, ascending."""
+        """Indices of atoms whose molecules must be whole, in ascending order."""
 
     @property
     def keeps_positions(self) -> bool:

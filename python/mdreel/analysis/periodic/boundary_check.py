@@ -39,7 +39,7 @@ class Finding:
     what : str
         Description of the problem, with the frame.
     remedy : str
-        Instruction for the user.
+        Instructions for the user.
     """
 
     category: type[MdreelWarning]
@@ -54,7 +54,7 @@ class Finding:
 
 
 class BoundaryCheck:
-    """A check of the frames of a run, which reads a few of them again.
+    """A check of a run, for which a few of its frames are read again.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ class BoundaryCheck:
 
     Notes
     -----
-    The check for broken molecules reads the first frame and one more for every 200 frames, five at most. The check for
-    jumps reads one for every 100 frames. Frames of a growing trajectory cannot be read again, so only the first one is
-    checked, before the run.
+    To check for broken molecules, the first frame is read, and one more frame for every 200 frames, up to a total of
+    five. To check for jumps, one frame is read for every 100 frames. Frames of a growing trajectory cannot be read
+    again, so only its first frame is checked, before the run.
     """
 
     def __init__(self, analyses: Sequence[HasBoundaries], source: Source) -> None:
@@ -83,7 +83,7 @@ class BoundaryCheck:
         self.findings: list[Finding] = []
 
     def before(self, start: int | None) -> None:
-        """Check references, and the first frame of a growing trajectory, after waiting for it."""
+        """Check references, and wait for and check the first frame of a growing trajectory."""
         for analysis in self._whole:
             for group, frame in analysis.references:
                 molecule = broken_reference(group, frame)
@@ -93,7 +93,7 @@ class BoundaryCheck:
             self._look_for_broken([start or 0])
 
     def after(self, outcome: "Outcome", kernel: Pass) -> None:
-        """Check some frames of a finished run, and the positions that analyses have kept."""
+        """Check some frames of a finished run, and the positions that the analyses kept."""
         if not len(outcome.rows):
             return
         frames = outcome.frames
@@ -112,7 +112,7 @@ class BoundaryCheck:
                 self._add_jump([analysis], atom, edges, jump.distance, jump.height)
 
     def warn(self) -> None:
-        """Issue a warning for each problem, and forget the problems."""
+        """Issue a warning for each problem, and clear the list of problems."""
         findings, self.findings = self.findings, []
         for finding in findings:
             finding.warn()
@@ -202,7 +202,7 @@ class BoundaryCheck:
         self.findings.append(Finding(JumpWarning, names, what, remedy))
 
     def _read(self, frame: int, atoms: NDArray[np.uint32]) -> tuple[NDArray[np.float32] | None, PeriodicCell | None]:
-        """Return positions and cell of a frame; None for data that is missing or cannot be read."""
+        """Return the positions and the cell of a frame, with None for data that is missing or cannot be read."""
         try:
             read = self._source.read(FrameSet.range(frame, 1, 1), atoms)
         except StreamError:
@@ -217,7 +217,7 @@ class BoundaryCheck:
 def _finding_of(
     analyses: Sequence[HasBoundaries], molecule: BrokenMolecule, universe: "Universe", where: str
 ) -> Finding:
-    """Return the finding of a broken molecule in a frame or in the reference; see `where`."""
+    """Return the finding for a broken molecule in a frame or in the reference, as given by `where`."""
     one, other = (_atom(universe, index) for index in molecule.atoms)
     what = (
         f"the periodic cell cuts a molecule: in {where}, {one} and {other} are {molecule.distance:.1f} Å apart, "
@@ -243,7 +243,7 @@ def _names(analyses: Sequence[HasBoundaries]) -> tuple[str, ...]:
 
 
 def _atom(universe: "Universe", index: int) -> str:
-    """Return the description of an atom, such as ``atom 12 (GLY 3 CA)``."""
+    """Return a description of an atom, such as ``atom 12 (GLY 3 CA)``."""
     atom = universe.atoms[index]
     facts = [str(getattr(atom, name)) for name in ("resname", "resid", "name") if hasattr(atom, name)]
     return f"atom {index}" + (f" ({' '.join(facts)})" if facts else "")

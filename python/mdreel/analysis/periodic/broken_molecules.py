@@ -1,4 +1,4 @@
-"""Detection of molecules that the cell boundary cuts."""
+"""Detection of molecules that are broken across the periodic boundary."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     Unwrapped = Callable[[AtomGroup], NDArray[np.float32]]
 
 _NEAR = 10.0
-"""Upper limit of the distance between consecutive atoms of a residue or of two linked residues in Å."""
+"""Upper limit in Å for the distance between consecutive atoms of a residue or of two linked residues."""
 
 _SHIFT = 0.1
-"""Least difference between the shifts of two atoms of a broken molecule, as a share of the cell height."""
+"""Smallest difference between the shifts of two atoms of a broken molecule, as a fraction of the cell height."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ def find_broken(
     cell: PeriodicCell,
     unwrapped: "Unwrapped",
 ) -> BrokenMolecule | None:
-    """Find a molecule that the cell boundary cuts.
+    """Find a molecule that is broken across the periodic boundary.
 
     Parameters
     ----------
     universe : MDAnalysis.Universe
         The topology.
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices of the atoms, ascending.
+        Indices of the atoms, in ascending order.
     positions : ndarray, shape (n_atoms, 3), float32
         Positions of the atoms in a frame in Å.
     cell : PeriodicCell
@@ -70,14 +70,15 @@ def find_broken(
     Returns
     -------
     BrokenMolecule or None
-        The first broken molecule; None if every molecule is whole.
+        The first broken molecule, or None if every molecule is whole.
 
     Notes
     -----
-    If a molecule is cut, two of its consecutive atoms are on opposite sides of the cell. The search therefore considers
-    only consecutive atoms that are farther apart than half the cell; most systems have none. Two such atoms of one
-    fragment are broken if making the fragment whole moves them differently. Without bonds, atoms belong together if
-    they are in the same residue, or in consecutive residues of a protein or nucleic acid chain.
+    If a molecule is broken, two of its consecutive atoms are on opposite sides of the cell. The search therefore
+    considers only consecutive atoms that are farther apart than half the cell. Most systems have no such atoms. If two
+    such atoms belong to the same fragment, the fragment is broken if making it whole moves the atoms differently.
+    Without bonds, atoms belong together if they are in the same residue, or in consecutive residues of a protein or
+    nucleic acid chain.
     """
     steps = positions[1:] - positions[:-1]
     lengths = np.sqrt((steps.astype(np.float64) ** 2).sum(axis=1))
@@ -104,7 +105,7 @@ def find_broken(
 
 
 def _bonded(universe: "Universe", pairs: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return for each pair whether one of its atoms has bonds, and whether both are in one fragment."""
+    """Return whether an atom of each pair has bonds, and whether both atoms are in the same fragment."""
     group = universe.atoms[pairs.ravel()]
     try:
         fragments: NDArray[np.intp] = group.fragindices.reshape(pairs.shape)

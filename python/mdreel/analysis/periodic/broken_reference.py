@@ -1,4 +1,4 @@
-"""Detection of molecules of a reference structure that the cell boundary cuts."""
+"""Detection of molecules in a reference structure that are broken across the periodic boundary."""
 
 from typing import TYPE_CHECKING
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 def broken_reference(group: "AtomGroup", frame: int | None) -> BrokenMolecule | None:
-    """Find a molecule of a reference that the cell boundary cuts.
+    """Find a molecule in a reference that is broken across the periodic boundary.
 
     Parameters
     ----------
     group : MDAnalysis.AtomGroup
         The atoms of the reference.
     frame : int or None
-        Frame of the reference's trajectory; None for the current positions.
+        Frame number in the reference trajectory, or None for the current positions.
 
     Returns
     -------
     BrokenMolecule or None
-        The first broken molecule. None if every molecule is whole, or the Universe is at another frame.
+        The first broken molecule, or None if every molecule is whole or if the Universe is at another frame.
     """
     universe = group.universe
     trajectory = getattr(universe, "trajectory", None)

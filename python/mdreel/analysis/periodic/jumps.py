@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from mdreel.analysis.periodic.periodic_cell import PeriodicCell
 
 _ONE_IMAGE = 1.1
-"""Largest extent of wrapped positions, in cells: molecules stick out of the cell, and cells fluctuate."""
+"""Largest extent of wrapped positions, in cells. It exceeds 1 because molecules protrude and cells fluctuate."""
 
 _FILLED = 0.8
-"""Least extent along each axis of atoms that fill the cell, in cells."""
+"""Smallest extent along each axis, in cells, of atoms that fill the cell."""
 
 _CHUNK = 1 << 16
-"""Number of coordinates that are searched together, so that they stay in the cache of a core."""
+"""Number of coordinates that are searched together, so that they fit into the cache of a core."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Jump:
     Attributes
     ----------
     place : int
-        Index of the atom among the atoms of the analysis, from 0.
+        Index of the atom among the atoms of the analysis, starting from 0.
     before, after : int
-        The frames between which the atom jumps: frame numbers, or indices into the analysed frames.
+        The frames between which the atom jumps, as frame numbers or as indices into the analysed frames.
     distance : float
         Length of the jump in Å.
     height : float
@@ -57,7 +57,7 @@ def find_jump(
     cell : PeriodicCell
         The cell of the later frame.
     is_wrapped : callable, optional
-        Function that returns whether the positions of all frames are known to lie in one image of the cell.
+        Function that returns whether the positions of all frames are known to lie in the same image of the cell.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def find_jump(
     -----
     An atom jumps if its displacement is longer than half the cell, but shorter than a quarter of the cell after
     subtraction of whole cells. In addition, half of the atoms must move by less than an eighth of the cell. For frames
-    that are farther apart in time, jumps are distinguished from diffusion only if positions are known to be wrapped.
+    that are farther apart in time, jumps can be told apart from diffusion only if positions are known to be wrapped.
     """
     steps = (after - before).astype(np.float64)
     lengths = np.sqrt((steps**2).sum(axis=1))
@@ -84,19 +84,19 @@ def find_jump(
 def find_jump_between(
     frames: NDArray[np.uint64], read: Callable[[int], tuple[NDArray[np.float32], PeriodicCell | None]]
 ) -> Jump | None:
-    """Find an atom that jumps between the first and the last of several frames, by bisection.
+    """Use bisection to find an atom that jumps between the first and the last of several frames.
 
     Parameters
     ----------
     frames : ndarray, shape (n_frames,), uint64
         Frame numbers in the order of the analysis.
     read : callable
-        Function that returns positions and cell of a frame.
+        Function that returns the positions and the cell of a frame.
 
     Returns
     -------
     Jump or None
-        A jump between two consecutive frames; None if no jump is found.
+        A jump between two consecutive frames, or None if no jump is found.
     """
     first, last = 0, len(frames) - 1
     before, (after, cell) = read(int(frames[first]))[0], read(int(frames[last]))
@@ -128,7 +128,7 @@ def find_jump_in(positions: NDArray[np.float32], cell_of: Callable[[int], Period
     Returns
     -------
     Jump or None
-        The jump; its frames are indices into `positions`.
+        The jump. Its frames are indices into `positions`.
     """
     n_frames, width = positions.shape
 
@@ -170,7 +170,7 @@ def _jump_of(
 
 
 def _lie_in_one_image(positions: NDArray[np.float32], cell_of: Callable[[int], PeriodicCell | None]) -> bool:
-    """Return whether the positions of all frames lie in one image of the cell; see `find_jump_in`."""
+    """Return whether the positions of all frames lie in the same image of the cell. See `find_jump_in`."""
     low, high = np.full(6, np.inf), np.full(6, -np.inf)
     for place, frame in enumerate(positions):
         cell = cell_of(place)

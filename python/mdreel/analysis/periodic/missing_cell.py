@@ -1,4 +1,4 @@
-"""Remedies in the errors about frames without a periodic cell."""
+"""Remedies in errors about frames without a periodic cell."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,12 +17,12 @@ class NeedsCell(Protocol):
 
     @property
     def without_cell(self) -> str:
-        """Remedy for frames without a cell; empty if the message of the core contains it."""
+        """Remedy for frames without a cell, or an empty string if the message of the core contains it."""
 
 
 @contextmanager
 def naming_cell_remedy(analyses: Sequence[NeedsCell]) -> Iterator[None]:
-    """Add to an error about a missing cell what the analyses can do without one.
+    """Add a remedy for the analyses to an error about a missing cell.
 
     Parameters
     ----------

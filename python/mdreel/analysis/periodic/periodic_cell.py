@@ -1,4 +1,4 @@
-"""Periodic cell of a frame, and shortest differences of positions."""
+"""Periodic cell of a frame, and shortest differences between positions."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -14,7 +14,7 @@ class PeriodicCell:
     Attributes
     ----------
     vectors : ndarray, shape (3, 3), float64
-        Cell vectors as rows in Å.
+        Cell vectors in Å, as rows.
     height : float
         Smallest distance between two opposite faces in Å.
     """
@@ -24,7 +24,7 @@ class PeriodicCell:
 
     @classmethod
     def of(cls, vectors: NDArray[np.floating]) -> Self | None:
-        """Return the cell with the given vectors, shape (3, 3), in Å; None for a placeholder or without a volume."""
+        """Return the cell for vectors in Å, shape (3, 3), or None for a placeholder or a cell without volume."""
         rows = np.asarray(vectors, np.float64)
         if np.allclose(rows, np.eye(3), rtol=0, atol=1e-6):  # the placeholder of 1 x 1 x 1 Å
             return None
@@ -36,7 +36,7 @@ class PeriodicCell:
 
     @classmethod
     def of_dimensions(cls, dimensions: NDArray[np.floating]) -> Self | None:
-        """Return the cell with the given lengths (Å) and angles (degrees), shape (6,); None without a volume."""
+        """Return the cell for lengths (Å) and angles (degrees), shape (6,), or None if it has no volume."""
         a, b, c = np.asarray(dimensions[:3], np.float64)
         if not min(a, b, c) > 0:
             return None
@@ -46,7 +46,7 @@ class PeriodicCell:
         return cls.of(np.array([[a, 0, 0], [b * gamma, b * np.sqrt(1 - gamma**2), 0], [c * beta, c * of_c, c * last]]))
 
     def nearest(self, differences: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return differences, shape (n, 3), reduced by whole cells to minimum images in Å.
+        """Reduce differences, shape (n, 3), to minimum images in Å by subtracting cell vectors.
 
         Notes
         -----

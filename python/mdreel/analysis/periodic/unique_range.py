@@ -14,14 +14,14 @@ def warn_of_range(tally: Tally, distance: float, what: str, remedy: str) -> None
     Parameters
     ----------
     tally : Tally
-        Output of the computation, with a record per frame in which `distance` exceeds half the shortest lattice vector
-        of the cell. The record contains that half in Å.
+        Output of the computation, with a record for each frame in which `distance` exceeds half of the shortest lattice
+        vector of the cell. The record contains this half length in Å.
     distance : float
         The longest counted distance in Å.
     what : str
         Description of the problem, with ``{}`` for `distance`.
     remedy : str
-        Instruction for the user, with ``{}`` for the longest distance that is complete in all frames in Å.
+        Instructions for the user, with ``{}`` for the longest distance in Å at which counts are complete in all frames.
     """
     if not len(tally.records):
         return

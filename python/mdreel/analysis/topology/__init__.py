@@ -1,1 +1,1 @@
-"""Groups, references, residues and other properties of a topology."""
+"""Groups, references, residues and other data from a topology."""

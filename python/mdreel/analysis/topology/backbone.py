@@ -27,9 +27,9 @@ class Backbone:
     residues : MDAnalysis.ResidueGroup
         The residues.
     chains : ndarray, shape (n_residues,), uint32
-        Number of the chain of each residue, ascending. A new segment, chain or gap starts a new number.
+        Chain number of each residue, in ascending order. The number increases at each new segment, chain or gap.
     donors : ndarray, shape (n_residues,), bool
-        Whether N has a hydrogen. Proline has none.
+        Whether N has a hydrogen. In proline, it has none.
     """
 
     atoms: NDArray[np.int64]
@@ -53,7 +53,8 @@ class Backbone:
         Raises
         ------
         MismatchError
-            If there are not four names, a residue has an atom twice, or a residue is incomplete and `complete` is true.
+            If there are not four names, if a residue contains an atom twice, or if a residue is incomplete and
+            `complete` is true.
         SelectionError
             If no residue has all four atoms.
         """
@@ -88,24 +89,24 @@ class Backbone:
         return cls(atoms[has_all], residues, chains, residues.resnames != _WITHOUT_HYDROGEN)
 
     def hydrogens(self, names: str, chains: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Find the hydrogens on N.
+        """Find the hydrogens bonded to N.
 
         Parameters
         ----------
         names : str
             Names of the hydrogens, as in a selection.
         chains : ndarray, shape (n_residues,), uint32
-            Number of the chain of each residue. The hydrogens of the first residue of a chain are not checked.
+            Chain number of each residue. The hydrogens of the first residue in a chain are not checked.
 
         Returns
         -------
         ndarray, shape (n_residues,), int64
-            Universe indices of the hydrogens; for residues without a hydrogen, those of N.
+            Universe indices of the hydrogens, or of N for residues without a hydrogen.
 
         Raises
         ------
         MismatchError
-            If a residue does not have exactly one hydrogen, or a proline has one.
+            If a residue does not have exactly one hydrogen, or if a proline has a hydrogen.
         """
         found = self.residues.atoms.select_atoms(f"name {names}")
         places = np.searchsorted(self.residues.resindices, found.resindices)

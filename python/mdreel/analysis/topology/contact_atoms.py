@@ -1,4 +1,4 @@
-"""Atoms of residues that decide whether two residues are in contact."""
+"""Atoms that determine whether two residues are in contact."""
 
 import warnings
 from typing import TYPE_CHECKING
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 _BACKBONE = ("C", "CA", "N", "O", "H", "HA", "HN", "H1", "HT1", "O1", "OT1")
-"""Names of mdtraj, and of the atoms to which it gives these names."""
+"""Backbone atom names in mdtraj, and other names that mdtraj converts to them."""
 
 _CALCIUM = ("CA", "CAL", "CA2", "CA2+", "CA+2")
 
 
 def contact_atoms(atomgroup: "AtomGroup", scheme: ContactScheme, name: str) -> "AtomGroup":
-    """Return the atoms of a group that a scheme uses, ascending; a warning names residues without such atoms.
+    """Return the atoms of a group that a scheme uses, in ascending order, and warn about residues without such atoms.
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ def contact_atoms(atomgroup: "AtomGroup", scheme: ContactScheme, name: str) -> "
     scheme : str
         The scheme.
     name : str
-        Name of the group in messages.
+        Name of the group in error messages.
 
     Raises
     ------
     SelectionError
-        If no atom is left, a residue has two atoms where the scheme needs one, or the topology lacks names.
+        If no atoms are left, if a residue has two atoms where the scheme needs one, or if the topology lacks names.
 
     Warns
     -----
     MdreelWarning
-        If residues have no atom that the scheme uses; they are left out.
+        If residues are omitted because they have no atoms that the scheme uses.
     """
     atoms = atomgroup.unique
     chosen = atoms[_is_used(atoms, scheme)]
@@ -114,12 +114,12 @@ def sequence_positions(universe: "Universe", residues: NDArray[np.int64], separa
     residues : ndarray, shape (n,), int64
         Indices of residues.
     separation : int
-        Difference of positions that residues of different chains exceed.
+        The positions of residues in different chains differ by more than this number.
 
     Returns
     -------
     ndarray, shape (n,), int64
-        Positions. Within a segment and chain, they differ by as much as the indices do.
+        Positions. Within a segment and chain, differences between positions equal those between indices.
     """
     segments = np.asarray(universe.residues.segindices)[residues]
     chains = chains_of(universe, residues)

@@ -26,7 +26,7 @@ GroupSelection: TypeAlias = "SelectBoth | AtomGroup"
 
 
 def references_of(compared: "Sequence[ComparedAtoms]", atomgroup: "AtomGroup") -> "list[tuple[AtomGroup, int | None]]":
-    """Return the groups of other Universes than that of `atomgroup` that give a reference, with their frames."""
+    """Return the reference groups that are not in the Universe of `atomgroup`, with their frames."""
     structures = [one.structure for one in compared]
     return [(one.group, one.frame) for one in structures if one.group is not None and not one.is_of(atomgroup.universe)]
 
@@ -40,9 +40,9 @@ class ComparedAtoms:
     selection : Selection
         The atoms.
     structure : Structure
-        Reference of the atoms.
+        Reference for the atoms.
     weights : ndarray, shape (n_atoms,), float64, or None
-        Weights in the order of the selection; None for equal weights.
+        Weights in the order of the selection, or None for equal weights.
     """
 
     selection: Selection
@@ -61,14 +61,14 @@ class ComparedAtoms:
         *,
         is_own: bool = False,
     ) -> Self:
-        """Return the compared atoms for user input, after checking that they correspond to the reference.
+        """Check that the atoms in user input correspond to the reference, and return the compared atoms.
 
         See `Structure.of` for `reference`, `frame` and `is_own`.
 
         Raises
         ------
         MismatchError
-            If reference or weights do not fit the atoms.
+            If the reference or the weights do not match the atoms.
         """
         selection = Selection.of(atomgroup)
         structure = Structure.of(selection, reference, frame, is_own)
@@ -84,12 +84,12 @@ class ComparedAtoms:
         return places, self.structure.read(source, universe), self.weights
 
     def other_masses(self, reference: "AtomGroup") -> NDArray[np.float64] | None:
-        """Return the masses of the reference if they differ from the weights, which are masses.
+        """Return the masses of the reference if they differ from the masses used as weights.
 
         Returns
         -------
         ndarray, shape (n_atoms,), float64, or None
-            Masses in the order of the selection; None if they are the weights, or are not known.
+            Masses in the order of the selection, or None if they are equal to the weights or unknown.
         """
         if not hasattr(reference, "masses"):
             return None
@@ -102,18 +102,18 @@ class ComparedAtoms:
 def matching_atoms(
     mobile: Atoms, reference: "Atoms | None", select: SelectBoth, weights: Weights, *, match_atoms: bool, strict: bool
 ) -> "tuple[AtomGroup, AtomGroup | None, Weights]":
-    """Select the atoms of an alignment and its reference.
+    """Select the atoms for an alignment and for its reference.
 
     Parameters
     ----------
     mobile, reference : MDAnalysis.Universe or AtomGroup
-        The system and its reference; None for the system itself.
+        The system and its reference. None stands for the system itself.
     select : str, tuple, dict or None
         See `select_both`.
     weights : {None, "mass"} or array_like
         Weights. Masses are taken from the reference, as in MDAnalysis.
     match_atoms, strict : bool
-        Unless the first is false or the second true, residues with different numbers of atoms are excluded.
+        Unless `match_atoms` is false or `strict` is true, residues with different numbers of atoms are excluded.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def matching_atoms(
     SelectionError
         If a selection is invalid or empty.
     MismatchError
-        If there is no such residue.
+        If no residues are left.
     """
     atoms, theirs = select_both(mobile, reference, select)
     if theirs is None:
@@ -144,15 +144,15 @@ def compared_groups(
     weights_of_groups: Sequence[Weights] | Literal[False],
     matching: Matching,
 ) -> list[ComparedAtoms]:
-    """Return the groups that are compared in addition to `atomgroup`; see `mdreel.RMSD`.
+    """Return the groups that are compared in addition to `atomgroup`. See `mdreel.RMSD`.
 
     Raises
     ------
     MismatchError
-        If the reference is an array, which has no positions of other atoms. If the number of weights differs from the
-        number of groups, or the atoms of a group do not correspond to the atoms of the reference.
+        If the reference is an array, because it does not contain the positions of other atoms. If the number of weights
+        differs from the number of groups. If the atoms of a group do not correspond to the atoms of the reference.
     SelectionError
-        If a group is empty, or a selection is not valid.
+        If a group is empty, or if a selection is not valid.
     """
     if reference is not None and not are_atoms(reference):
         message = "groupselections need a reference with all atoms: give an AtomGroup, or a frame of the trajectory"
@@ -176,7 +176,7 @@ def compared_groups(
 def _group_and_reference(
     group: GroupSelection, atomgroup: "AtomGroup", reference: "Atoms | None", name: str
 ) -> "tuple[AtomGroup, AtomGroup | None]":
-    """Return a further group, and its atoms in the reference; None if those are the same atoms of the trajectory."""
+    """Return an additional group, and its atoms in the reference or None if they are the same atoms."""
     if is_group(group):
         if group.universe is not atomgroup.universe:
             raise SelectionError(f"{name} is in another Universe than atomgroup: both must be in the same one")

@@ -1,4 +1,4 @@
-"""Donors, hydrogens and acceptors of hydrogen bonds: guessed selections, and pairs of donors and hydrogens."""
+"""Guessed selections of donors, hydrogens and acceptors, and pairs of donors and hydrogens."""
 
 import re
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
 
 _DEPEND_ON_POSITIONS = frozenset(("around", "sphlayer", "sphzone", "isolayer", "cylayer", "cyzone", "point", "prop"))
-"""Keywords of selections whose atoms may change from frame to frame."""
+"""Selection keywords for which the selected atoms may change from frame to frame."""
 
 _REMEDY = "use one with charges and bonds, such as TPR or PSF, or give hydrogens_sel and acceptors_sel"
 
 Between: TypeAlias = "Sequence[tuple[AtomGroup, AtomGroup]] | None"
-"""Pairs of groups between which hydrogen bonds are looked for; None for all atoms."""
+"""Pairs of groups between which to find hydrogen bonds. None stands for all atoms."""
 
 _MOST_PAIRS = 32  # pairs in `between`, which take two bits each of a 64-bit mask
 
 
 def may_change(selection: str) -> bool:
-    """Return whether the atoms of a selection string may change from frame to frame."""
+    """Return whether the atoms that a selection string selects may change from frame to frame."""
     words = re.findall(r"[^\s()]+", selection)
     return not _DEPEND_ON_POSITIONS.isdisjoint(words) or any(
         word == "same" and following in ("x", "y", "z") for word, following in pairwise(words)
@@ -61,7 +61,7 @@ def select(universe: Atoms, selection: str, name: str) -> "AtomGroup":
 def guess_hydrogens(
     universe: "Universe", within: str, masses: tuple[float, float], min_charge: float, between: Between = None
 ) -> str:
-    """Return a selection of polar hydrogens, by mass and charge.
+    """Return a selection of polar hydrogens based on masses and charges.
 
     Parameters
     ----------
@@ -70,23 +70,23 @@ def guess_hydrogens(
     within : str
         Selection of the atoms to consider.
     masses : tuple of float
-        Lower and upper limit of the mass, both exclusive, u.
+        Lower and upper limit for the mass in u, both exclusive.
     min_charge : float
         Lower limit (exclusive) for the charge, in e.
     between : sequence of tuple of AtomGroup, optional
-        Pairs of groups; warnings do not count atoms outside all groups.
+        Pairs of groups. Atoms that are not in any group are not counted in warnings.
 
     Raises
     ------
     MismatchError
         If no mass can lie between the limits.
     MissingDataError
-        If the topology has no masses, charges, or names.
+        If the topology has no masses, charges or names.
 
     Warns
     -----
     MdreelWarning
-        If hydrogens that are bonded to nitrogen or oxygen do not have such a charge.
+        If the charges of hydrogens that are bonded to nitrogen or oxygen are not above the limit.
     """
     if masses[0] >= masses[1]:
         raise MismatchError(f"min_mass is higher than (or equal to) max_mass: {masses[0]:g} and {masses[1]:g} u")
@@ -101,7 +101,7 @@ def guess_hydrogens(
 
 
 def guess_acceptors(universe: "Universe", within: str, max_charge: float, between: Between = None) -> str:
-    """Return a selection of the atoms with a charge below a limit; for the rest, see `guess_hydrogens`.
+    """Return a selection of the atoms whose charge is below a limit. For the parameters, see `guess_hydrogens`.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def guess_acceptors(universe: "Universe", within: str, max_charge: float, betwee
     Warns
     -----
     MdreelWarning
-        If oxygens, or nitrogens that can accept a hydrogen bond, do not have such a charge.
+        If the charges of oxygens, or of nitrogens that can accept a hydrogen bond, are not below the limit.
     """
     atoms = select(universe, within, "select")
     guessed = atoms[_values(atoms, "charges", "charge") < max_charge]
@@ -128,7 +128,7 @@ def guess_donors(
     d_h_cutoff: float,
     between: Between = None,
 ) -> str:
-    """Return a selection of the atoms that are bonded to hydrogens and have a charge below a limit.
+    """Return a selection of the atoms that are bonded to hydrogens and whose charge is below a limit.
 
     If the topology has no bonds, atoms within `d_h_cutoff` of a hydrogen in the current frame are considered bonded.
 
@@ -140,7 +140,7 @@ def guess_donors(
     Warns
     -----
     MdreelWarning
-        If nitrogens or oxygens with such hydrogens do not have such a charge.
+        If the charges of nitrogens or oxygens with such hydrogens are not below the limit.
     """
     every = select(universe, within, "select")
     atoms = every[_values(every, "charges", "charge") < max_charge]
@@ -174,19 +174,19 @@ def both_ways(universe: "Universe") -> NDArray[np.int64]:
 
 
 def bonded_pairs(hydrogens: NDArray[np.int64], bonds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the donor that each hydrogen is bonded to.
+    """Return the donor to which each hydrogen is bonded.
 
     Parameters
     ----------
     hydrogens : ndarray, shape (n_hydrogens,), int64
-        Indices, ascending.
+        Indices, in ascending order.
     bonds : ndarray, shape (2 * n_bonds, 2), int64
         Atoms of each bond, in both orders.
 
     Returns
     -------
     ndarray, shape (n_hydrogens, 2), int64
-        Donor and hydrogen. Bonds between hydrogens, which rigid water models have, do not count.
+        Donor and hydrogen. Bonds between hydrogens, as in rigid water models, are ignored.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def pairs_within(
     dimensions: NDArray[np.float32] | None,
     cutoff: float,
 ) -> NDArray[np.int64]:
-    """Return all pairs of a donor and a hydrogen that are no farther apart than a distance.
+    """Return all pairs of a donor and a hydrogen whose distance does not exceed a cutoff.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def pairs_within(
     Returns
     -------
     ndarray, shape (n_pairs, 2), int64
-        Donor and hydrogen, ordered by both.
+        Donor and hydrogen, sorted by donor and then by hydrogen.
     """
     if not len(donors) or not len(hydrogens):
         return np.empty((0, 2), np.int64)
@@ -247,14 +247,14 @@ def _values(atoms: "AtomGroup", attribute: str, name: str) -> NDArray[np.float64
 
 
 def _mask(atoms: "AtomGroup") -> NDArray[np.bool_]:
-    """Return which atoms of the Universe are in a group, shape (n_universe_atoms,)."""
+    """Return a mask of the atoms of the Universe that are in a group, shape (n_universe_atoms,)."""
     mask = np.zeros(len(atoms.universe.atoms), np.bool_)
     mask[atoms.ix] = True
     return mask
 
 
 def _selection_of(atoms: "AtomGroup") -> str:
-    """Return a selection of all atoms with the residue and atom names of a group, or else with its types."""
+    """Return a selection of all atoms with the same residue and atom names, or else types, as in a group."""
     if hasattr(atoms, "resnames") and hasattr(atoms, "names"):
         found = sorted(set(zip(atoms.resnames.tolist(), atoms.names.tolist(), strict=True)))
         return " or ".join(f"(resname {resname} and name {name})" for resname, name in found)
@@ -271,7 +271,7 @@ def _types(atoms: "AtomGroup") -> Any:
 
 
 def groups_between(universe: "Universe", between: Any) -> "list[tuple[AtomGroup, AtomGroup]] | None":
-    """Return the groups of each pair of selections."""
+    """Return the two groups for each pair of selections."""
     if between is None:
         return None
     if not len(between):
@@ -291,7 +291,7 @@ def masks_between(
     donors: NDArray[np.int64],
     acceptors: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]] | None:
-    """Return bit masks of donors and acceptors, which share a bit if they are on different sides of a pair."""
+    """Return bit masks of donors and acceptors that share a bit if the atoms are on different sides of a pair."""
     if between is None:
         return None
     of_donors, of_acceptors = np.zeros(len(donors), np.uint64), np.zeros(len(acceptors), np.uint64)

@@ -24,16 +24,16 @@ _MOST_NAMES = 20  # groups that a message lists
 
 @dataclass(frozen=True)
 class Group:
-    """A group of an index file.
+    """A group in an index file.
 
     Attributes
     ----------
     name : str
-        Its name.
+        Name of the group.
     line : int
-        The line of its heading, from 1.
+        Line number of the heading, starting from 1.
     indices : ndarray, shape (n_atoms,), int64
-        Indices of its atoms, from 0, in the order of the file.
+        Indices of the atoms, starting from 0, in the order of the file.
     """
 
     name: str
@@ -43,26 +43,26 @@ class Group:
 
 @dataclass(frozen=True)
 class IndexFile:
-    """The groups of an index file, by which selections can name atoms: ``group Protein``.
+    """The groups in an index file, which you can use in selections such as ``group Protein``.
 
     Attributes
     ----------
     path : Path
         The file.
     groups : tuple of Group
-        Its groups, in the order of the file. Groups may be empty, and several groups may have one name.
+        The groups in the order of the file. Groups may be empty, and several groups may have the same name.
     """
 
     path: Path
     groups: tuple[Group, ...]
 
     def __getitem__(self, name: str) -> NDArray[np.int64]:
-        """Return the indices of a group in the order of the file, from 0.
+        """Return the indices of a group in the order of the file, starting from 0.
 
         Raises
         ------
         SelectionError
-            If there is no such group, the group is empty, or several groups with this name have different atoms.
+            If there is no such group, if the group is empty, or if several groups with this name have different atoms.
         """
         found = self._by_name.get(name)
         if found is None:
@@ -82,7 +82,7 @@ class IndexFile:
         Raises
         ------
         MismatchError
-            If a group has an atom beyond `n_atoms`.
+            If a group contains an atom beyond `n_atoms`.
         """
         for group in self.groups:
             highest = int(group.indices.max(initial=-1)) + 1
@@ -91,25 +91,26 @@ class IndexFile:
                 raise MismatchError(f"{message}: the index file is of another system", path=self.path)
 
     def resolve(self, selection: str, prefix: str = "") -> tuple[str, dict[str, NDArray[np.int64]]]:
-        """Return a selection whose groups have names that MDAnalysis parses, and the atoms of these groups.
+        """Return a selection with group names that MDAnalysis can parse, and the atoms of these groups.
 
         Parameters
         ----------
         selection : str
-            A selection in MDAnalysis's language. A name with blanks or parentheses is in quotation marks, as in
-            ``group "Water and ions" and name OW``.
+            A selection in MDAnalysis's language. Names with blanks or parentheses are enclosed in quotation marks, as
+            in ``group "Water and ions" and name OW``.
         prefix : str
-            Part of the new names, to tell the groups of several selections apart.
+            Part of the new names that distinguishes the groups of several selections.
 
         Raises
         ------
         SelectionError
-            If a group cannot be used; see `__getitem__`.
+            If a group cannot be used. See `__getitem__`.
 
         Warns
         -----
         AtomOrderWarning
-            If a group has an atom twice, or atoms that do not ascend: a selection has each atom once, ascending.
+            If a group contains an atom twice, or if its atoms are not in ascending order. A selection contains each
+            atom once, in ascending order.
         """
         found: dict[str, NDArray[np.int64]] = {}
 
@@ -145,7 +146,7 @@ def read_index(path: str | PathLike[str]) -> IndexFile:
     Parameters
     ----------
     path : path
-        The file. Each group begins with a line ``[ name ]``, which numbers of atoms from 1 follow.
+        The file. Each group starts with a line ``[ name ]``, followed by the numbers of its atoms, starting from 1.
 
     Returns
     -------
@@ -155,9 +156,9 @@ def read_index(path: str | PathLike[str]) -> IndexFile:
     Raises
     ------
     FormatError
-        If the file is no index file, has no groups, or has a number below 1.
+        If the file is not an index file, has no groups, or contains a number below 1.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     path = Path(path)
     try:

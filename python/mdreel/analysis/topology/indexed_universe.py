@@ -1,4 +1,4 @@
-"""A Universe whose selections know the groups of an index file."""
+"""A Universe in which selections can refer to the groups of an index file."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from mdreel.errors import MismatchError
 
 
 class IndexedUniverse(Universe):  # type: ignore[misc]  # MDAnalysis has no types
-    """A Universe in which ``group Protein`` selects a group of an index file.
+    """A Universe in which selections such as ``group Protein`` refer to groups of an index file.
 
     Parameters
     ----------
@@ -23,12 +23,13 @@ class IndexedUniverse(Universe):  # type: ignore[misc]  # MDAnalysis has no type
     def use_groups(self, index: IndexFile, *, is_reference: bool = False) -> "IndexedUniverse":
         """Use the groups of an index file, and return the Universe.
 
-        With `is_reference`, the file may be of a larger system: only groups that are used must fit the Universe.
+        With `is_reference`, the file may describe a larger system. In this case, only groups that are used must match
+        the Universe.
 
         Raises
         ------
         MismatchError
-            If a group has an atom that the Universe does not have.
+            If a group contains an atom that the Universe does not have.
         """
         if not is_reference:
             index.check_atoms(len(self.atoms))
@@ -36,25 +37,25 @@ class IndexedUniverse(Universe):  # type: ignore[misc]  # MDAnalysis has no type
         return self
 
     def select_atoms(self, *selections: str, **settings: Any) -> AtomGroup:
-        """Select atoms as an MDAnalysis Universe does; ``group NAME`` stands for a group of the index file.
+        """Select atoms as in an MDAnalysis Universe, where ``group NAME`` refers to a group of the index file.
 
         Raises
         ------
         SelectionError
-            If a group cannot be used; see `IndexFile`.
+            If a group cannot be used. See `IndexFile`.
         """
         resolved, groups = self.resolve_groups(selections)
         return super().select_atoms(*resolved, **settings, **groups)
 
     def resolve_groups(self, selections: Sequence[str]) -> tuple[list[str], dict[str, AtomGroup]]:
-        """Return selections that MDAnalysis can parse, and the groups that they name.
+        """Return selections that MDAnalysis can parse, and the groups to which they refer.
 
         Raises
         ------
         SelectionError
-            If a group cannot be used; see `IndexFile`.
+            If a group cannot be used. See `IndexFile`.
         MismatchError
-            If a group has an atom that the Universe does not have.
+            If a group contains an atom that the Universe does not have.
         """
         if self.index is None:
             return list(selections), {}

@@ -1,4 +1,4 @@
-"""Check that two groups contain the same atoms in the same order."""
+"""Checks that two groups contain the same atoms in the same order."""
 
 import warnings
 from collections import Counter
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 MASS_TOLERANCE = 0.1
-"""Largest difference between the masses of two corresponding atoms in amu; MDAnalysis's default."""
+"""Largest difference in amu between the masses of two corresponding atoms. The same default as in MDAnalysis."""
 
 _REMEDY = "give the atoms in the same order, or skip this check with match_atoms=False (--no-match-atoms)"
 
 
 @dataclass(frozen=True)
 class Matching:
-    """Options of the check of atoms against the atoms of a reference.
+    """Options for checking atoms against the atoms of a reference.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Matching:
     is_checked : bool
         Whether atoms are checked at all.
     refuses_order : bool
-        Whether the same atoms in another order are an error; otherwise they are a warning.
+        Whether the same atoms in a different order raise an error. Otherwise, they trigger a warning.
     """
 
     tolerance: float = MASS_TOLERANCE
@@ -45,26 +45,27 @@ class Matching:
         Parameters
         ----------
         mobile, reference : MDAnalysis.AtomGroup
-            The groups; the k-th atom of one is compared with the k-th of the other.
+            The groups. The k-th atom of one group is compared with the k-th atom of the other.
         name : str
-            Name of the reference in messages.
+            Name of the reference in error messages.
 
         Raises
         ------
         MismatchError
-            If the numbers of atoms differ, two atoms have different masses, or the same atoms are in another order.
+            If the numbers of atoms differ, if two atoms have different masses, or if the same atoms are in a different
+            order.
 
         Warns
         -----
         AtomOrderWarning
-            If masses agree but names differ, if the same segments are in another order, or if the topologies have
+            If masses agree but names differ, if the same segments are in a different order, or if the topologies have
             neither masses nor names.
 
         Notes
         -----
-        If the names of two atoms agree, an unknown mass (NaN or 0) is ignored. The same atom names in another order
-        within a residue, and the same residues in another order, are errors. Different names with equal masses, as in
-        another force field (HN and H), lead to a warning.
+        If the names of two atoms agree, an unknown mass (NaN or 0) is ignored. If a residue has the same atom names in
+        a different order, or if the same residues are in a different order, an error is raised. If names differ but
+        masses are equal, as in different force fields (HN and H), a warning is issued.
         """
         if not self.is_checked:
             return
@@ -115,7 +116,7 @@ class _Pairs:
             )
 
     def check_names(self) -> None:
-        """Raise an error if a residue has the same atom names in another order."""
+        """Raise an error if a residue has the same atom names in a different order."""
         if self._names is None or self._has_other_name is None or not self._has_other_name.any():
             return
         _, codes = np.unique(np.concatenate(self._names).astype(str), return_inverse=True)
@@ -128,7 +129,7 @@ class _Pairs:
         self._refuse_order((differs & ~has_other_atoms)[residues] & self._has_other_name)
 
     def check_residues(self) -> None:
-        """Raise an error if the groups have the same residues in another order."""
+        """Raise an error if the groups have the same residues in a different order."""
         if self._resids is None or not self._has_same(self._resids):
             return
         others = (self._of_both(name) for name in ("resnames", "icodes"))
@@ -174,7 +175,7 @@ class _Pairs:
         warnings.warn(message, AtomOrderWarning, stacklevel=caller_level())
 
     def _of_both(self, attribute: str) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """Return an attribute of the atoms of both groups; None if one group lacks it."""
+        """Return an attribute of the atoms in both groups, or None if one group does not have it."""
         try:
             mobile, reference = (np.asarray(getattr(group, attribute)) for group in self._groups)
         except AttributeError:  # includes MDAnalysis NoDataError
@@ -193,19 +194,19 @@ class _Pairs:
 
 
 def mismatch(message: str) -> MismatchError:
-    """Return the error of atoms that do not correspond, which MDAnalysis's `SelectionError` also catches."""
+    """Return the error for atoms that do not correspond. It is also MDAnalysis's `SelectionError`."""
     from mdreel.trajectory.mdanalysis_errors import AtomMismatchError
 
     return AtomMismatchError(message)
 
 
 def same_residues(mobile: "AtomGroup", reference: "AtomGroup") -> "tuple[AtomGroup, AtomGroup]":
-    """Leave out residues that have other numbers of atoms in the two groups.
+    """Omit residues whose numbers of atoms differ between two groups.
 
     Parameters
     ----------
     mobile, reference : MDAnalysis.AtomGroup
-        The groups; the k-th residue of one is compared with the k-th of the other.
+        The groups. The k-th residue of one group is compared with the k-th residue of the other.
 
     Returns
     -------
@@ -215,7 +216,7 @@ def same_residues(mobile: "AtomGroup", reference: "AtomGroup") -> "tuple[AtomGro
     Raises
     ------
     MismatchError
-        If the numbers of residues differ, or no residue is left.
+        If the numbers of residues differ, or if no residues are left.
 
     Warns
     -----
@@ -241,7 +242,7 @@ def same_residues(mobile: "AtomGroup", reference: "AtomGroup") -> "tuple[AtomGro
 
 
 def _atoms_of_residues(group: "AtomGroup") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of the residue of each atom, in the order of the group, and the number of atoms of each."""
+    """Return the residue number of each atom in the order of the group, and the number of atoms in each residue."""
     _, first, of_atoms, counts = np.unique(group.resindices, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first)
     numbers = np.empty_like(order)
@@ -250,7 +251,7 @@ def _atoms_of_residues(group: "AtomGroup") -> tuple[NDArray[np.int64], NDArray[n
 
 
 def _name_of(atom: Any) -> str:
-    """Return the description of an atom, such as ``atom 12 (CA of GLY 3)``."""
+    """Return a description of an atom, such as ``atom 12 (CA of GLY 3)``."""
     residue = [str(atom.resname), number_of(atom)] if hasattr(atom, "resname") and hasattr(atom, "resid") else []
     known = [str(atom.name)] if hasattr(atom, "name") else []
     known += ["of", *residue] if known and len(residue) == 2 else []

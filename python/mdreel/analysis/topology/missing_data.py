@@ -1,4 +1,4 @@
-"""Error for topologies that lack an attribute; programs written for MDAnalysis catch it as they catch MDAnalysis's."""
+"""Error for topologies that lack an attribute. Programs written for MDAnalysis can catch it as a NoDataError."""
 
 from MDAnalysis.exceptions import NoDataError
 
@@ -6,4 +6,4 @@ from mdreel.errors import SelectionError
 
 
 class MissingDataError(SelectionError, NoDataError):  # type: ignore[misc]
-    """The topology, or the analysis, lacks data that is needed."""
+    """Error raised if the topology or the analysis lacks required data."""

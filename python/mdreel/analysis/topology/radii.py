@@ -22,7 +22,7 @@ RADII: Mapping[str, float] = {
     "Bi": 2.07, "Po": 1.97, "At": 2.02, "Rn": 2.20, "Fr": 3.48, "Ra": 2.83, "U": 1.86,
 }
 # fmt: on
-"""Radii by element, Å, from A. Bondi, J. Phys. Chem. 68 (1964) 441. Main-group elements missing there are from
+"""Radii in Å by element, from A. Bondi, J. Phys. Chem. 68 (1964) 441. Other main-group elements are from
 M. Mantina, A. C. Chamberlin, R. Valero, C. J. Cramer, D. G. Truhlar, J. Phys. Chem. A 113 (2009) 5806."""
 
 
@@ -44,7 +44,7 @@ def radii_of(atomgroup: "AtomGroup", radii: Mapping[str, float] | ArrayLike | No
     Raises
     ------
     MismatchError
-        If the number of radii is wrong, a radius is not a valid length, or an element has no radius.
+        If the number of radii is wrong, if a radius is not a valid length, or if an element has no radius.
     SelectionError
         If the topology has neither elements nor atom names.
     """
@@ -64,7 +64,7 @@ def radii_of(atomgroup: "AtomGroup", radii: Mapping[str, float] | ArrayLike | No
 
 
 def elements_of(atomgroup: "AtomGroup") -> NDArray[Any]:
-    """Return the elements of atoms, such as ``"Na"``, from the topology or guessed from atom names.
+    """Return the elements of atoms, such as ``"Na"``, from the topology or as guessed from atom names.
 
     Returns
     -------

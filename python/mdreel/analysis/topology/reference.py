@@ -25,7 +25,7 @@ def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray
     frame : int
         Frame number, starting from 0. Negative numbers count from the end.
     atoms : ndarray, shape (n_atoms,), uint32
-        Indices, ascending.
+        Indices, in ascending order.
 
     Returns
     -------
@@ -52,17 +52,17 @@ def read_frame(source: Source, frame: int, atoms: NDArray[np.uint32]) -> NDArray
 
 
 def is_group(reference: object) -> "TypeGuard[AtomGroup]":
-    """Return whether a reference is an atom group, not an array of positions."""
+    """Return whether a reference is an atom group rather than an array of positions."""
     return hasattr(reference, "universe") and hasattr(reference, "ix")
 
 
 def are_atoms(reference: object) -> "TypeGuard[Atoms]":
-    """Return whether a reference is a Universe or a group, not an array of positions."""
+    """Return whether a reference is a Universe or a group rather than an array of positions."""
     return hasattr(reference, "universe") and hasattr(reference, "atoms")
 
 
 def positions_at(group: "AtomGroup", frame: int | None, source: Source | None) -> NDArray[np.float64]:
-    """Return the positions of a group at a frame.
+    """Return the positions of a group in a frame.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def positions_at(group: "AtomGroup", frame: int | None, source: Source | None) -
     frame : int or None
         Frame number, starting from 0. If None, the current positions of the Universe are used.
     source : Source or None
-        The opened trajectory of the Universe of the group. With None, the MDAnalysis reader of the Universe reads the
-        frame and then returns to its current frame.
+        The open trajectory of the group's Universe. If None, the MDAnalysis reader of the Universe reads the frame and
+        then returns to its current frame.
 
     Returns
     -------

@@ -25,13 +25,14 @@ class Structure:
     selection : Selection
         The atoms.
     group : MDAnalysis.AtomGroup or None
-        Atoms of the reference; None for the atoms of the selection.
+        Atoms of the reference, or None for the atoms of the selection.
     given : ndarray, shape (n_atoms, 3), float64, or None
-        Positions given as the reference, Å, in the order of the selection.
+        Positions in Å given as the reference, in the order of the selection.
     frame : int or None
-        Frame of the reference trajectory, starting from 0. If None, the current positions of its Universe are used.
+        Frame number in the reference trajectory, starting from 0. If None, the current positions of its Universe are
+        used.
     is_own : bool
-        Whether `group` belongs to the analysed trajectory, even if that is not the one of its Universe.
+        Whether `group` belongs to the analysed trajectory, even if this is not the trajectory of its Universe.
     """
 
     selection: Selection
@@ -48,23 +49,25 @@ class Structure:
         frame: int | None,
         is_own: bool = False,
     ) -> Self:
-        """Return the structure for the reference that a user has given.
+        """Return the structure for a reference given by the user.
 
         Parameters
         ----------
         selection : Selection
             The atoms.
         reference : MDAnalysis.AtomGroup, array_like, shape (n_atoms, 3), or None
-            The reference; None for the atoms themselves.
+            The reference, or None for the atoms themselves.
         frame : int or None
-            Frame of the reference trajectory, starting from 0. If None, the current positions of its Universe are used.
+            Frame number in the reference trajectory, starting from 0. If None, the current positions of its Universe
+            are used.
         is_own : bool
-            Whether a reference group belongs to the analysed trajectory, even if that is not the one of its Universe.
+            Whether a reference group belongs to the analysed trajectory, even if this is not the trajectory of its
+            Universe.
 
         Raises
         ------
         MismatchError
-            If the reference has another number of atoms.
+            If the reference has a different number of atoms.
         """
         if are_atoms(reference):
             reference = reference.atoms
@@ -88,7 +91,7 @@ class Structure:
         source : Source
             The analysed trajectory.
         universe : MDAnalysis.Universe or None
-            The Universe that `source` belongs to; None for a separate trajectory.
+            The Universe to which `source` belongs, or None for a separate trajectory.
 
         Returns
         -------
@@ -104,7 +107,7 @@ class Structure:
         return self.selection.gather(positions, "reference")
 
     def is_of(self, universe: "Universe | None") -> bool:
-        """Return whether the reference belongs to the analysed trajectory (of `universe`, or separate)."""
+        """Return whether the reference belongs to the analysed trajectory. Pass None for a separate trajectory."""
         if self.group is None:
             return self.given is None
         return self.is_own or self.group.universe is universe

@@ -1,4 +1,4 @@
-"""Attributes that an analysis needs of a topology."""
+"""Topology attributes that an analysis requires."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def check_attributes(atomgroup: "AtomGroup", *names: str) -> None:
-    """Check that the topology has attributes.
+    """Check that the topology has the required attributes.
 
     Parameters
     ----------

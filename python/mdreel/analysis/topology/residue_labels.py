@@ -25,15 +25,16 @@ class ResidueLabels:
     Attributes
     ----------
     indices : ndarray, shape (n,), int64
-        Index of the residue in its Universe, from 0, for each atom or residue of the group.
+        Index of the residue in its Universe, starting from 0, for each atom or residue in the group.
     segments : ndarray, shape (n,), str
-        Segment (segid) of each residue. If segments are ambiguous, the chain (chainID) or both as ``segid:chainID``.
+        Segment (segid) of each residue. If segments are ambiguous, this is the chain (chainID), or both in the form
+        ``segid:chainID``.
     resnames : ndarray, shape (n,), str
         Residue names.
     resids : ndarray, shape (n,), int64
         Residue numbers.
     icodes : ndarray, shape (n,), str
-        Insertion codes; empty for residues without one.
+        Insertion codes. They are empty for residues without an insertion code.
     """
 
     indices: NDArray[np.int64]
@@ -44,7 +45,7 @@ class ResidueLabels:
 
     @classmethod
     def of(cls, group: "AtomGroup | ResidueGroup") -> Self:
-        """Return the labels of a group, with one entry per atom or residue, in order."""
+        """Return the labels for a group, with one entry per atom or residue, in the order of the group."""
         indices, places = np.unique(np.asarray(group.resindices, np.int64), return_inverse=True)
         residues = group.universe.residues[indices]
         segids, resnames = _texts(residues, "segids"), _texts(residues, "resnames")
@@ -60,10 +61,10 @@ class ResidueLabels:
 
     @cached_property
     def texts(self) -> list[str]:
-        """Text label of each residue: ``"ALA 5"``, with an insertion code ``"ALA 5A"``, with a segment ``"A ALA 5"``.
+        """Text label of each residue, such as ``"ALA 5"``, or ``"ALA 5A"`` with an insertion code.
 
-        Labels contain the segment if the group has several. If labels are still ambiguous, the index in the Universe
-        is appended: ``"ALA 5 #217"``.
+        If the group has several segments, labels contain the segment: ``"A ALA 5"``. If labels are still ambiguous, the
+        index in the Universe is appended: ``"ALA 5 #217"``.
         """
         rows = zip(self.resnames.tolist(), self.resids.tolist(), self.icodes.tolist(), strict=True)
         texts = [f"{resname} {resid}{icode}".strip() for resname, resid, icode in rows]
@@ -82,8 +83,8 @@ class ResidueLabels:
         Returns
         -------
         list of Column
-            ``segment``, ``resname`` and ``resid``; also ``icode`` if a residue has one, and ``resindex`` (from 0) if
-            the other columns are ambiguous.
+            ``segment``, ``resname`` and ``resid``. If a residue has an insertion code, ``icode`` is added. If these
+            columns are ambiguous, ``resindex`` is added, which starts from 0.
         """
         columns = [
             Column("segment", "", self.segments),
@@ -98,13 +99,13 @@ class ResidueLabels:
         return columns
 
     def coordinates(self, dimension: str = "residue") -> list[LabelledArray]:
-        """Return labels of a dimension that has an entry per residue: `texts`, and the columns of `columns`."""
+        """Return labels for a dimension with one entry per residue: `texts` and the columns of `columns`."""
         texts = LabelledArray(dimension, (dimension,), "", np.array(self.texts, np.str_))
         return [texts, *column_arrays(self.columns(), dimension)]
 
     @cached_property
     def positions(self) -> NDArray[np.int64]:
-        """Axis position of each residue: its number or, if numbers do not ascend, its position in the group."""
+        """Axis position of each residue: its number or, if numbers are not ascending, its position in the group."""
         if self.are_numbers:
             return self.resids
         _, first, places = np.unique(self.indices, return_index=True, return_inverse=True)
@@ -114,7 +115,7 @@ class ResidueLabels:
 
     @cached_property
     def are_numbers(self) -> bool:
-        """Whether residue numbers are unique and ascend."""
+        """Whether residue numbers are unique and ascending."""
         is_next = np.diff(self.indices) != 0
         steps = np.diff(self.resids)
         return bool((steps[is_next] > 0).all() and (steps[~is_next] == 0).all())
@@ -126,14 +127,14 @@ class ResidueLabels:
 
 
 def residue_names(group: "AtomGroup | ResidueGroup") -> str:
-    """Return the labels of the first residues of a group, for messages."""
+    """Return the labels of the first few residues in a group, for error messages."""
     residues = group.residues
     more = ", ..." if len(residues) > _MOST_NAMES else ""
     return ", ".join(ResidueLabels.of(residues[:_MOST_NAMES]).texts) + more
 
 
 def residue_name(residue: Any) -> str:
-    """Return the description of a residue for messages, such as ``residue GLY 52A of segment H``."""
+    """Return a description of a residue for error messages, such as ``residue GLY 52A of segment H``."""
     return f"residue {residue.resname} {number_of(residue)} of segment {residue.segid}"
 
 
@@ -143,18 +144,18 @@ def number_of(residue: Any) -> str:
 
 
 def atom_columns(atoms: "AtomGroup") -> list[Column]:
-    """Return table columns that identify atoms: ``atom``, the index in the Universe, and those of their residues."""
+    """Return table columns that identify atoms: the index in the Universe, ``atom``, and the residue columns."""
     return [Column("atom", "", atoms.ix.astype(np.int64)), *ResidueLabels.of(atoms).columns()]
 
 
 def atom_coordinates(atoms: "AtomGroup", dimension: str = "atom") -> list[LabelledArray]:
-    """Return labels of a dimension that has an entry per atom: its index, and the labels of its residue."""
+    """Return labels for a dimension with one entry per atom: the atom indices and the residue labels."""
     index, *labels = atom_columns(atoms)
     return [LabelledArray(dimension, (dimension,), "", index.values), *column_arrays(labels, dimension)]
 
 
 def _texts(residues: Any, name: str) -> NDArray[np.str_]:
-    """Return an attribute of residues as text; empty if the topology lacks it."""
+    """Return an attribute of residues as strings, which are empty if the topology lacks the attribute."""
     try:
         values = getattr(residues, name)
     except AttributeError:  # includes MDAnalysis NoDataError
@@ -163,7 +164,7 @@ def _texts(residues: Any, name: str) -> NDArray[np.str_]:
 
 
 def chains_of(universe: Any, indices: NDArray[np.int64]) -> NDArray[np.str_] | None:
-    """Return the chain of the first atom of each residue; None if the topology has no chains."""
+    """Return the chain of the first atom in each residue, or None if the topology has no chains."""
     try:
         chains = universe.atoms.chainIDs
     except AttributeError:

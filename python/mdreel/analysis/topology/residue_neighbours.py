@@ -1,4 +1,4 @@
-"""Neighbours of residues in their chains, by bonds, order and insertion codes."""
+"""Neighbouring residues in a chain, determined from bonds, order and insertion codes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ _NONE = -1
 
 
 class ResidueNeighbours:
-    """The residue before and after each residue of a Universe.
+    """The residues before and after each residue of a Universe.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ class ResidueNeighbours:
 
     Notes
     -----
-    If the topology has the bond between two residues, they are neighbours. If it has the other bonds of both linking
-    atoms, but not this one, they are not neighbours. In all other cases, the neighbour is the adjacent residue of the
-    same segment and chain in the order of the topology. Its number must be the next, or the same with another insertion
-    code. Residues with the same number and insertion code are alternatives: the first of them follows the previous
-    residue, and the last of them precedes the next residue.
+    If the topology contains the bond between two residues, they are neighbours. If it contains other bonds of both
+    linking atoms, but not this bond, they are not neighbours. In all other cases, the neighbour is the adjacent residue
+    of the same segment and chain in the order of the topology. Its number must be the next number, or the same number
+    with a different insertion code. Residues with the same number and insertion code are alternatives: the first of
+    them follows the previous residue, and the last of them precedes the next residue.
     """
 
     def __init__(self, universe: "Universe", last_names: Sequence[str], first_names: Sequence[str]) -> None:
@@ -49,7 +49,7 @@ class ResidueNeighbours:
         }
 
     def at(self, residue: int, shift: int, *, by_number: bool = False) -> int | None:
-        """Return the index of the next residue (`shift=1`) or of the previous one (`shift=-1`), or None at an end.
+        """Return the index of the next (`shift=1`) or previous (`shift=-1`) residue, or None at the end of a chain.
 
         With `by_number`, only the adjacent residue with the next or the previous number is a neighbour.
         """
@@ -58,17 +58,17 @@ class ResidueNeighbours:
 
 
 def numbers_follow(groups: "ResidueGroup | AtomGroup", others: "ResidueGroup | AtomGroup") -> NDArray[np.bool_]:
-    """Return whether each residue of `others` has the next number, or the same with another insertion code.
+    """Return whether each residue in `others` has the next number, or the same with a different insertion code.
 
     Parameters
     ----------
     groups, others : MDAnalysis.ResidueGroup or AtomGroup
-        Residues, or atoms of them, as many of one as of the other. Segments and chains are not considered.
+        Equal numbers of residues, or of atoms in them. Segments and chains are not considered.
 
     Returns
     -------
     ndarray, shape (n_residues,), bool
-        Whether the number follows that of the residue in `groups`.
+        Whether the number follows the number of the residue in `groups`.
     """
     step = others.resids - groups.resids
     found: NDArray[np.bool_] = (step == 1) | ((step == 0) & _have_other_codes(groups, others))
@@ -83,7 +83,7 @@ def _have_other_codes(groups: "ResidueGroup | AtomGroup", others: "ResidueGroup 
 
 
 def _by_order(universe: "Universe") -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the next and the previous residue of each residue by order and numbers; -1 for none."""
+    """Return the next and the previous residue of each residue based on order and numbers, with -1 for none."""
     residues = universe.residues
     groups, others = residues[:-1], residues[1:]
     in_same_chain = _in_same_chain(universe)
@@ -97,7 +97,7 @@ def _by_order(universe: "Universe") -> tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def _in_same_chain(universe: "Universe") -> NDArray[np.bool_]:
-    """Return whether each residue, but the first, is in the segment and the chain of the one before it."""
+    """Return whether each residue except the first is in the same segment and chain as the previous residue."""
     segments = np.asarray(universe.residues.segindices)
     same: NDArray[np.bool_] = segments[1:] == segments[:-1]
     chains = chains_of(universe, np.arange(len(segments)))
@@ -109,14 +109,14 @@ def _in_same_chain(universe: "Universe") -> NDArray[np.bool_]:
 def _by_bonds(
     universe: "Universe", last_names: Sequence[str], first_names: Sequence[str]
 ) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Return the next and the previous residue by bonds, and whether the linking atoms have bonds in their residue.
+    """Return the next and the previous residue based on bonds, and whether the linking atoms have other bonds.
 
     Returns
     -------
     two ndarrays, shape (n_residues,), int
-        Indices of the next and the previous residue; -1 for none.
+        Indices of the next and the previous residue, or -1 for none.
     two ndarrays, shape (n_residues,), bool
-        Whether the atoms that link a residue to the next and to the previous one have bonds within the residue.
+        Whether the atoms that link a residue to the next and to the previous residue have bonds within the residue.
     """
     n_residues = len(universe.residues)
     found = np.full(n_residues, _NONE), np.full(n_residues, _NONE)
@@ -149,7 +149,7 @@ def _combined(
     others_have_own_bonds: NDArray[np.bool_],
     others_by_bonds: NDArray[np.intp],
 ) -> NDArray[np.intp]:
-    """Return neighbours by bonds, or by order where bonds do not decide; `others` are bonds of the neighbours."""
+    """Return neighbours based on bonds, or on order if bonds do not decide. `others` are the neighbours' bonds."""
     decides = has_own_bonds & others_have_own_bonds[by_order]
     is_taken = others_by_bonds[by_order] != _NONE
     by_order = np.where(decides | is_taken, _NONE, by_order)

@@ -1,4 +1,4 @@
-"""Spanning forest of the bonds of molecules."""
+"""Spanning forest of the bonds in molecules."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SpanningForest:
-    """Trees of bonds that reach all atoms of fragments, breadth first from the first atom of each fragment.
+    """Trees of bonds that connect all atoms of fragments, breadth first from the first atom of each fragment.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class SpanningForest:
     ends : ndarray, shape (n_fragments,), uint64
         End of each fragment in `atoms`.
     parents : ndarray, shape (n_atoms,), uint64
-        Position in `atoms` of the parent of each atom. The first atom of a fragment is its own parent.
+        Position of the parent of each atom in `atoms`. The first atom of a fragment is its own parent.
     """
 
     atoms: NDArray[np.uint32]
@@ -32,7 +32,7 @@ class SpanningForest:
 
     @classmethod
     def of(cls, universe: "Universe", atoms: NDArray[np.uint32]) -> Self:
-        """Return the spanning forest of the fragments of some atoms.
+        """Return the spanning forest of the fragments that contain some atoms.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Structure files, which MDAnalysis's writers write."""
+"""Structure files that are written by MDAnalysis."""
 
 from os import PathLike
 from pathlib import Path
@@ -23,7 +23,7 @@ def check_structure(path: Path, force: bool = False, multiframe: bool | None = N
     force : bool
         Whether to replace an existing file.
     multiframe : bool, optional
-        Whether the format must store several frames (True) or one structure (False); by default either.
+        Whether the format must store several frames (True) or one structure (False). By default, both are allowed.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def check_structure(path: Path, force: bool = False, multiframe: bool | None = N
     UnsupportedError
         If MDAnalysis cannot write a format with this file extension.
     OSError
-        If the file exists and `force` is false, or it cannot be created.
+        If the file exists and `force` is false, or if the file cannot be created.
     """
     check_ending(path, multiframe)
     check_target(path, force)
@@ -43,7 +43,7 @@ def check_structure(path: Path, force: bool = False, multiframe: bool | None = N
 
 
 def check_ending(path: Path, multiframe: bool | None = None) -> None:
-    """Check that MDAnalysis writes structures with the ending of a name; see `check_structure`."""
+    """Check that MDAnalysis can write structures with the extension of a file. See `check_structure`."""
     from MDAnalysis.coordinates.core import get_writer_for
 
     try:
@@ -55,7 +55,7 @@ def check_ending(path: Path, multiframe: bool | None = None) -> None:
 def write_structure(
     atoms: "AtomGroup", path: str | PathLike[str], force: bool = False, multiframe: bool | None = None
 ) -> Path:
-    """Write the current positions of atoms to a structure file, which appears when it is complete.
+    """Write the current positions of atoms to a structure file, which appears only once it is complete.
 
     Parameters
     ----------
@@ -98,14 +98,14 @@ def write_structure(
 def write_first_frame(
     atoms: "AtomGroup", trajectory: str | PathLike[str], path: str | PathLike[str], force: bool = False
 ) -> None:
-    """Write a structure file that MDAnalysis opens together with a trajectory of these atoms.
+    """Write a structure file that MDAnalysis can open together with a trajectory of the same atoms.
 
     Parameters
     ----------
     atoms : MDAnalysis.AtomGroup
-        The atoms of the trajectory, in its order. Only their topology is used.
+        The atoms of the trajectory, in the same order. Only their topology is used.
     trajectory : path
-        The trajectory, whose first frame has the positions and the cell.
+        The trajectory. The positions and the cell are taken from its first frame.
     path : path
         The structure file. The file extension selects the format, such as ``.pdb`` or ``.gro``.
     force : bool
@@ -114,7 +114,7 @@ def write_first_frame(
     Raises
     ------
     MdreelError
-        If the trajectory cannot be read, or the format cannot be written.
+        If the trajectory cannot be read, or if the format cannot be written.
     OSError
         If the file exists and `force` is false, or if it cannot be written.
     """

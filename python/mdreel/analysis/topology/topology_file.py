@@ -23,19 +23,20 @@ def open_topology(
     path : path
         The file.
     index : path, optional
-        A GROMACS index file. In selections of the Universe, ``group Protein`` then stands for its group ``Protein``.
+        A GROMACS index file. In selections, ``group Protein`` then refers to the group ``Protein`` in this file.
     is_reference : bool
-        Whether the index file may be of a larger system. Only groups that a selection names must fit then.
+        Whether the index file may describe a larger system. In this case, only groups that occur in a selection must
+        match the topology.
 
     Raises
     ------
     FormatError
-        If MDAnalysis cannot read the file. Its parsers raise many kinds of exceptions; all of them become this one.
-        If the index file is not valid.
+        If MDAnalysis cannot read the file. Its parsers raise many different exceptions, which are all converted to this
+        one. If the index file is not valid.
     MismatchError
-        If the index file has an atom that the topology does not have.
+        If the index file contains an atom that the topology does not have.
     OSError
-        If a file is not there, or not a file.
+        If a path does not exist or is not a file.
     """
     groups = None if index is None else read_index(index)
     import MDAnalysis
@@ -66,12 +67,12 @@ def select_atoms(universe: "Universe", selection: str, path: str | PathLike[str]
     selection : str
         The selection.
     path : path
-        The topology file, for messages.
+        The topology file, for use in error messages.
 
     Raises
     ------
     SelectionError
-        If MDAnalysis cannot parse the selection, a group of it is not in the index file, or it matches no atom.
+        If MDAnalysis cannot parse the selection, if one of its groups is not in the index file, or if no atoms match.
     """
     try:
         atoms = universe.select_atoms(selection)
@@ -90,7 +91,7 @@ def select_atoms(universe: "Universe", selection: str, path: str | PathLike[str]
 
 
 def warn_of_positions(selection: str, path: str | PathLike[str]) -> None:
-    """Warn that a selection that depends on positions is evaluated once, in the structure.
+    """Warn that a selection that depends on positions is evaluated only once, in the structure.
 
     Warns
     -----
@@ -106,7 +107,7 @@ def warn_of_positions(selection: str, path: str | PathLike[str]) -> None:
 
 
 def _first_words(error: Exception) -> str:
-    """Return the message of an MDAnalysis exception, or its name."""
+    """Return the message of an MDAnalysis exception, or the name of the exception if it has no message."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__

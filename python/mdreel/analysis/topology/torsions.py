@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 _Atom = tuple[int, tuple[str, ...]]
-"""Offset of the residue of an atom, and possible names of the atom."""
+"""Offset of the residue that contains an atom, and possible names of the atom."""
 
 Definitions: TypeAlias = Mapping[str, tuple[_Atom, ...]]
 """The atoms of each torsion, by the name of the torsion."""
@@ -27,7 +27,7 @@ Definitions: TypeAlias = Mapping[str, tuple[_Atom, ...]]
 def backbone_torsions(
     c: tuple[str, ...] = ("C",), n: tuple[str, ...] = ("N",), ca: tuple[str, ...] = ("CA",)
 ) -> dict[str, tuple[_Atom, ...]]:
-    """Return the atoms of phi, psi and omega for these names of C, N and CA."""
+    """Return the atoms of phi, psi and omega for the given names of C, N and CA."""
     return {
         "phi": ((-1, c), (0, n), (0, ca), (0, c)),
         "psi": ((0, n), (0, ca), (0, c), (1, n)),
@@ -44,7 +44,7 @@ _SIDE_CHAIN = (
     ("NE", "OE1", "CE"),
     ("CZ", "NZ"),
 )
-"""Consecutive atoms of the side chain; each four in a row define chi1, chi2, chi3 and chi4 (IUPAC)."""
+"""Consecutive atoms of the side chain. Each four in a row define one of chi1, chi2, chi3 and chi4 (IUPAC)."""
 
 TORSIONS: Definitions = backbone_torsions() | {
     f"chi{k + 1}": tuple((0, names) for names in _SIDE_CHAIN[k : k + 4]) for k in range(4)
@@ -52,19 +52,19 @@ TORSIONS: Definitions = backbone_torsions() | {
 """The atoms of each torsion, by the name of the torsion."""
 
 _NO_TORSION = {("PRO", "chi3"), ("PRO", "chi4")}
-"""Residues and torsions whose atoms exist without the bonds between them."""
+"""Residues and torsions for which all atoms exist, but are not connected by bonds."""
 
 
 @dataclass(frozen=True)
 class Torsions:
-    """Torsions of residues.
+    """Torsions in residues.
 
     Attributes
     ----------
     atoms : ndarray, shape (n_torsions, 4), int64
         Universe indices of the atoms.
     kinds : tuple of str
-        Kind of each torsion, such as ``"phi"`` or ``"chi1"``.
+        Type of each torsion, such as ``"phi"`` or ``"chi1"``.
     residues : tuple
         The MDAnalysis residue of each torsion.
     """
@@ -75,7 +75,7 @@ class Torsions:
 
     @property
     def names(self) -> list[str]:
-        """Names such as ``"phi ALA 5"``, with the segment if there are several."""
+        """Names such as ``"phi ALA 5"``, which include the segment if there are several segments."""
         if not self.residues:
             return []
         first = self.residues[0]
@@ -92,23 +92,23 @@ def torsions_of(
     unambiguous: bool = False,
     may_be_none: bool = False,
 ) -> Torsions:
-    """Find the torsions of the residues of a group.
+    """Find the torsions in the residues of a group.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The group.
     kinds : sequence of {"phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"}
-        Kinds of torsions.
+        Torsions to find.
     complete : bool
         Whether to skip residues that lack some of the torsions.
     definitions : mapping of str to tuple
-        The atoms of each torsion; by default, the torsions of proteins.
+        The atoms of each torsion. By default, protein torsions are used.
     unambiguous : bool
         Whether to omit torsions with an atom that occurs more than once in its residue, as with alternate locations.
         Otherwise, the last of these atoms is used.
     may_be_none : bool
-        Whether the group may have no such torsion, instead of an error.
+        Whether the group may contain no such torsions. Otherwise, an error is raised.
 
     Returns
     -------
@@ -119,14 +119,15 @@ def torsions_of(
     Raises
     ------
     MismatchError
-        If a kind is unknown or repeated.
+        If an entry of `kinds` is unknown or repeated.
     SelectionError
-        If there is no torsion, unless `may_be_none` is true.
+        If there are no torsions and `may_be_none` is false.
 
     Warns
     -----
     MdreelWarning
-        If a residue has other neighbours than its number suggests. MDAnalysis finds other torsions there.
+        If the neighbours of a residue differ from those that its number suggests. In this case, MDAnalysis finds
+        different torsions.
 
     Notes
     -----
@@ -161,7 +162,7 @@ def torsions_of(
 
 
 class _Residues:
-    """The residues of a Universe, their neighbours, and their atoms, found by name."""
+    """The residues of a Universe, with their neighbours and with their atoms by name."""
 
     def __init__(self, universe: Any, definitions: Definitions, kinds: Sequence[str], unambiguous: bool) -> None:
         self._definitions, self._unambiguous = definitions, unambiguous
@@ -173,7 +174,7 @@ class _Residues:
         self._atoms: dict[int, dict[str, int]] = {}
 
     def find(self, residue: Any, kind: str, *, by_number: bool = False) -> list[int] | None:
-        """Return the four atoms of a torsion; None if one is missing. See `ResidueNeighbours.at` for `by_number`."""
+        """Return the four atoms of a torsion, or None if one is missing. See `ResidueNeighbours.at` for `by_number`."""
         if (residue.resname, kind) in _NO_TORSION:
             return None
         found = []
@@ -201,7 +202,7 @@ class _Residues:
 
 
 def _warn_of_neighbours(residues: Sequence[Any]) -> None:
-    """Warn of residues whose torsions MDAnalysis does not find."""
+    """Warn about residues whose torsions MDAnalysis does not find."""
     indices = np.array([residue.ix for residue in residues])
     names = residue_names(residues[0].universe.residues[indices])
     message = (

@@ -1,4 +1,4 @@
-"""Nitrogen and oxygen atoms, and their hydrogens, that the guesses for hydrogen bonds miss."""
+"""Nitrogen and oxygen atoms, and their hydrogens, that are missing in guesses for hydrogen bonds."""
 
 import warnings
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _DESCRIPTIONS = {
 
 
 def bonds_both_ways(universe: "Universe") -> NDArray[np.int64] | None:
-    """Return the atoms of each bond, in both orders, shape (2 * n_bonds, 2); None if the topology has no bonds."""
+    """Return the atoms of each bond in both orders, shape (2 * n_bonds, 2), or None if the topology has no bonds."""
     of_atoms = getattr(universe.atoms, "bonds", None)
     if of_atoms is None:
         return None
@@ -38,7 +38,7 @@ def bonds_both_ways(universe: "Universe") -> NDArray[np.int64] | None:
 
 
 def polar_hydrogens(universe: "Universe", hydrogens: "AtomGroup") -> "AtomGroup":
-    """Return the hydrogens that are bonded to a nitrogen or an oxygen; none if the topology has no bonds."""
+    """Return the hydrogens that are bonded to a nitrogen or an oxygen, or an empty group if there are no bonds."""
     bonds = bonds_both_ways(universe)
     if bonds is None:
         return hydrogens[[]]
@@ -47,7 +47,7 @@ def polar_hydrogens(universe: "Universe", hydrogens: "AtomGroup") -> "AtomGroup"
 
 
 def possible_donors(universe: "Universe", hydrogens: "AtomGroup") -> "AtomGroup":
-    """Return the nitrogens and oxygens that are bonded to one of the hydrogens; none if there are no bonds."""
+    """Return the nitrogens and oxygens bonded to one of the hydrogens, or an empty group if there are no bonds."""
     bonds = bonds_both_ways(universe)
     if bonds is None:
         return universe.atoms[[]]
@@ -56,9 +56,9 @@ def possible_donors(universe: "Universe", hydrogens: "AtomGroup") -> "AtomGroup"
 
 
 def possible_acceptors(universe: "Universe") -> "AtomGroup":
-    """Return the oxygens, and the nitrogens that have at most two bonds, none of them to a hydrogen.
+    """Return the oxygens, and the nitrogens that have at most two bonds, none of which is to a hydrogen.
 
-    A nitrogen with a hydrogen or with three bonds accepts no hydrogen bond, except in amines.
+    Except in amines, a nitrogen with a hydrogen or with three bonds does not accept hydrogen bonds.
     """
     bonds = bonds_both_ways(universe)
     oxygens, nitrogens = (nitrogens_and_oxygens(universe, element) for element in "ON")
@@ -71,14 +71,15 @@ def possible_acceptors(universe: "Universe") -> "AtomGroup":
 
 
 def nitrogens_and_oxygens(universe: "Universe", elements: str) -> NDArray[np.int64]:
-    """Return the indices of the atoms of some elements, ascending.
+    """Return the indices of the atoms of some elements, in ascending order.
 
     Parameters
     ----------
     universe : MDAnalysis.Universe
-        The system. Without elements, names and masses tell the elements; without names, there are none.
+        The system. If there are no elements, they are determined from names and masses. If there are no names either,
+        the result is empty.
     elements : str
-        Symbols of one letter.
+        Element symbols, each of one letter.
     """
     atoms = universe.atoms
     if hasattr(atoms, "elements") and any(atoms.elements):
@@ -103,20 +104,20 @@ def warn_of_unguessed(
     Parameters
     ----------
     kind : {"hydrogens", "donors", "acceptors"}
-        The kind of atoms that the guess looks for.
+        The atoms to be guessed.
     candidates : AtomGroup
-        The atoms that are of this kind by their elements and bonds.
+        The atoms that could be such atoms, based on elements and bonds.
     is_guessed : ndarray, shape (n_universe_atoms,), bool
-        Which atoms of the Universe meet the limit.
+        Whether each atom of the Universe meets the limit.
     limit : str
         The limit, such as "above 0.3".
     between : sequence of tuple of AtomGroup, or None
-        Pairs of groups; atoms outside all groups do not matter.
+        Pairs of groups. Atoms that are not in any group are ignored.
 
     Warns
     -----
     MdreelWarning
-        If the guess misses candidates that do not have the residue name and the name of a guessed atom.
+        If the guess misses candidates whose residue name and atom name differ from those of all guessed atoms.
     """
     if between is not None:
         inside = np.concatenate([group.ix for pair in between for group in pair])

@@ -24,12 +24,12 @@ def weights_of(atomgroup: "AtomGroup", weights: Literal["mass"] | ArrayLike | No
     Returns
     -------
     ndarray, float64, or None
-        Weights in the order of the group; None for equal weights. The length of given numbers is not checked.
+        Weights in the order of the group, or None for equal weights. The number of given weights is not checked.
 
     Raises
     ------
     MismatchError
-        If `weights` is a string other than "mass", or not numbers.
+        If `weights` is a string other than "mass", or if it does not consist of numbers.
     SelectionError
         If the topology has no masses.
     """

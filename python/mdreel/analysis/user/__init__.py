@@ -1,1 +1,1 @@
-"""Analyses and functions that users write themselves."""
+"""User-defined analyses and functions."""

@@ -1,4 +1,4 @@
-"""Base class of analyses that users write frame by frame."""
+"""Base class for user-defined analyses that process one frame at a time."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _NOT_SENT = ("_outcome", "_trajectory", "_given_trajectory", "results")
 """Attributes of an analysis that are not sent to workers."""
 
 _PARALLELIZABLE = "_analysis_algorithm_is_parallelizable"
-"""Attribute by which an MDAnalysis class declares that its frames may be analysed in any order."""
+"""Attribute with which an MDAnalysis class declares that its frames may be analysed in any order."""
 
 
 class AnalysisBase(Analysis):
-    """Base class of analyses that compute one frame at a time, like the class of the same name in MDAnalysis.
+    """Base class for analyses that process one frame at a time, like the class of the same name in MDAnalysis.
 
     A subclass implements `_single_frame` and optionally `_prepare`, `_conclude` and `_get_aggregator`. It stores its
     results in ``self.results``.
@@ -48,15 +48,15 @@ class AnalysisBase(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, or MDAnalysis.coordinates.base.ProtoReader
-        The atoms, available as ``self.atomgroup``. The group can be an UpdatingAtomGroup. As for MDAnalysis's class,
-        you can also pass the trajectory of a Universe; see the notes.
+        The atoms, available as ``self.atomgroup``. The group can be an UpdatingAtomGroup. As with MDAnalysis's class,
+        you can also pass the trajectory of a Universe. See the notes.
     verbose : bool
         Whether `run` shows a progress bar by default.
     reads : MDAnalysis.AtomGroup or sequence of AtomGroup, optional
-        Further atoms whose positions are needed, such as ``universe.atoms`` for selections by distance. You do not need
-        to list groups that are attributes of the analysis.
+        Additional atoms whose positions are needed, such as ``universe.atoms`` for selections by distance. You do not
+        need to list groups that are attributes of the analysis.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
     Attributes
     ----------
@@ -75,38 +75,38 @@ class AnalysisBase(Analysis):
         but the arguments of `run` do not allow this.
     FunctionError
         In `run`, if the code of the subclass fails, accesses data that was not read, or does not store any results. The
-        message names the frame.
+        message contains the frame.
 
     Notes
     -----
-    mdreel splits the trajectory into blocks. For each block, a worker copies the analysis, calls `_prepare` once and
-    `_single_frame` for each frame. Then the results of all blocks are merged, and `_conclude` runs in the process that
-    called `run`. These attributes are available:
+    mdreel splits the trajectory into blocks. For each block, a worker copies the analysis, calls `_prepare` once, and
+    calls `_single_frame` for each frame. Then the results of all blocks are merged, and `_conclude` runs in the process
+    that called `run`. These attributes are available:
 
     * In `_prepare` and `_single_frame`, ``self.n_frames`` is the number of frames of the block. ``self.frames`` and
       ``self.times`` are filled up to the current frame.
-    * In `_single_frame`, ``self._frame_index`` is the index of the frame in the block, from 0, and ``self._ts`` is the
-      MDAnalysis timestep.
+    * In `_single_frame`, ``self._frame_index`` is the index of the frame in the block, starting from 0, and
+      ``self._ts`` is the MDAnalysis timestep.
     * In `_conclude`, ``self.n_frames``, ``self.frames`` and ``self.times`` describe all frames.
 
     In a worker, the atom groups of the analysis belong to a copy of the Universe with the same topology. mdreel reads
-    the atoms in `reads` and those of all groups, atoms, residues and bonds that are attributes, including those in
-    lists, dictionaries and sets. Access to the positions of any other atom raises an error. So does access to
-    velocities and forces if the trajectory has them, to the time between frames, and to any frame other than the
-    current one. The cell is that of the frame. In `_prepare`, all atoms have the positions that they had when `run` was
-    called, and updating groups cannot be used yet. MDAnalysis selects the atoms of an updating group in each frame, for
-    which mdreel reads all atoms of the group that it selects from.
+    the atoms in `reads` and the atoms of all groups, atoms, residues and bonds that are attributes, including those in
+    lists, dictionaries and sets. If your code accesses the positions of any other atom, an error is raised. The same
+    applies to velocities and forces if the trajectory has them, to the time between frames, and to any frame other than
+    the current one. The cell is the cell of the current frame. In `_prepare`, all atoms have the positions that they
+    had when `run` was called, and updating groups cannot be used yet. MDAnalysis selects the atoms of an updating group
+    in each frame. To make this possible, mdreel reads all atoms of the group to which the selection is applied.
 
-    A subclass written for MDAnalysis, which calls ``super().__init__(atomgroup.universe.trajectory)``, runs unchanged.
+    A subclass written for MDAnalysis that calls ``super().__init__(atomgroup.universe.trajectory)`` runs unchanged.
     mdreel finds the Universe through the groups that are attributes, and reads all of its atoms. MDAnalysis runs such a
     class serially unless it declares ``_analysis_algorithm_is_parallelizable = True``. Without this declaration, mdreel
     also analyses all frames in order in one block, and keeps all attributes that the class sets. The executor must then
     be ``"serial"`` or the default.
 
     Workers return only `results`. An error is raised if `results` is empty, or if `_conclude` reads any other attribute
-    that a worker has set. A class that only has side effects, such as writing a file per frame, sets its class
-    attribute ``_has_results = False``. If a worker is lost, its block is computed again, so such code may run more than
-    once for a frame.
+    that a worker has set. If a class has only side effects, such as writing a file per frame, set its class attribute
+    ``_has_results = False``. If a worker is lost, its block is computed again, so such code may run more than once for
+    a frame.
 
     By default, arrays with one entry per frame and lists of any length are concatenated. For other results,
     `_get_aggregator` returns an ``MDAnalysis.analysis.results.ResultsGroup`` that merges them. The last bits of
@@ -137,7 +137,7 @@ class AnalysisBase(Analysis):
     """
 
     _has_results: ClassVar[bool] = True
-    """Whether the class produces results; if so, a run without results is an error."""
+    """Whether the class produces results. If so, a run without results raises an error."""
 
     _may_change = True
 
@@ -166,14 +166,14 @@ class AnalysisBase(Analysis):
         self.results = Results()
 
     def _prepare(self) -> None:
-        """Prepare for the frames of a block; each worker calls this once for each block."""
+        """Prepare for the frames of a block. Workers call this method once for each block."""
 
     def _single_frame(self) -> None:
         """Analyse the current frame."""
         raise NotImplementedError(f"{type(self).__name__} has no _single_frame()")
 
     def _conclude(self) -> None:
-        """Finish the merged results; called once, in the process that called `run`."""
+        """Finish the merged results. This method is called once, in the process that called `run`."""
 
     def _get_aggregator(self) -> Aggregator:
         """Return the aggregator that merges the results of consecutive blocks."""
@@ -181,13 +181,13 @@ class AnalysisBase(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements of the analysis on molecules that the cell boundary may cut; by default there are none."""
+        """Requirements for molecules that cross the periodic boundary. By default, there are none."""
         return Boundaries("a subclass declares its requirements")
 
     # A subclass that is written for MDAnalysis may give these names to attributes of its own.
     @property
     def atomgroup(self) -> AtomGroup:
-        """The group that was passed; all atoms of the Universe if a trajectory was passed."""
+        """The group that was passed, or all atoms of the Universe if a trajectory was passed."""
         if "atomgroup" in vars(self):
             return vars(self)["atomgroup"]
         return self._atomgroup if self._reader is None else self.universe_read.atoms
@@ -198,7 +198,7 @@ class AnalysisBase(Analysis):
 
     @property
     def atoms(self) -> Any:
-        """Ascending indices of the atoms of all groups that are attributes of the analysis, as `atoms_read`."""
+        """Ascending indices of the atoms in all groups that are attributes. The same as `atoms_read`."""
         if "atoms" in vars(self):
             return vars(self)["atoms"]
         return self.atoms_read
@@ -209,7 +209,7 @@ class AnalysisBase(Analysis):
 
     @property
     def trajectory(self) -> Any:
-        """The given trajectory, or the trajectory of the Universe, as `trajectory_read`."""
+        """The given trajectory, or the trajectory of the Universe. The same as `trajectory_read`."""
         if "trajectory" in vars(self):
             return vars(self)["trajectory"]
         return self.trajectory_read
@@ -227,7 +227,7 @@ class AnalysisBase(Analysis):
 
     @property
     def atoms_read(self) -> NDArray[np.uint32]:
-        """Indices of the atoms of all groups that are attributes, or of all atoms if a trajectory was passed."""
+        """Indices of the atoms in all groups that are attributes, or of all atoms if a trajectory was passed."""
         universe = self.universe_read
         if self._reader is not None:
             return np.arange(len(universe.atoms), dtype=np.uint32)
@@ -240,15 +240,15 @@ class AnalysisBase(Analysis):
 
     @property
     def molecules(self) -> NDArray[np.uint32]:
-        """Indices of the atoms whose molecules must be whole if the analysis requires that, ascending."""
+        """Indices of the atoms whose molecules must be whole if the analysis requires it, in ascending order."""
         return self.atoms_read
 
     @property
     def parallelizable(self) -> bool:
         """Whether the frames may be analysed in several blocks.
 
-        They may unless the class declares ``_analysis_algorithm_is_parallelizable = False``, or was made with a
-        trajectory, as for MDAnalysis, and does not declare it to be true.
+        This is the case unless the class declares ``_analysis_algorithm_is_parallelizable = False``. If the analysis
+        was created with a trajectory, as in MDAnalysis, the class must declare the attribute to be true.
         """
         for kind in takewhile(lambda kind: kind is not AnalysisBase, type(self).__mro__):
             if _PARALLELIZABLE in vars(kind):
@@ -257,7 +257,7 @@ class AnalysisBase(Analysis):
 
     @property
     def order_reason(self) -> str | None:
-        """Reason why the analysis needs all frames in order in one block; None if it does not."""
+        """Reason why the analysis needs all frames in order in one block, or None if it does not."""
         if self.parallelizable:
             return None
         return (
@@ -285,7 +285,7 @@ class AnalysisBase(Analysis):
         return fold(frames, len(atoms), np.arange(len(atoms), dtype=np.uint32))
 
     def conclude(self, tally: Tally) -> None:
-        """Merge the results of the blocks, then call `_conclude` of the subclass."""
+        """Merge the results of the blocks, and then call `_conclude` of the subclass."""
         blocks = blocks_of(value_or_raise(tally.own))
         if not self.parallelizable:
             self._conclude_in_order(blocks)
@@ -301,7 +301,7 @@ class AnalysisBase(Analysis):
             self._conclude()
 
     def _conclude_in_order(self, blocks: Sequence[Block]) -> None:
-        """Take over the results and all attributes of the only block, then call `_conclude` of the subclass."""
+        """Copy the results and all attributes of the only block, and then call `_conclude` of the subclass."""
         if len(blocks) != 1:
             raise UnsupportedError(f"{self.order_reason}: 'access' has split the frames into {len(blocks)} blocks")
         for name, value in blocks[0].kept.items():
@@ -332,25 +332,25 @@ class AnalysisBase(Analysis):
         )
 
     def begun(self, n_frames: int) -> Self:
-        """Return a copy that is prepared for a block of frames; called by workers."""
+        """Return a copy that is prepared for a block of frames. Workers call this method."""
         begun = copy.copy(self)
         begun.make_ready(n_frames)
         return begun
 
     def make_ready(self, n_frames: int) -> None:
-        """Prepare this copy for a block of frames; called by workers."""
+        """Prepare this copy for a block of frames. Workers call this method."""
         self.results = Results()
         self._outcome = Outcome(np.zeros((n_frames, 2)), np.empty(0), np.empty(0, np.uint64), (), np.empty(0, SPAN))
         self._prepare()
 
     def look(self, index: int, ts: Any) -> None:
-        """Analyse the next frame; called by workers."""
+        """Analyse the next frame. Workers call this method."""
         self._frame_index, self._ts = index, ts
         self._done().rows[index] = ts.frame, ts.time
         self._single_frame()
 
     def sent(self) -> bytes:
-        """Return the class and state as bytes for workers, without the Universe."""
+        """Return the class and the state, without the Universe, as bytes for workers."""
         return sent((type(self), self._state()), "the analysis", self.universe_read)
 
     def _state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Results of blocks of a user analysis, and their aggregation."""
+"""Results of the blocks of a user analysis, and their aggregation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,10 +29,10 @@ class Block:
     n_frames : int
         Number of frames in the block.
     changed : frozenset of str
-        Names of other attributes that the analysis has set in the worker.
+        Names of other attributes that the analysis set in the worker.
     kept : mapping of str to bytes or object
-        These attributes as `sent` pickles them, or themselves if they cannot be pickled; empty unless all frames are
-        analysed in order in one block.
+        These attributes as pickled by `sent`, or the attributes themselves if they cannot be pickled. The mapping is
+        empty unless all frames are analysed in order in one block.
     """
 
     results: Results
@@ -53,7 +53,7 @@ class FinishableBlock(Protocol):
 
 
 def blocks_of(value: Sequence[FinishableBlock]) -> list[Block]:
-    """Return finished blocks, after finishing those in progress."""
+    """Finish the blocks in progress, and return all finished blocks."""
     return [one.finished() for one in value]
 
 
@@ -81,7 +81,7 @@ def check_blocks(aggregator: Aggregator, blocks: Sequence[Block]) -> None:
     Raises
     ------
     MismatchError
-        If a block lacks a result of another block, or an array to be joined does not have one entry per frame.
+        If a block lacks a result of another block, or if an array to concatenate does not have one entry per frame.
     """
     is_default = isinstance(aggregator, ConcatenatingAggregator)
     if not is_default and type(aggregator).__name__ != "ResultsGroup":

@@ -22,11 +22,11 @@ class Checked:
     Attributes
     ----------
     function : callable
-        The function of the user, which receives positions, or a `FrameFunction`.
+        The user function, which receives positions, or a `FrameFunction`.
     takes_blocks : bool
         Whether the function receives several frames at a time.
     shape : tuple of int or None
-        Shape of the result for one frame; None if unknown.
+        Shape of the result for one frame, or None if the shape is unknown.
     """
 
     function: Callable[..., Any]
@@ -34,12 +34,12 @@ class Checked:
     shape: tuple[int, ...] | None
 
     def shape_of(self, first: Given) -> tuple[int, ...]:
-        """Return the shape of the result for one frame, found by calling the function for the first frame.
+        """Call the function for the first frame, and return the shape of its result.
 
         Parameters
         ----------
         first : ndarray, shape (1, n_atoms, 3), float32, or Batch
-            The first frame, as `given_to` gives it to the function.
+            The first frame, in the form in which `given_to` passes it to the function.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class Checked:
     def __call__(self, *columns: Any) -> NDArray[np.float64]:
         """Return the results of the function for frames, shape (n_frames, n_columns).
 
-        The core gives the positions of frames, or all columns of a `Batch`.
+        The core passes the positions in the frames, or all columns of a `Batch`.
         """
         return self.values(columns[0] if len(columns) == 1 else Batch(0, *columns))
 
@@ -68,7 +68,7 @@ class Checked:
         return self.values(given_to(self.function, batch))
 
     def values(self, given: Given) -> NDArray[np.float64]:
-        """Return the results of the function for frames, as `given_to` gives them, shape (n_frames, n_columns)."""
+        """Return the results of the function for frames from `given_to`, shape (n_frames, n_columns)."""
         values = self._of_block(given) if self.takes_blocks else self._of_frames(given)
         return np.ascontiguousarray(values.reshape(len(given), -1))
 
@@ -110,13 +110,13 @@ class Checked:
 
 
 def numbers_of(found: Any, function: Callable[..., Any]) -> NDArray[np.float64]:
-    """Return the return value of a user function as an array of float64.
+    """Convert the return value of a user function to a float64 array.
 
     Raises
     ------
     FunctionError
-        If the value is None, or neither a number nor an array of numbers. NumPy would turn None into NaN and text into
-        numbers, and drop imaginary parts and masks.
+        If the value is None, or if it is neither a number nor an array of numbers. NumPy would convert None to NaN and
+        strings to numbers, and would drop imaginary parts and masks.
     """
     if found is None:
         raise FunctionError(

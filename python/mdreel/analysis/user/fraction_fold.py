@@ -1,4 +1,4 @@
-"""A user function of the distances of contacts, called for each frame."""
+"""Fold that calls a user function with the contact distances in each frame."""
 
 import pickle
 from collections.abc import Callable, Mapping, Sequence
@@ -14,23 +14,23 @@ from mdreel.analysis.user.user_functions import Batch, Fold, FrameError, describ
 from mdreel.errors import FunctionError, MismatchError
 
 Fraction = Callable[..., Any]
-"""A function of distances and reference distances, Å, each of shape (n_contacts,), that returns a number."""
+"""A function that returns a number for distances and reference distances in Å, each of shape (n_contacts,)."""
 
 _ALL = 1e9
-"""A radius (in Å) that includes every pair of atoms."""
+"""A radius in Å that includes every pair of atoms."""
 
 
 def distances_between(
     first: NDArray[np.float64], second: NDArray[np.float64], cell: NDArray[np.float32] | None
 ) -> NDArray[np.float64]:
-    """Return the distances of minimum images of all pairs.
+    """Return the minimum image distances of all pairs.
 
     Parameters
     ----------
     first, second : ndarray, shape (n_first, 3) and (n_second, 3), float64
         Positions in Å.
     cell : ndarray, shape (6,), float32, or None
-        Lengths in Å and angles in degrees; None to ignore images.
+        Lengths in Å and angles in degrees, or None to ignore images.
 
     Returns
     -------
@@ -45,20 +45,21 @@ def distances_between(
 
 @dataclass(frozen=True)
 class FractionFold(Fold):
-    """A fold that calls a function of the user with the distances of the contacts of each frame.
+    """A fold that calls a user function with the contact distances in each frame.
 
     Attributes
     ----------
     function : callable
-        The function of the user.
+        The user function.
     options : mapping
-        Its keyword arguments.
+        Keyword arguments of the function.
     groups : tuple of ndarray, shape (n_first,) and (n_second,), uint32
-        Places of the two groups among the atoms that are read.
+        Positions of the two groups among the atoms that are read.
     references : sequence of (pairs, distances)
-        Contacts of each reference: places in the groups, shape (n_contacts, 2), and distances in Å.
+        Contacts of each reference, as positions in the groups, shape (n_contacts, 2), and distances in Å.
     is_periodic : bool or None
-        Whether to use periodic images; None to use them in frames with a cell, True if every frame must have a cell.
+        Whether to use periodic images. If None, they are used in frames with a cell. If True, every frame must have a
+        cell.
     """
 
     function: Fraction
@@ -73,7 +74,7 @@ class FractionFold(Fold):
         Raises
         ------
         MismatchError
-            If it returns something else. `FunctionError` if it fails.
+            If the function returns anything else. If the function fails, `FunctionError` is raised.
         """
         for _, distances in self.references:
             try:
@@ -84,7 +85,7 @@ class FractionFold(Fold):
                 raise FunctionError(f"{describe_error(error)}, for the distances of the reference") from error
 
     def added(self, value: list[NDArray[np.float64]] | None, batch: Batch) -> list[NDArray[np.float64]]:
-        """Call the function for each frame, and add its values."""
+        """Call the function for each frame, and append its values."""
         found = np.empty((len(batch.frames), len(self.references)))
         for i, (cell, positions) in enumerate(zip(batch.cells, batch.positions, strict=True)):
             try:
@@ -98,7 +99,7 @@ class FractionFold(Fold):
     def merged(
         self, value: list[NDArray[np.float64]], following: list[NDArray[np.float64]]
     ) -> list[NDArray[np.float64]]:
-        """Return the values of both."""
+        """Return the values of both inputs."""
         return [*value, *following]
 
     def _of_frame(self, positions: NDArray[np.float64], cell: NDArray[np.float32]) -> list[float]:

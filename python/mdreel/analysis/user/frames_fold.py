@@ -1,4 +1,4 @@
-"""Fold that calls a user analysis for each frame, on a Universe of the worker."""
+"""Fold that calls a user analysis for each frame, with a separate Universe for each worker."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OURS = frozenset(
     {"_atomgroup", "_selection", "_reads", "_trajectory", "_given_trajectory", "_outcome", "results"}
     | {"_reader", "_frame_index", "_ts"}
 )
-"""Attributes that mdreel sets, not the code of the user."""
+"""Attributes that are set by mdreel and not by user code."""
 
 
 class OwnAnalysis(Protocol):
@@ -63,7 +63,7 @@ class _Worker:
         return self._analysis.begun(n_frames)
 
     def look(self, analysis: OwnAnalysis, n_done: int, batch: Batch) -> None:
-        """Have an analysis process the frames of a batch, after `n_done` earlier frames of the block."""
+        """Let an analysis process the frames of a batch after `n_done` earlier frames of the block."""
         show, ts = self.trajectory.show, self.trajectory.ts
         for i, cell in enumerate(batch.cells):
             has_cell = not np.isnan(cell).any()
@@ -75,7 +75,7 @@ class _Worker:
                 raise FrameError(i, describe_error(error)) from error
 
     def finished(self, analysis: OwnAnalysis, n_frames: int) -> Block:
-        """Return what a copy of the analysis has set; restore state that it shares with later copies."""
+        """Return the attributes that a copy of the analysis set, and restore the state shared with later copies."""
         state = _state_of(analysis)
         names, is_stale = self._fingerprints.compared(state)
         kept = {name: self._kept(state[name]) for name in names} if self._task.is_in_order else {}
@@ -84,7 +84,7 @@ class _Worker:
         return Block(analysis.results, n_frames, names, kept)
 
     def _kept(self, value: Any) -> Any:
-        """Return an attribute as bytes, in which the Universe can be replaced; an open file, for example, as it is."""
+        """Return an attribute as bytes without the Universe, or unchanged if it cannot be pickled."""
         try:
             return sent(value, "an attribute", self._universe)
         except UnsupportedError:
@@ -107,14 +107,14 @@ def _state_of(analysis: Any) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class _UnfinishedBlock:
-    """An analysis of a block that still lacks frames."""
+    """An analysis of a block that is not complete yet."""
 
     worker: _Worker
     analysis: OwnAnalysis
     n_frames: int
 
     def finished(self) -> Block:
-        """Return the block with the results of the frames so far."""
+        """Return the block with the results of the frames analysed so far."""
         return self.worker.finished(self.analysis, self.n_frames)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -133,7 +133,7 @@ class FramesFold(Fold):
     Attributes
     ----------
     origin : object
-        Class and state of the analysis; set only in the process of the caller.
+        Class and state of the analysis. This attribute is set only in the calling process.
     """
 
     origin: object = None
@@ -153,13 +153,13 @@ class FramesFold(Fold):
         by_batch: bool,
         is_in_order: bool,
     ) -> Self:
-        """Return the fold that calls a pickled analysis on copies of a Universe; see `Task`."""
+        """Return the fold that calls a pickled analysis on copies of a Universe. See `Task`."""
         # MDAnalysis has no public name for the topology of a Universe.
         topology = pickle_by_value(universe._topology, "the topology")  # noqa: SLF001
         return cls(Task(analysis, topology, Start.of(universe), atoms, known, by_batch, is_in_order))
 
     def digested(self) -> object:
-        """Return the inputs that determine the results, for checkpoint digests; pickles of classes are not stable."""
+        """Return the inputs that determine the results for checkpoint digests, because class pickles are not stable."""
         task = self._task
         return self.origin, task.start, task.atoms, task.known, task.by_batch
 

@@ -1,4 +1,4 @@
-"""Analyses made from a user function."""
+"""Analyses created from a user function."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ Per = Literal["frame", "block"]
 
 
 class FunctionAnalysis(Analysis):
-    """Analysis that calls a user function for each frame; see `from_function`.
+    """Analysis that calls a user function for each frame. See `from_function`.
 
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_frames, ...), float64
-        Return value of the function for each frame. Only available without a reducer.
+        Return value of the function for each frame. Available only without a reducer.
     results.sum, results.mean, results.max, results.min : ndarray or float
-        Reduced value. Only available with the reducer of that name.
+        Reduced value. Available only with the reducer of the same name.
     results.variance, results.std : ndarray or float
-        Variance or standard deviation, where the divisor is the number of frames. Only available with the reducer of
-        that name, together with `results.mean`.
+        Variance or standard deviation, where the divisor is the number of frames. Available only with the reducer of
+        the same name, together with `results.mean`.
     results.histogram, results.edges : ndarray, shape (n_bins,), int64, and (n_bins + 1,), float64
-        Counts in each bin and the edges of the bins. Only available with ``reduce="histogram"``.
+        Counts in each bin and the edges of the bins. Available only with ``reduce="histogram"``.
     results.value : object
-        The merged value. Only available with a `Reducer`.
+        The merged value. Available only with a `Reducer`.
 
     With ``reduce="discard"``, there are no results.
 
@@ -99,11 +99,11 @@ class FunctionAnalysis(Analysis):
 
     @property
     def boundaries(self) -> Boundaries:
-        """Requirements on molecules that the cell boundary may cut; unknown for a user function."""
+        """Requirements for molecules that cross the periodic boundary. They are unknown for a user function."""
         return Boundaries("the requirements of a user function are unknown")
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that calls the function, after a first call that finds the shape of its result."""
+        """Call the function once to find the shape of its result, and return the computation that calls it."""
         places = self._groups.members(self.atoms)
         takes_blocks = self._per == "block"
         if isinstance(self._reduce, Reducer):
@@ -143,7 +143,7 @@ class FunctionAnalysis(Analysis):
             self.results[reduce] = total.reshape(given.shape)[()]
 
     def columns(self) -> Sequence[Column]:
-        """Return columns of frame, time and the values; with a named reducer, a row per reduced value or bin."""
+        """Return columns with the frame, the time and the values, or one row per reduced value or bin."""
         results = self.results
         if "histogram" in results:
             edges = results.edges
@@ -171,7 +171,7 @@ class FunctionAnalysis(Analysis):
         return ExtremeFold(checked, self._reduce == "max")
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw the histogram, or the values over time; of several values, `lines` draws the first seven."""
+        """Draw the histogram, or the values over time. If there are many values, only the first seven are drawn."""
         results, name = self.results, getattr(self._function, "__name__", "a function")
         if "histogram" in results:
             from mdreel.results.curves import histogram
@@ -220,38 +220,38 @@ def from_function(
         (n_atoms, 3) for one frame, or shape (n_frames, n_atoms, 3) for a block. It returns a number or an array of
         numbers with the same shape for every frame. For a block, the first axis of the array is the frame.
 
-        If a parameter has one of the following names, it receives data of the frame. For a block, it receives an array
-        with one entry per frame:
+        If a parameter has one of the following names, it receives frame data. For a block, it receives an array with
+        one entry per frame:
 
-        * ``dimensions``: the cell as ``ts.dimensions`` of MDAnalysis, shape (6,), float32, or None without a cell. For
-          a block, shape (n_frames, 6), with NaN for frames without a cell.
+        * ``dimensions``: the cell as in ``ts.dimensions`` of MDAnalysis, shape (6,), float32, or None without a cell.
+          For a block, shape (n_frames, 6), with NaN for frames without a cell.
         * ``time``: the time in ps, float.
-        * ``frame``: the frame number from 0, int.
+        * ``frame``: the frame number, starting from 0, int.
     atomgroup : MDAnalysis.AtomGroup
         The first group. Unless `per` is ``"block"``, it can be an UpdatingAtomGroup. In this case, `f` receives the
         positions of the atoms that belong to the group in the current frame.
     *arguments : MDAnalysis.AtomGroup or object
-        Further arguments of `f`. Each group is replaced by its positions, and any other object is passed unchanged.
+        Additional arguments for `f`. Each group is replaced by its positions, and any other object is passed unchanged.
     per : {"frame", "block"}
         Whether `f` receives one frame or a block of frames. Blocks are several times faster if the function uses NumPy.
         The number of frames in a block varies, and the result must not depend on it.
     reduce : {"sum", "mean", "variance", "std", "max", "min", "histogram", "discard"} or Reducer, optional
-        Reduction of the values of all frames. Use ``"discard"`` for functions that only have side effects. There are
+        Reduction of the values from all frames. Use ``"discard"`` for functions that have only side effects. There are
         then no results, and the function does not have to return a value. The named reductions are bitwise identical
         for any number of blocks and workers. Sums are exact in steps of 2^-60 for numbers up to 2^36 (for variances, up
-        to 2^18 from the value of the first frame). With a `Reducer`, `f` returns any value that can be pickled, or one
+        to 2^18 from the value in the first frame). With a `Reducer`, `f` returns any value that can be pickled, or one
         value for all frames of a block.
     bins : int or sequence of float, optional
-        For a histogram of all returned numbers: the number of bins of equal width, or the bin edges. A number on an
-        edge belongs to the bin above it, and a number on the last edge to the last bin. Numbers outside the bins and
-        NaN are not counted.
+        For a histogram of all returned numbers, the number of bins of equal width, or the bin edges. A number on an
+        edge is counted in the bin above, and a number on the last edge is counted in the last bin. Numbers outside the
+        bins and NaN are not counted.
     range : (float, float), optional
         Lowest and highest edge, if `bins` is a number.
     trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe.
+        Trajectory to analyse instead of the Universe's trajectory.
     **named : MDAnalysis.AtomGroup or object
-        Keyword arguments of `f`, which are treated like `arguments`. To pass a keyword argument that has the name of a
-        parameter of `from_function`, use ``functools.partial``.
+        Keyword arguments for `f`, which are treated like `arguments`. To pass a keyword argument with the same name as
+        a parameter of `from_function`, use ``functools.partial``.
 
     Returns
     -------
@@ -264,9 +264,10 @@ def from_function(
         If a group has no atoms, or if an argument that is not a group, such as a list, contains atoms.
     MismatchError
         If `f` is not a function, if `per` or `reduce` is unknown, or if there are no bins. If the parameters of `f` do
-        not match the arguments, or if the groups belong to different Universes. `run` raises `FunctionError`, which
-        names the frame, if the function raises. It also raises `FunctionError` if the function returns None, an empty
-        array, a value that is not a number, or an array of another shape.
+        not match the arguments, or if the groups belong to different Universes.
+    FunctionError
+        In `run`, if the function raises an exception. In this case, the message contains the frame. In `run`, if the
+        function returns None, an empty array, a value that is not a number, or an array of a different shape.
     UnsupportedError
         If a group is an UpdatingAtomGroup and `per` is ``"block"``, or if mdreel cannot evaluate its selection.
 
@@ -278,7 +279,7 @@ def from_function(
     Python is faster with ``backend="processes"``. A function that cannot be imported, for example one defined in a
     notebook, is sent to the workers by value.
 
-    Memory: see `FunctionAnalysis`.
+    For the memory use, see `FunctionAnalysis`.
 
     Examples
     --------

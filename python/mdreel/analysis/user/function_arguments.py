@@ -1,4 +1,4 @@
-"""Arguments of user functions: positions of groups, data of the frame, and constants."""
+"""Arguments of user functions: positions of groups, frame data and constants."""
 
 import functools
 import inspect
@@ -15,10 +15,10 @@ from mdreel.analysis.user.user_functions import Batch, Frame
 from mdreel.errors import ArgumentError, MismatchError
 
 FRAME_NAMES = ("dimensions", "time", "frame")
-"""Names of the parameters for which a function gets data of the frame."""
+"""Names of the parameters for which a function receives frame data."""
 
 Given: TypeAlias = NDArray[np.float32] | Batch
-"""Frames as a user function receives them one by one or together: their positions, or a batch."""
+"""Frames in the form in which a user function receives them: positions or a batch."""
 
 _Parameter = inspect.Parameter
 
@@ -32,7 +32,7 @@ class GroupPositions:
     number : int
         Number of the group.
     start, stop : int
-        Where the positions of the group lie among those of all groups.
+        Range of the group's positions among the positions of all groups.
     """
 
     number: int
@@ -40,7 +40,7 @@ class GroupPositions:
     stop: int
 
     def of(self, given: Frame | Batch) -> NDArray[np.float32]:
-        """Return the positions in a frame, shape (n_atoms, 3), or in several, shape (n_frames, n_atoms, 3)."""
+        """Return the positions in one frame, shape (n_atoms, 3), or in several frames, shape (n_frames, n_atoms, 3)."""
         positions = given.positions[..., self.start : self.stop, :]
         members: Any = given.members[self.number] if given.members else None
         return positions if members is None else positions[members]
@@ -48,12 +48,12 @@ class GroupPositions:
 
 @dataclass(frozen=True)
 class FrameData:
-    """The cell, the time or the number of the frame; see `FRAME_NAMES`.
+    """The cell, the time or the number of a frame.
 
     Attributes
     ----------
     name : str
-        One of these names.
+        One of `FRAME_NAMES`.
     """
 
     name: str
@@ -90,11 +90,11 @@ class FrameFunction:
     Attributes
     ----------
     function : callable
-        The function of the user.
+        The user function.
     positional : sequence of GroupPositions, FrameData or Constant
-        Its positional arguments.
+        Positional arguments of the function.
     by_name : mapping of str to GroupPositions, FrameData or Constant
-        Its keyword arguments.
+        Keyword arguments of the function.
     """
 
     function: Callable[..., Any]
@@ -108,12 +108,12 @@ class FrameFunction:
 
     @property
     def __name__(self) -> str:
-        """Name of the function of the user, for messages."""
+        """Name of the user function for error messages."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
 
 def given_to(function: Callable[..., Any], batch: Batch) -> Given:
-    """Return what a function receives of the frames of a batch: all of their data, or only positions."""
+    """Return the data from a batch that a function receives: all data or only positions."""
     return batch if isinstance(function, FrameFunction) else batch.positions
 
 
@@ -123,23 +123,23 @@ def with_frame_data(
     by_name: Mapping[str, Argument],
     options: Sequence[str],
 ) -> FrameFunction:
-    """Return a function with its arguments and the data of the frame for which its parameters ask.
+    """Return a function with its arguments and the frame data that its parameters request.
 
     Parameters
     ----------
     function : callable
-        The function of the user.
+        The user function.
     positional, by_name : sequence and mapping of GroupPositions or Constant
-        The arguments that the user has given.
+        The arguments given by the user.
     options : sequence of str
-        Names of the options of mdreel, for messages about misspelt names.
+        Names of mdreel's options, for error messages about misspelt names.
 
     Raises
     ------
     MismatchError
-        If a parameter without a default gets no argument, or there are too many arguments. If a parameter has the name
-        of data of the frame and a default other than None. `ArgumentError`, if the function has no parameter of a given
-        name.
+        If a parameter without a default does not receive an argument, or if there are too many arguments. If a
+        parameter is named like frame data but has a default other than None. If the function does not have a parameter
+        of a given name, `ArgumentError` is raised.
     """
     signature, is_certain = _signature_of(function)
     if signature is None:
@@ -164,14 +164,14 @@ def with_frame_data(
 
 
 def _of_frame(parameter: inspect.Parameter) -> Argument:
-    """Return the argument of a parameter: data of the frame, or the default."""
+    """Return the argument for a parameter, which is frame data or the default."""
     return FrameData(parameter.name) if parameter.name in FRAME_NAMES else Constant(parameter.default)
 
 
 def _signature_of(function: Callable[..., Any]) -> tuple[inspect.Signature | None, bool]:
-    """Return the signature of a function, and whether a call that does not fit it fails.
+    """Return the signature of a function, and whether a call that does not match the signature fails.
 
-    A decorator may pass further arguments to the function that it wraps, whose signature is then uncertain.
+    A decorator may pass additional arguments to the function that it wraps. The signature is then uncertain.
     """
     try:
         inner = inspect.signature(function)
@@ -188,12 +188,12 @@ def _signature_of(function: Callable[..., Any]) -> tuple[inspect.Signature | Non
 
 
 def _partial_names(function: Callable[..., Any]) -> AbstractSet[str]:
-    """Return the names of the arguments that `functools.partial` has fixed."""
+    """Return the names of the arguments that were fixed with `functools.partial`."""
     return function.keywords.keys() if isinstance(function, functools.partial) else frozenset()
 
 
 def _unfilled(signature: inspect.Signature, n_given: int, fixed: AbstractSet[str]) -> Iterator[inspect.Parameter]:
-    """Return the parameters that get no argument from the user."""
+    """Return the parameters for which the user did not pass an argument."""
     for parameter in signature.parameters.values():
         if parameter.kind is _Parameter.VAR_POSITIONAL:
             n_given = 0
@@ -211,7 +211,7 @@ def _check(
     wanted: Sequence[inspect.Parameter],
     options: Sequence[str],
 ) -> None:
-    """Check that a function accepts its arguments; see `with_frame_data`."""
+    """Check that a function accepts its arguments. See `with_frame_data`."""
     parameters = signature.parameters.values()
     by_place = [one for one in parameters if one.kind in (_Parameter.POSITIONAL_ONLY, _Parameter.POSITIONAL_OR_KEYWORD)]
     if n_given > len(by_place) and not any(one.kind is _Parameter.VAR_POSITIONAL for one in parameters):

@@ -35,17 +35,17 @@ _GROUPS = {"AtomGroup", "ResidueGroup", "SegmentGroup", "Universe"}
 
 @dataclass(frozen=True)
 class FunctionGroups:
-    """The groups of a user function, and the function as workers call it.
+    """The groups of a user function, and the function in the form in which workers call it.
 
     Attributes
     ----------
     function : callable
-        The function of the user if positions of one group that does not change are its only argument; otherwise a
+        The user function if its only argument is the positions of one group that does not change, and otherwise a
         `FrameFunction`.
     groups : sequence of AtomGroup
         The groups, in the order in which the user gave them.
     selections : sequence of Selection
-        Their atoms.
+        The atoms of the groups.
     """
 
     function: Callable[..., Any]
@@ -56,7 +56,7 @@ class FunctionGroups:
     def of(
         cls, function: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any], *, takes_blocks: bool
     ) -> Self:
-        """Return the groups among the arguments of a user function; see `from_function`."""
+        """Return the groups among the arguments of a user function. See `from_function`."""
         groups: list[AtomGroup] = []
         selections: list[Selection] = []
 
@@ -104,17 +104,17 @@ class FunctionGroups:
 
     @property
     def n_possible(self) -> int:
-        """Number of atoms of all groups; of groups that change, of those that can belong to them."""
+        """Number of atoms in all groups. For changing groups, count all atoms that can belong to them."""
         return sum(one.n_given for one in self.selections)
 
     def members(self, atoms: NDArray[np.uint32]) -> NDArray[np.uint32] | list[Members]:
-        """Return the groups for a computation that receives some atoms: places for positions alone, or a list."""
+        """Return the groups for a computation that receives some atoms, as a list or as positions of one group."""
         if isinstance(self.function, FrameFunction):
             return [one.members(atoms) for one in self.selections]
         return self.selections[0].places.astype(np.uint32)
 
     def first_frame(self, source: Source, atoms: NDArray[np.uint32]) -> Given:
-        """Return the first frame of a trajectory, as the function receives it."""
+        """Return the first frame of a trajectory in the form in which the function receives it."""
         read = source.read(FrameSet.range(0, 1, 1), atoms)
         cells = np.where(read.has_cell[:, None], read.dimensions, np.float32(np.nan)).astype(np.float32)
         places = [np.searchsorted(atoms, one.atoms[one.places]) for one in self.selections]

@@ -1,4 +1,4 @@
-"""Serialization of user objects, and detection of attributes that workers have changed."""
+"""Serialization of user objects, and detection of attributes that workers changed."""
 
 import io
 import pickle
@@ -21,7 +21,7 @@ _UNCHANGING = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, 
 
 
 class Fingerprints:
-    """Fingerprints of an object's attributes, which reveal later changes.
+    """Fingerprints of an object's attributes that reveal later changes.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Fingerprints:
         self._state = state
 
     def compared(self, state: Mapping[str, Any]) -> tuple[frozenset[str], bool]:
-        """Compare with the attributes of a shallow copy of the object.
+        """Compare the fingerprints with the attributes of a shallow copy of the object.
 
         Parameters
         ----------
@@ -46,7 +46,7 @@ class Fingerprints:
         names : frozenset of str
             Attributes of the copy that are new or have changed.
         is_stale : bool
-            Whether the copy has changed a shared value of the object itself in place.
+            Whether the copy has changed a value that it shares with the object itself in place.
         """
         names, is_stale = set(), False
         for name, value in state.items():
@@ -60,7 +60,7 @@ class Fingerprints:
 
 
 def _fingerprint(value: Any) -> Any:
-    """Return a fingerprint that is equal for equal values; for opaque objects, their identity."""
+    """Return a fingerprint that is equal for equal values. For opaque objects, it is their identity."""
     if isinstance(value, _PLAIN):
         return type(value), repr(value)
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
@@ -86,7 +86,7 @@ def _without_universes() -> type:
 
 
 def sent(value: Any, name: str, universe: Any) -> bytes:
-    """Return a value as bytes, with placeholders for a Universe, its trajectory and its timestep."""
+    """Pickle a value, with placeholders for a Universe, its trajectory and its timestep."""
     import cloudpickle
 
     trajectory = getattr(universe, "trajectory", None)
@@ -108,7 +108,7 @@ def sent(value: Any, name: str, universe: Any) -> bytes:
 
 
 def received(content: bytes, universe: Any) -> Any:
-    """Return a value that `sent` has pickled, with another Universe in place of the original."""
+    """Return a value that was pickled with `sent`, with another Universe in place of the original."""
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, name: object) -> Any:
@@ -123,7 +123,7 @@ def received(content: bytes, universe: Any) -> Any:
 
 
 def _updating_group(base: Any, selections: Any, strings: Any) -> Any:
-    """Return an updating group that MDAnalysis selects when its atoms are first used, not before the first frame."""
+    """Return an updating group whose atoms are not selected before they are first used."""
     from MDAnalysis.core.groups import UpdatingAtomGroup
 
     # MDAnalysis selects at once if it is given selections, or an updating group to select from.
@@ -133,7 +133,7 @@ def _updating_group(base: Any, selections: Any, strings: Any) -> Any:
 
 
 class _LostAttribute:
-    """An attribute that workers have changed; reading it raises an error until it is set again."""
+    """An attribute that workers changed. Reading it raises an error until it is set again."""
 
     def __init__(self, name: str) -> None:
         self._name, self._is_set = name, False
@@ -152,7 +152,7 @@ class _LostAttribute:
 
 
 class _Guard:
-    """First base of the classes that guard lost attributes; it hides their creation from the user's class."""
+    """First base of the classes that guard lost attributes. It hides their creation from the user's class."""
 
     def __init_subclass__(cls, **_: Any) -> None:
         """Suppress the `__init_subclass__` hook of the user's class."""

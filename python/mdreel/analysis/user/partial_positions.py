@@ -1,4 +1,4 @@
-"""Positions of a frame of which only some atoms were read."""
+"""Positions in a frame for which only some atoms were read."""
 
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -16,19 +16,20 @@ _HOW = (
 
 
 class PartialPositions(NDArrayOperatorsMixin):
-    """Positions of a frame for which the reader has read only some atoms.
+    """Positions in a frame for which only some atoms were read.
 
-    Indexing works as for an array if all selected atoms were read. Any other access to the values raises an error. The
-    class is not a subclass of ndarray, because NumPy and compiled code read the memory of subclasses directly.
+    If all selected atoms were read, indexing works in the same way as for an array. Any other access to the values
+    raises an error. The class is not a subclass of ndarray, because NumPy and compiled code read the memory of
+    subclasses directly.
 
     Parameters
     ----------
     array : ndarray, shape (n_atoms, 3), float32
-        The positions; values of atoms that were not read are arbitrary.
+        The positions. The values for atoms that were not read are arbitrary.
     is_read : ndarray, shape (n_atoms,), bool
-        Which atoms were read.
+        Whether each atom was read.
     why : str, optional
-        The reason why the other atoms were not read, and how to fix it.
+        The reason why the other atoms were not read, and how to fix the problem.
     """
 
     def __init__(self, array: NDArray[np.float32], is_read: NDArray[np.bool_], why: str = _HOW) -> None:

@@ -62,12 +62,12 @@ class Reducer:
 
 @dataclass(frozen=True)
 class ReducerFold(Fold):
-    """A fold of a user function with values of any type, merged by a `Reducer`.
+    """A fold of a user function with values of any type that a `Reducer` merges.
 
     Attributes
     ----------
     function : callable
-        The function of the user.
+        The user function.
     takes_blocks : bool
         Whether the function receives several frames at a time and returns one value for all of them.
     reducer : Reducer
@@ -105,7 +105,7 @@ class ReducerFold(Fold):
         return found
 
     def _located(self, place: int, batch: Batch, error: Exception) -> Exception:
-        """Return the error with the frame at which the function fails, if one frame alone makes it fail."""
+        """Return the error with the frame in which the function fails, if it fails for a single frame."""
         if not self.takes_blocks:
             return FrameError(place, describe_error(error))
         given = given_to(self.function, batch)
@@ -133,7 +133,7 @@ class DiscardFold(Fold):
     Attributes
     ----------
     function : callable
-        The function of the user.
+        The user function.
     takes_blocks : bool
         Whether the function receives several frames at a time.
     """
@@ -142,7 +142,7 @@ class DiscardFold(Fold):
     takes_blocks: bool
 
     def added(self, value: int | None, batch: Batch) -> int:
-        """Call the function, drop its return value, and count the frames."""
+        """Call the function, discard its return value, and count the frames."""
         given = given_to(self.function, batch)
         for place, one in enumerate([given] if self.takes_blocks else given):
             try:
@@ -167,21 +167,21 @@ def _discard_fold(content: bytes, takes_blocks: bool) -> DiscardFold:
 
 @dataclass(frozen=True)
 class ExtremeFold(Fold):
-    """A fold that keeps the maximum or the minimum of each value of a function.
+    """A fold that keeps the maximum or the minimum of each value that a function returns.
 
     Attributes
     ----------
     checked : Checked
         The function.
     is_largest : bool
-        Whether the maximum is kept, not the minimum.
+        Whether the maximum is kept instead of the minimum.
     """
 
     checked: Checked
     is_largest: bool
 
     def added(self, value: NDArray[np.float64] | None, batch: Batch) -> NDArray[np.float64]:
-        """Update the extreme values with a batch; NaN propagates."""
+        """Update the extreme values with a batch. NaN propagates."""
         found = self.checked.of_batch(batch)
         # Adding 0 turns -0 into 0, so that the result does not depend on which of the two comes first.
         found = (found.max(axis=0) if self.is_largest else found.min(axis=0)) + 0.0
@@ -194,7 +194,7 @@ class ExtremeFold(Fold):
 
 @dataclass(frozen=True)
 class HistogramFold(Fold):
-    """A fold that counts the numbers of a function in bins.
+    """A fold that sorts the numbers returned by a function into bins and counts them.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class HistogramFold(Fold):
     edges : ndarray, shape (n_bins + 1,), float64
         Edges of the bins.
     is_even : bool
-        Whether all bins have the same width, which needs no search.
+        Whether all bins have the same width, so that no search is needed.
     """
 
     checked: Checked
@@ -211,7 +211,7 @@ class HistogramFold(Fold):
     is_even: bool
 
     def added(self, value: NDArray[np.int64] | None, batch: Batch) -> NDArray[np.int64]:
-        """Count the numbers of a batch."""
+        """Count the numbers from a batch."""
         numbers = self.checked.of_batch(batch).ravel()
         if self.is_even:
             limits = (float(self.edges[0]), float(self.edges[-1]))
@@ -227,26 +227,26 @@ class HistogramFold(Fold):
 
 @dataclass(frozen=True)
 class Deviations:
-    """Deviations of a function's values from the values of one frame, and their squares, for variances.
+    """Deviations of a function's values from its values in one frame, and their squares, to compute variances.
 
     Attributes
     ----------
     checked : Checked
         The function.
     origin : ndarray, shape (n_columns,), float64
-        The values of one frame. Subtracting them reduces rounding errors in the sums of squares.
+        The values in one frame. Subtracting them reduces rounding errors in the sums of squares.
     """
 
     checked: Checked
     origin: NDArray[np.float64]
 
     def __call__(self, *columns: Any) -> NDArray[np.float64]:
-        """Return deviations and their squares, shape (n_frames, 2 * n_columns); see `Checked` for the columns."""
+        """Return deviations and their squares, shape (n_frames, 2 * n_columns). For the columns, see `Checked`."""
         differences = self.checked(*columns) - self.origin
         return np.concatenate([differences, differences**2], axis=1)
 
     def moments(self, sums: NDArray[np.float64], n_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return mean and variance from the sums over all frames; the divisor is the number of frames."""
+        """Return the mean and the variance from the sums over all frames, divided by the number of frames."""
         mean, square = sums.reshape(2, -1) / n_frames
         shape = self.checked.shape
         assert shape is not None
@@ -256,7 +256,7 @@ class Deviations:
 def edges_of(
     bins: int | Sequence[float] | NDArray[np.float64] | None, limits: tuple[float, float] | None
 ) -> tuple[NDArray[np.float64], bool]:
-    """Return the edges of bins, and whether the bins have the same width.
+    """Return the edges of bins, and whether all bins have the same width.
 
     Raises
     ------

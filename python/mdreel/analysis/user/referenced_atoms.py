@@ -1,4 +1,4 @@
-"""Atoms of all groups that a user object contains."""
+"""Atoms in all groups that a user object contains."""
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -12,7 +12,7 @@ from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.trajectory.selection_tree import frame_selection, is_updating
 
 _OF_ATOMS = {"GroupBase", "ComponentBase", "TopologyObject", "TopologyGroup"}
-"""Names of the MDAnalysis classes that hold atoms, so that MDAnalysis need not be imported."""
+"""Names of the MDAnalysis classes that contain atoms, so that MDAnalysis does not have to be imported."""
 
 
 def atoms_held(value: Any, universe: Any) -> NDArray[np.uint32]:
@@ -21,35 +21,35 @@ def atoms_held(value: Any, universe: Any) -> NDArray[np.uint32]:
     Parameters
     ----------
     value : object
-        A group of atoms, residues or segments, a single atom, residue or segment, a bond or a group of bonds. It may
-        also be a mapping, list, tuple or set of them, nested to any depth.
+        A group of atoms, residues or segments, a single atom, residue or segment, a bond, or a group of bonds. It may
+        also be a mapping, list, tuple or set of these objects, nested to any depth.
     universe : MDAnalysis.Universe
         Atoms of other Universes are ignored.
 
     Returns
     -------
     ndarray, shape (n_atoms,), uint32
-        Indices, ascending, each once.
+        Indices in ascending order, without repetitions.
 
     Notes
     -----
-    Of an UpdatingAtomGroup, these are all atoms that its selection may look at or select.
+    For an UpdatingAtomGroup, all atoms that its selection may use or select are included.
     """
     found = [_indices_of(one) for one in _groups_in(value) if one.universe is universe]
     return np.unique(np.concatenate(found)).astype(np.uint32) if found else np.empty(0, np.uint32)
 
 
 def universe_held(value: Any, reader: Any, name: str) -> Any:
-    """Return the Universe of a trajectory, found through the groups of atoms or the Universes that a value contains.
+    """Find the Universe of a trajectory among the Universes and the groups of atoms that a value contains.
 
     Parameters
     ----------
     value : object
-        See `atoms_held`; it may also contain Universes.
+        See `atoms_held`. The value may also contain Universes.
     reader : MDAnalysis.coordinates.base.ProtoReader
         The trajectory.
     name : str
-        Name of the analysis, for messages.
+        Name of the analysis, for error messages.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def is_reader(value: Any) -> bool:
 
 
 def holds_atoms(value: Any) -> bool:
-    """Return whether a value is or contains a group, an atom, a residue, a segment or a bond; see `atoms_held`."""
+    """Return whether a value is or contains a group, an atom, a residue, a segment or a bond. See `atoms_held`."""
     return any(True for _ in _groups_in(value))
 
 
@@ -95,7 +95,7 @@ def _indices_of(group: Any) -> NDArray[np.integer]:
 
 
 def _indices_for_selection(group: Any) -> NDArray[np.integer]:
-    """Return the atoms that MDAnalysis looks at when it selects an updating group again, and those it may select."""
+    """Return the atoms that MDAnalysis uses when it updates an updating group, and those that it may select."""
     try:
         changing = frame_selection(group)
     except UnsupportedError:  # MDAnalysis may know keywords that the core does not know

@@ -34,7 +34,7 @@ class FrameError(Exception):
 
 
 def pickle_by_value(what: Any, name: str, pickler: Any = None) -> bytes:
-    """Return a user object as bytes, by value if it cannot be imported, for example from a notebook.
+    """Pickle a user object, by value if it cannot be imported, for example because it is defined in a notebook.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def pickle_by_value(what: Any, name: str, pickler: Any = None) -> bytes:
     name : str
         Name of the object in error messages.
     pickler : type, optional
-        A subclass of the pickler of cloudpickle, which is the default.
+        A subclass of cloudpickle's pickler. The default is cloudpickle's pickler itself.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def pickle_by_value(what: Any, name: str, pickler: Any = None) -> bytes:
 
 
 def describe_error(error: Exception) -> str:
-    """Return one line with the type, message and location of an error of user code."""
+    """Return one line with the type, the message and the location of an error in user code."""
     text = " ".join(str(error).split())
     if isinstance(error, FunctionError):
         return text  # raised by mdreel itself: a location in mdreel would not help the user
@@ -87,8 +87,8 @@ class Frame(NamedTuple):
     positions : ndarray, shape (n_atoms, 3), float32
         Positions of all groups in Å.
     members : sequence of ndarray or None
-        For each group, numbers of the atoms that belong to it in this frame, or None for all; empty if no group
-        changes.
+        For each group, the numbers of the atoms that belong to it in this frame, or None for all atoms. The sequence is
+        empty if no group changes.
     """
 
     frame: int
@@ -105,7 +105,7 @@ class Batch:
     Attributes
     ----------
     n_block_frames : int
-        Number of frames of the whole block; 0 if unknown.
+        Number of frames in the whole block, or 0 if it is unknown.
     frames : ndarray, shape (n_frames,), uint64
         Frame numbers.
     times : ndarray, shape (n_frames,), float64
@@ -115,8 +115,8 @@ class Batch:
     positions : ndarray, shape (n_frames, n_atoms, 3), float32
         Positions in Å.
     members : sequence of (sequence of ndarray) or None
-        For each group, the numbers of its members in each frame, or None if it does not change; empty if no group
-        changes.
+        For each group, the numbers of its members in each frame, or None if the group does not change. The sequence is
+        empty if no group changes.
     """
 
     n_block_frames: int
@@ -138,7 +138,7 @@ class Batch:
 
     @property
     def dimensions(self) -> NDArray[np.float32]:
-        """Cells, shape (n_frames, 6), float32; NaN for frames without a cell."""
+        """Cells, shape (n_frames, 6), float32, with NaN for frames without a cell."""
         return self.cells
 
     def __len__(self) -> int:
@@ -174,22 +174,22 @@ class Failed:
 
 
 class Fold:
-    """A fold of user code over the batches of a block, with mergeable values.
+    """A fold of user code over the batches of a block, with values that can be merged.
 
-    The core calls `add`, `merge`, `pack` and `unpack`. A subclass implements `added` and `merged`, which may raise. It
-    must be possible to pickle a subclass that runs in other processes.
+    The core calls `add`, `merge`, `pack` and `unpack`. A subclass implements `added` and `merged`, which may raise
+    exceptions. If a subclass runs in other processes, it must be possible to pickle it.
     """
 
     def added(self, value: Any, batch: Batch) -> Any:
-        """Return the value of the frames so far (None at first) combined with the value of a batch."""
+        """Combine the value for the frames so far, which is None at first, with the value for a batch."""
         raise NotImplementedError(f"{type(self).__name__} does not implement added()")
 
     def merged(self, value: Any, following: Any) -> Any:
-        """Return the value of some frames merged with the value of the frames that follow."""
+        """Merge the value for some frames with the value for the frames that follow."""
         raise NotImplementedError(f"{type(self).__name__} does not implement merged()")
 
     def add(self, value: Any, *batch: Any) -> Any:
-        """Return the value with a batch added; see `added`."""
+        """Return the value after adding a batch. See `added`."""
         return self.added(value, Batch(*batch))
 
     def merge(self, value: Any, following: Any) -> Any:
@@ -207,7 +207,7 @@ class Fold:
         return pickle.dumps(found) if isinstance(found, Failed) else bytes(found)
 
     def unpack(self, content: bytes) -> Any:
-        """Return a value from bytes; see `pack`."""
+        """Return a value from bytes. See `pack`."""
         return _caught("receiving a value", lambda: pickle.loads(content))  # noqa: S301 (from our own processes)
 
 
@@ -217,7 +217,7 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 def value_or_raise(value: Any) -> Any:
-    """Return the value of all frames.
+    """Return the value for all frames.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def value_or_raise(value: Any) -> Any:
 
 
 def _caught(doing: str, compute: Callable[[], T]) -> T | Failed:
-    """Return the computed value, or a `Failed` placeholder where exceptions cannot be raised."""
+    """Return the computed value, or a `Failed` placeholder because exceptions cannot be raised here."""
     try:
         return compute()
     except KeyboardInterrupt:

@@ -19,11 +19,11 @@ class Start:
     Attributes
     ----------
     positions : ndarray, shape (n_atoms, 3), float32, or None
-        Positions in Å; None if the Universe had none.
+        Positions in Å, or None if the Universe had no positions.
     dimensions : ndarray, shape (6,), float32, or None
         Cell lengths in Å and angles in degrees. None if there is no cell.
     frame : int
-        Frame number; -1 without a frame.
+        Frame number, or -1 if there is no frame.
     time : float
         Time in ps.
     """
@@ -53,7 +53,7 @@ class Known:
     n_frames : int or None
         Number of frames. None if the trajectory is still growing, or if frames may be skipped.
     quantities : frozenset of str
-        Quantities of each atom besides positions that the trajectory has; workers do not read them.
+        Quantities other than positions that the trajectory contains for each atom. Workers do not read them.
     """
 
     n_frames: int | None
@@ -73,13 +73,14 @@ class Task:
     start : Start
         The current frame of the caller's Universe when `run` was called.
     atoms : ndarray, shape (n_read,), uint32
-        Indices of the atoms that are read in each frame, ascending.
+        Indices of the atoms that are read in each frame, in ascending order.
     known : Known
         Facts about the trajectory.
     by_batch : bool
-        Whether each batch is analysed on its own, instead of each block.
+        Whether each batch, rather than each block, is analysed separately.
     is_in_order : bool
-        Whether all frames are analysed in order in one block, which then keeps all attributes that the analysis sets.
+        Whether all frames are analysed in order in one block. In this case, the block keeps all attributes that the
+        analysis sets.
     """
 
     analysis: bytes

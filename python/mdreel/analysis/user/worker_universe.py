@@ -1,4 +1,4 @@
-"""Universe of a worker, which gives access to the current frame and the atoms that were read."""
+"""Universe of a worker, which provides access to the current frame and the atoms that were read."""
 
 import weakref
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ _WITH_MDANALYSIS = (
 
 
 class WorkerTimestep(Timestep):  # type: ignore[misc]
-    """The timestep of a worker, which raises errors on access to data that was not read.
+    """The timestep of a worker, which raises an error on access to data that was not read.
 
     Parameters
     ----------
     n_atoms : int
         Number of atoms in the Universe.
     atoms : ndarray, shape (n_read,), uint32
-        Indices of the atoms that are read in each frame, ascending.
+        Indices of the atoms that are read in each frame, in ascending order.
     known : Known
         Facts about the trajectory.
     """
@@ -46,7 +46,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
             self._of_worker = PartialPositions(self._of_frame, is_read)
 
     def __new__(cls, n_atoms: int, *_: Any) -> Self:
-        """Create the timestep; the compiled base class accepts only the number of atoms."""
+        """Create the timestep. The compiled base class accepts only the number of atoms."""
         made: Self = super().__new__(cls, n_atoms)
         return made
 
@@ -67,7 +67,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def positions(self) -> Any:
-        """Positions of all atoms; only those of atoms that were read are accessible."""
+        """Positions of all atoms. You can access only the positions of atoms that were read."""
         return self._shown
 
     @positions.setter
@@ -78,7 +78,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def has_positions(self) -> bool:
-        """Whether there are positions; always true."""
+        """Whether there are positions, which is always true."""
         return True
 
     @has_positions.setter
@@ -88,7 +88,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def has_velocities(self) -> bool:
-        """Whether there are velocities; raises an error if the trajectory has some, because they are not read."""
+        """Whether there are velocities. If the trajectory has velocities, raise an error, because they are not read."""
         self._never("velocities")
         return False
 
@@ -110,7 +110,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
     @property
     def has_forces(self) -> bool:
-        """Whether there are forces; raises an error if the trajectory has some, because they are not read."""
+        """Whether there are forces. If the trajectory has forces, raise an error, because they are not read."""
         self._never("forces")
         return False
 
@@ -189,7 +189,7 @@ class WorkerTimestep(Timestep):  # type: ignore[misc]
 
 
 class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
-    """The trajectory of a worker's Universe, which only has the current frame.
+    """The trajectory of a worker's Universe, which has only the current frame.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
 
     @property
     def n_frames(self) -> int:
-        """Number of frames of the trajectory."""
+        """Number of frames in the trajectory."""
         if self._known.n_frames is None:
             raise UnsupportedError("the number of frames is not known yet: use self.n_frames, that of the block")
         return self._known.n_frames
@@ -263,7 +263,7 @@ class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
         self.refuse()
 
     def copy(self) -> NoReturn:
-        """Raise an error, because the frame cannot be copied with its Universe."""
+        """Raise an error, because the frame cannot be copied together with its Universe."""
         raise UnsupportedError(
             "the Universe of a worker cannot be copied: use MDAnalysis.Merge(group) to make one from a group"
         )
@@ -297,21 +297,21 @@ class WorkerTrajectory(ProtoReader):  # type: ignore[misc]
 
 
 def universe_of(topology: Any, atoms: NDArray[np.uint32], known: Known) -> mda.Universe:
-    """Make the Universe of a worker.
+    """Create the Universe of a worker.
 
     Parameters
     ----------
     topology : MDAnalysis.core.topology.Topology
         The topology.
     atoms : ndarray, shape (n_read,), uint32
-        Indices of the atoms that are read in each frame, ascending.
+        Indices of the atoms that are read in each frame, in ascending order.
     known : Known
         Facts about the trajectory.
 
     Returns
     -------
     MDAnalysis.Universe
-        The Universe; its trajectory is a `WorkerTrajectory`.
+        The Universe, with a `WorkerTrajectory` as its trajectory.
     """
     universe = mda.Universe(topology, to_guess=())
     universe.trajectory = WorkerTrajectory(WorkerTimestep(topology.n_atoms, atoms, known), known)
@@ -319,7 +319,7 @@ def universe_of(topology: Any, atoms: NDArray[np.uint32], known: Known) -> mda.U
 
 
 class _AllFrames:
-    """All frames of a worker's trajectory, which have a length but are not accessible."""
+    """All frames of a worker's trajectory. Their number is known, but they are not accessible."""
 
     def __init__(self, trajectory: WorkerTrajectory) -> None:
         self.trajectory = trajectory
@@ -335,7 +335,7 @@ class _AllFrames:
 
 
 class _Unread:
-    """A placeholder for data that is not read; any access raises an error."""
+    """A placeholder for data that is not read. Any access raises an error."""
 
     def __init__(self, name: str, why: str) -> None:
         self._why = f"{name} is not available: {why}"
