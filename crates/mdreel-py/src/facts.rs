@@ -41,7 +41,7 @@ pub(crate) fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, 
 fn xtc_facts(facts: &Bound<'_, PyDict>, xtc: &Xtc) -> PyResult<()> {
     let found = xtc.facts();
     facts.set_item("format", "XTC")?;
-    facts.set_item("path", xtc.path())?;
+    facts.set_item("path", xtc.path().as_os_str())?;
     facts.set_item("size", xtc.n_bytes())?;
     facts.set_item("magic", found.magic)?;
     facts.set_item("precision", found.precision)
@@ -50,7 +50,7 @@ fn xtc_facts(facts: &Bound<'_, PyDict>, xtc: &Xtc) -> PyResult<()> {
 fn trr_facts(facts: &Bound<'_, PyDict>, trr: &Trr) -> PyResult<()> {
     let found = trr.facts();
     facts.set_item("format", "TRR")?;
-    facts.set_item("path", trr.path())?;
+    facts.set_item("path", trr.path().as_os_str())?;
     facts.set_item("size", trr.n_bytes())?;
     facts.set_item("precision", if found.is_double { "double" } else { "single" })?;
     let present: Vec<_> = found.present.iter().map(Quantity::name).collect();
@@ -60,7 +60,7 @@ fn trr_facts(facts: &Bound<'_, PyDict>, trr: &Trr) -> PyResult<()> {
 fn dcd_facts(facts: &Bound<'_, PyDict>, dcd: &Dcd) -> PyResult<()> {
     let header = dcd.header();
     facts.set_item("format", "DCD")?;
-    facts.set_item("path", dcd.path())?;
+    facts.set_item("path", dcd.path().as_os_str())?;
     facts.set_item("size", header.end + dcd.n_bytes() + dcd.uncounted_bytes())?;
     match header.flavor {
         Flavor::Charmm { version } => {
@@ -88,7 +88,7 @@ fn dcd_facts(facts: &Bound<'_, PyDict>, dcd: &Dcd) -> PyResult<()> {
 
 fn ncdf_facts(facts: &Bound<'_, PyDict>, ncdf: &NetCdf3) -> PyResult<()> {
     facts.set_item("format", "NCDF")?;
-    facts.set_item("path", ncdf.path())?;
+    facts.set_item("path", ncdf.path().as_os_str())?;
     facts.set_item("size", ncdf.file_bytes())?;
     facts.set_item("version", ncdf.version().name())?;
     for (name, attribute) in [

@@ -55,7 +55,7 @@ pub(crate) fn follow_file(
     let follow = opened.map_err(|error| to_python(py, error))?;
     let facts = PyDict::new(py);
     facts.set_item("format", follow.format().name())?;
-    facts.set_item("path", follow.path())?;
+    facts.set_item("path", follow.path().as_os_str())?;
     facts.set_item("followed", true)?;
     let format = follow.format().name();
     Ok(Source::described(Opened::Other(Arc::new(follow), format.into()), Origin::Recipe(recipe), facts.into_any()))

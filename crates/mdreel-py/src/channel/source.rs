@@ -36,7 +36,7 @@ pub(crate) fn channel_source(
     let source = Arc::new(joined.map_err(|error| to_python(py, error))?);
     let facts = PyDict::new(py);
     facts.set_item("format", "channel")?;
-    facts.set_item("path", source.path())?;
+    facts.set_item("path", source.path().as_os_str())?;
     let counted = Arc::clone(&source);
     let opened = Opened::Other(source, "channel".into());
     let described = Source::described(opened, Origin::Nowhere(ONCE), facts.into_any());
