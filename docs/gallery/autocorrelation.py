@@ -1,7 +1,7 @@
 """Autocorrelation.
 
 Because the protein drifts, the autocorrelation of its radius of gyration decays slowly.
-Its frames are therefore far from independent.
+The frames are therefore far from independent.
 """
 
 import matplotlib.pyplot as plt
@@ -18,6 +18,6 @@ axes.plot(run.times[:49] - run.times[0], autocorrelation(radius)[:49])
 axes.axhline(0, color="black", linewidth=0.8)
 axes.set(xlabel="Lag (ps)", ylabel="Autocorrelation")
 axes.set_title(
-    f"One of {statistical_inefficiency(radius):.0f} frames is independent", loc="left"
+    f"One in {statistical_inefficiency(radius):.0f} frames is independent", loc="left"
 )
 figure.savefig("autocorrelation.png", dpi=150)

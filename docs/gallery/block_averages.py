@@ -19,5 +19,5 @@ axes.errorbar(
     blocks.lengths, blocks.errors, blocks.uncertainties, marker="o", capsize=4
 )
 axes.set_xscale("log", base=2)
-axes.set(xlabel="Frames in a block", ylabel="Error of the mean (Å)", ylim=(0, None))
+axes.set(xlabel="Frames per block", ylabel="Error of the mean (Å)", ylim=(0, None))
 figure.savefig("block_averages.png", dpi=150)

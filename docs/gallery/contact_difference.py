@@ -1,7 +1,7 @@
-"""Difference of two contact maps.
+"""Difference between two contact maps.
 
 Adenylate kinase opens during the simulation. Red contacts are more frequent in the
-second half, blue ones in the first half.
+second half, blue contacts in the first half.
 """
 
 import MDAnalysis as mda

@@ -19,5 +19,5 @@ drawn = axes.imshow(
     extent=(0.5, 214.5, 0.5, 214.5),
 )
 axes.set(xlabel="Residue", ylabel="Residue", title="Contacts below 8 Å")
-figure.colorbar(drawn, label="Share of frames")
+figure.colorbar(drawn, label="Fraction of frames")
 figure.savefig("contact_map.png", dpi=150)

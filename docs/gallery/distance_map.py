@@ -11,4 +11,4 @@ import mdreel
 
 ca = mda.Universe(PSF, DCD).select_atoms("name CA")
 run = mdreel.DistanceArray(ca, cutoff=8.0).run()
-run.plot(title="Mean distances of Cα atoms").savefig("distance_map.png")
+run.plot(title="Mean distances between Cα atoms").savefig("distance_map.png")

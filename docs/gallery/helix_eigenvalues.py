@@ -1,4 +1,4 @@
-"""Shape of helices.
+"""Helix shapes.
 
 Each helix is described by a single number: the largest eigenvalue of the matrix of
 distances between its Cα atoms. This number changes if the helix bends or unwinds.

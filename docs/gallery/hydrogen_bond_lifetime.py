@@ -1,7 +1,7 @@
-"""Lifetime of hydrogen bonds.
+"""Hydrogen bond lifetime.
 
 The curve shows the fraction of hydrogen bonds that still exist after a given time. With
-`intermittency=1`, a bond may be broken in single frames.
+`intermittency=1`, bonds that are broken for a single frame are included.
 """
 
 import MDAnalysis as mda

@@ -1,6 +1,6 @@
 """Native contacts.
 
-The curve shows what fraction of the salt bridges in the first frame remains. A soft
+The curve shows the fraction of salt bridges from the first frame that remain. A soft
 cutoff avoids sudden jumps.
 """
 
@@ -15,4 +15,4 @@ basic = u.select_atoms("resname ARG LYS and name NH* NZ")
 run = mdreel.Contacts(
     u, (acidic, basic), (acidic, basic), method="soft_cut", radius=6.0
 ).run()
-run.plot(title="Salt bridges of the first frame").savefig("native_contacts.png")
+run.plot(title="Salt bridges from the first frame").savefig("native_contacts.png")

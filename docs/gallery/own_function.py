@@ -1,8 +1,8 @@
 """Your own function.
 
-With mdreel, you can run your own function of the positions on every frame. The function
-in this example computes the angle between the LID domain and the core of adenylate
-kinase.
+With mdreel, you can apply your own function of the positions to every frame. The
+function in this example computes the angle between the LID domain and the core of
+adenylate kinase.
 """
 
 import MDAnalysis as mda
@@ -13,7 +13,7 @@ import mdreel
 
 
 def lid_angle(hinge, core, lid):
-    """Return the angle of two domains at a hinge, in degrees."""
+    """Return the angle between two domains at a hinge, in degrees."""
     a, b = core.mean(axis=0) - hinge.mean(axis=0), lid.mean(axis=0) - hinge.mean(axis=0)
     return np.degrees(np.arccos(a @ b / np.linalg.norm(a) / np.linalg.norm(b)))
 

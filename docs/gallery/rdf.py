@@ -13,4 +13,4 @@ oxygens = mda.Universe(TPR, XTC).select_atoms("name OW")
 run = mdreel.InterRDF(
     oxygens, oxygens, nbins=150, range=(0.0, 12.0), exclusion_block=(1, 1)
 ).run()
-run.plot(title="Oxygen and oxygen of water").savefig("rdf.png")
+run.plot(title="Oxygen atoms of water").savefig("rdf.png")

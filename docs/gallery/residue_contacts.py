@@ -1,7 +1,7 @@
-"""Contacts of residues.
+"""Residue contacts.
 
 Each point shows the fraction of frames in which two residues of adenylate kinase are in
-contact: two of their heavy atoms are at most 4.5 Å apart.
+contact, which means that two of their heavy atoms are at most 4.5 Å apart.
 """
 
 import MDAnalysis as mda
@@ -10,4 +10,4 @@ from MDAnalysisTests.datafiles import DCD, PSF
 import mdreel
 
 run = mdreel.ResidueContacts(mda.Universe(PSF, DCD)).run()
-run.plot(title="Contacts of residues").savefig("residue_contacts.png", dpi=150)
+run.plot(title="Residue contacts").savefig("residue_contacts.png", dpi=150)

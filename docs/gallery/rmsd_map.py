@@ -12,4 +12,4 @@ import mdreel
 
 u = mda.Universe(PSF, DCD)
 run = mdreel.DistanceMatrix(u, select="protein and name CA", superposition=True).run()
-run.plot(title="RMSD of pairs of frames").savefig("rmsd_map.png")
+run.plot(title="RMSD between pairs of frames").savefig("rmsd_map.png")

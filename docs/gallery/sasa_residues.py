@@ -1,4 +1,4 @@
-"""Solvent accessible surface of residues.
+"""Solvent accessible surface by residue.
 
 The curve shows the mean area of each residue. Residues in the core of the protein are
 hardly accessible to the solvent.

@@ -1,7 +1,7 @@
 """Residence time of water.
 
-The curve shows what fraction of the water molecules in the hydration shell is still
-there after a given time.
+The curve shows the fraction of water molecules that are still in the hydration shell
+after a given time.
 """
 
 import MDAnalysis as mda

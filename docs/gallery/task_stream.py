@@ -1,7 +1,7 @@
 """Activity of each worker over time.
 
 Each bar is a time interval in which a worker waited, read, decompressed or computed.
-Each process first opens the trajectory, and imports the modules that it needs for this.
+Each process first opens the trajectory and imports the modules that it needs.
 """
 
 import matplotlib.pyplot as plt

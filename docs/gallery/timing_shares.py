@@ -1,7 +1,7 @@
-"""Where the time was spent.
+"""Time spent on each kind of work.
 
 Each bar shows how the time of a worker is divided among the kinds of work. The run
-reads a short file 200 times, so that there is enough time to measure.
+reads a short file 200 times, so that it takes long enough to be measured.
 """
 
 import matplotlib.pyplot as plt

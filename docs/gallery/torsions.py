@@ -1,7 +1,7 @@
 """Torsions of a loop.
 
-The columns show how often the angles φ and ψ of six residues in the LID domain take
-each value.
+The columns show the distributions of the angles φ and ψ of six residues in the LID
+domain.
 """
 
 import MDAnalysis as mda

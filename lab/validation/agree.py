@@ -28,7 +28,7 @@ def table(rows: list[Compared]) -> str:
     lines = [
         "# Agreement",
         "",
-        "Written by `python lab/validation/agree.py`; do not edit. Largest absolute differences over all frames.",
+        "`python lab/validation/agree.py` writes this table of the largest absolute differences over all frames.",
         "",
         *(f"* **{name}**: {text}" for name, (_, _, text) in SYSTEMS.items()),
         "",

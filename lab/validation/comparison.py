@@ -17,9 +17,9 @@ SYSTEMS = {
     "AdK in water": (
         datafiles.TPR,
         datafiles.XTC,
-        "in a triclinic cell (rhombic dodecahedron) of water, 10 frames (XTC)",
+        "adenylate kinase in a triclinic cell (rhombic dodecahedron) filled with water, 10 frames (XTC)",
     ),
-    "AdK, cut": (datafiles.PSF, datafiles.DCD, "without residues 50 to 60 and 120 to 124: missing residues"),
+    "AdK, cut": (datafiles.PSF, datafiles.DCD, "the first system without residues 50 to 60 and 120 to 124"),
 }
 EXACT, SINGLE, ANGLE = 1e-6, 1e-4, 1e-4
 

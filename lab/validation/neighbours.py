@@ -69,7 +69,7 @@ def shares(name: str, universe: MDAnalysis.Universe, protein: MDAnalysis.AtomGro
         ours = mdreel.Contacts(universe, *given).run()
         universe.trajectory[0]
         theirs = contacts.Contacts(universe, *given).run()
-        edge = "a contact on the edge may be on the other side of it in the peer's single precision"
+        edge = "the peer uses single precision and may therefore count a contact at the cutoff differently"
         soft = method == "soft_cut"
         bound, note = (SINGLE, "the peer computes in single precision") if soft else (1 / ours.n_initial_contacts, edge)
         found = apart(ours.results.timeseries, theirs.results.timeseries)
@@ -98,4 +98,4 @@ def bonds(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
         given = {"tau_max": min(20, ours.n_frames - 1), "intermittency": intermittency}
         moved = apart(ours.lifetime(**given), theirs.lifetime(**given))
         analysis = f"Hydrogen bonds, lifetime, {intermittency} away"
-        yield Compared(analysis, name, "MDAnalysis", moved, 0, "", "the same bits")
+        yield Compared(analysis, name, "MDAnalysis", moved, 0, "", "bitwise identical")

@@ -37,7 +37,7 @@ def with_mdanalysis(
             writer.write(universe.atoms)
     boxed = MDAnalysis.Universe(universe.filename, trajectory)
     atoms = boxed.atoms[protein.ix]
-    note = "relative; the peer has the Avogadro constant of 2010"
+    note = "relative; the peer uses the Avogadro constant of 2010"
     for grouping in ("atoms", "residues"):
         boxed.trajectory[0]
         ours = mdreel.LinearDensity(atoms, grouping, BIN).run().results

@@ -31,7 +31,7 @@ def compare(folder: Path) -> Iterator[Compared]:
 
 def three_states(name: str, protein: MDAnalysis.AtomGroup, whole: MDAnalysis.AtomGroup) -> Iterator[Compared]:
     """Compare with MDAnalysis."""
-    for guess, title in ((True, "DSSP, three states"), (False, "DSSP, three states, hydrogens of the trajectory")):
+    for guess, title in ((True, "DSSP, three states"), (False, "DSSP, three states, hydrogens in the trajectory")):
         ours, theirs = mdreel.DSSP(protein, guess).run().results, DSSP(whole, guess).run().results
         n_other = (ours.dssp_ndarray != theirs.dssp_ndarray).any(axis=2) | (ours.dssp != theirs.dssp)
         yield Compared(title, name, "MDAnalysis", float(n_other.sum()), 0, "residues", f"of {n_other.size:,} in all")

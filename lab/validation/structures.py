@@ -35,7 +35,7 @@ def with_mdanalysis(name: str, universe: MDAnalysis.Universe, protein: MDAnalysi
     """Compare with MDAnalysis."""
     alpha, backbone = protein.select_atoms("name CA"), protein.select_atoms("backbone")
     triclinic = universe.dimensions is not None and (universe.dimensions[3:] != 90).any()
-    images = "the peer looks for images in single precision" if triclinic else ""
+    images = "the peer searches for images in single precision" if triclinic else ""
 
     def compared(analysis: str, found: float, bound: float, unit: str, note: str = "") -> Compared:
         return Compared(analysis, name, "MDAnalysis", found, bound, unit, note)
@@ -86,7 +86,7 @@ def with_mdanalysis(name: str, universe: MDAnalysis.Universe, protein: MDAnalysi
         ]
         title = f"Helix eigenvalues, pairs{', squared' if squared else ''}"
         relative = apart(ours.results.eigenvalues / np.array(theirs), 1.0)
-        yield Compared(title, name, "NumPy on distances of MDAnalysis", relative, EXACT, "relative")
+        yield Compared(title, name, "NumPy with MDAnalysis distances", relative, EXACT, "relative")
 
 
 def with_mdtraj(

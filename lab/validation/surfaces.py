@@ -36,7 +36,7 @@ def compare(folder: Path) -> Iterator[Compared]:
 
 def with_mdtraj(name: str, atoms: MDAnalysis.AtomGroup, loaded: mdtraj.Trajectory, step: int) -> Iterator[Compared]:
     """Compare with mdtraj, which has the same points in single precision."""
-    note = f"points of 960 on an atom; the peer computes in single precision; every {step}th frame"
+    note = f"number of points, out of 960 per atom; the peer computes in single precision; every {step}th frame"
     areas = mdreel.SASA(atoms, PROBE, N_POINTS).run(step=step).results
     # Frame by frame, because mdtraj 1.11 returns slightly too large areas for all but the first frame of each thread.
     theirs = 100 * np.concatenate([mdtraj.shrake_rupley(frame, PROBE / 10, N_POINTS) for frame in loaded])
@@ -60,5 +60,5 @@ def with_gmx(name: str, atoms: MDAnalysis.AtomGroup, step: int, folder: Path) ->
     subprocess.run(command, check=True, capture_output=True, cwd=folder)
     theirs = 100 * np.loadtxt(output, ndmin=2)[:, 1]
     ours = mdreel.SASA(atoms, PROBE, N_POINTS, "total", trajectory=trajectory).run().results.total_area
-    note = "the peer has other points on its spheres"
+    note = "the peer uses different points on its spheres"
     yield Compared("SASA, total", name, "gmx", apart(ours / theirs, 1.0), 5e-3, "relative", note)
