@@ -1,11 +1,15 @@
 """Tests of relays that wait for consumers before the first frame."""
 
 import threading
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 import far_channels as far
 from mdreel.live.channels.consumer import Consumer
+from mdreel.live.channels.staging import Staging
 from mdreel.live.channels.status import Status
 from mdreel.live.nodes import Relay, Server
 from mdreel.live.producers.producer import Producer
@@ -57,6 +61,47 @@ def test_late_consumers_of_a_relay_that_waits_for_them_get_the_first_frame(endpo
                 assert process.wait(LONG) == 0
     simulation.join(LONG)
     assert found == [list(range(100))] * 2
+
+
+@pytest.mark.parametrize("how", ["python", "command line"])
+def test_member_that_joins_a_declared_group_late_gets_every_frame(endpoint: str, how: str, tmp_path: Path) -> None:
+    """Publish more frames than both rings hold; staging keeps those that the group has not read, and no others."""
+
+    def take() -> list[int]:
+        with Consumer("there", group="sum", timeout=LONG, start="latest") as consumer:
+            return [frame.sequence for frame in consumer]
+
+    staging = tmp_path / "staging"
+    producer = Producer("run", N_ATOMS, n_slots=4).open()
+    simulation = threading.Thread(target=publish_all, args=(producer, 100))
+    simulation.start()
+    with Server("run", endpoint, without_authentication=True, patience=LONG):
+        if how == "python":
+            with Relay(
+                endpoint, "run", "there", n_slots=4, staging=Staging(staging, n_frames=1), groups=["sum"]
+            ) as relay:
+                wait_for_frames("there", 50)
+                found = take()
+                relay.wait(LONG)
+        else:
+            words = ("relay", endpoint, "run", "--as", "there", "--group", "sum", "--slots", 4, "--staging", staging)
+            with far.program(*words) as process:
+                wait_for_frames("there", 50)
+                found = take()
+                assert process.wait(LONG) == 0
+    simulation.join(LONG)
+    assert found == list(range(100))
+
+
+def wait_for_frames(channel: str, n_frames: int) -> None:
+    """Wait until so many frames have been published on a channel, which need not exist yet."""
+    until = time.monotonic() + LONG
+    while True:
+        with suppress(FileNotFoundError):
+            if Status.read(channel).n_published >= n_frames:
+                return
+        assert time.monotonic() < until, "the frames did not come"
+        time.sleep(0.01)
 
 
 def test_relay_that_waits_for_consumers_can_be_stopped(endpoint: str) -> None:

@@ -52,8 +52,8 @@ Groups = Annotated[
         "--group",
         metavar="NAME[:share]",
         group=CHANNEL,
-        help="Consumer group that exists before the first frame, so that its members receive all frames; with :share, "
-        "each frame goes to one member. Can be repeated.",
+        help="Consumer group that exists before the first frame. With --staging, its members receive all frames, "
+        "whenever they join. With :share, each frame goes to one member. Can be repeated.",
     ),
 ]
 Memory = Annotated[str, Option("--memory", metavar="BYTES", group=CHANNEL, help="Maximum size of the ring.")]

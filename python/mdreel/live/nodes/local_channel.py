@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mdreel.live.channels.directory import make_folder_for
 from mdreel.live.channels.epochs import NEW_RUN
 from mdreel.live.channels.staging import Staging
 from mdreel.live.nodes.messages import ChannelDescription
+from mdreel.live.producers.groups import Group
 from mdreel.live.producers.producer import RING_BYTES
 
 _SLOTS = (4, 64)
@@ -35,6 +37,8 @@ class LocalChannel:
         Staging on this node.
     most_bytes : int
         Maximum size of the ring, in bytes. The sizes that the other node announces must not exceed it.
+    groups : sequence of Group
+        Consumer groups that exist before the first frame.
 
     Attributes
     ----------
@@ -44,11 +48,19 @@ class LocalChannel:
         Number of frames that were missed between received frames.
     """
 
-    def __init__(self, path: Path, n_slots: int | None, staging: Staging | None, most_bytes: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        n_slots: int | None,
+        staging: Staging | None,
+        most_bytes: int,
+        groups: Sequence[Group] = (),
+    ) -> None:
         self.path = path
         self._n_slots = n_slots
         self._staging = staging
         self._most_bytes = most_bytes
+        self._groups = groups
         known = self._read_source()
         self._identity: str | None = known.get("identity")
         self.relay: str = known.get("relay") or secrets.token_hex(16)
@@ -115,6 +127,8 @@ class LocalChannel:
         except FileNotFoundError:
             self._begins_anew = False
         self._core = ChannelRelay(self.path, answer.manifest, self.n_slots, answer.slot_bytes, self._staging)
+        for group in self._groups:
+            group.declare(self.path)
         self._last = self._last or self._core.last
         self._next = self._core.next_sequence
         if self._identity is None:

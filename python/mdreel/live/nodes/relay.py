@@ -1,7 +1,7 @@
 """Relays, which receive the frames of a channel on another node, and publish them on a channel of this node."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Self
@@ -17,6 +17,7 @@ from mdreel.live.nodes.link import connect_to
 from mdreel.live.nodes.local_channel import LocalChannel
 from mdreel.live.nodes.relay_client import RelayClient, RelayStatistics
 from mdreel.live.nodes.security import Security
+from mdreel.live.producers.groups import Group, parse_groups
 
 _POLL_SECONDS = 0.2
 
@@ -56,6 +57,9 @@ class Relay:
     n_consumers : int
         Number of local consumers to wait for before the relay requests the first frame. If the remote producer waits
         for consumers, it continues to wait until then.
+    groups : sequence of str or Group
+        Consumer groups of this node that exist before the first frame. With staging, their members receive all frames,
+        whenever they join. Without staging, they miss the frames that leave the ring before they join.
     report : callable, optional
         Function that is called with a line of text when the server connects, disconnects or sends an invalid message.
 
@@ -93,6 +97,7 @@ class Relay:
         staging: Staging | None = None,
         memory: str | int = "1G",
         n_consumers: int = 0,
+        groups: Sequence[str | Group] = (),
         report: Callable[[str], object] | None = None,
     ) -> None:
         check_endpoint(endpoint)
@@ -107,7 +112,7 @@ class Relay:
         self._wait = wait
         if n_slots is not None and n_slots < 2:
             raise MismatchError(f"expected 2 slots or more, got {n_slots}", path=self.path)
-        self._local = LocalChannel(self.path, n_slots, staging, parse_memory(memory))
+        self._local = LocalChannel(self.path, n_slots, staging, parse_memory(memory), parse_groups(groups))
         rejects = RejectionReporter(report or (lambda line: None))
         self._stops = threading.Event()
         self._ready = threading.Event()

@@ -67,8 +67,9 @@ class Producer:
         Time of waiting for a consumer, s, after which a `SlowConsumerWarning` names its process. A producer warns once
         of each process.
     groups : sequence of str or Group
-        Consumer groups that exist before the first frame, so that their members receive all frames, whenever they
-        join. `Group` declares a group whose members share the frames.
+        Consumer groups that exist before the first frame. With staging, their members receive all frames, whenever
+        they join. Without staging, they miss the frames that leave the ring before they join. `Group` declares a group
+        whose members share the frames.
     staging : Staging, optional
         Files to which frames are written before they are published. Without staging, frames survive the end of any
         process, but not of the machine.
