@@ -1,4 +1,4 @@
-"""Archives of channels, which contain every frame exactly once and in order, even after restarts."""
+"""Archives of channels. Even after restarts, an archive contains every frame exactly once and in order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

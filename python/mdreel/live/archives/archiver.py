@@ -1,4 +1,4 @@
-"""Archiver, which is a member of a consumer group and commits frames together with the length of its file."""
+"""Archiver that joins a consumer group, writes its frames to a file, and commits the length of the file."""
 
 import errno
 import warnings

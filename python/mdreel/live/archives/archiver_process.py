@@ -43,11 +43,11 @@ class ArchiverProcess:
         self._checked_at = 0.0
 
     def is_wanted(self) -> bool:
-        """Return whether a process has to be started. Call this method before the channel is opened.
+        """Return whether a process has to be started. Call this method before you open the channel.
 
-        If an earlier producer has died, its process normally ends when it notices that the producer is lost. This
-        method waits until it has ended. If the process waits for a restart instead, it continues to archive, and no new
-        process is needed. The same applies if ``mdreel archive`` is running with the same file.
+        If an earlier producer has died, its archiver process normally exits when it notices that the producer is lost,
+        and this method waits until then. If that process waits for a restart instead, it continues to archive, and no
+        new process is needed. The same applies if ``mdreel archive`` is running with the same file.
 
         Warns
         -----

@@ -91,7 +91,7 @@ class Hub:
     patience : float
         Maximum time to send the remaining frames after the channel has ended, in s.
     linger : float
-        Time during which clients can still connect after the channel has ended, in s.
+        Time after the end of the channel during which clients can still connect, in s.
     report : callable, optional
         Function that is called with a line of text when an engine or a client connects or disconnects.
 
@@ -284,7 +284,7 @@ class Hub:
         self._rejects.report_total("connections")
 
     def admit(self, client: Client) -> str | None:
-        """Admit a client after its handshake. If the client is refused, return the reason."""
+        """Admit a client after its handshake. Return the reason if the client is refused."""
         with self._lock:
             self._lobby.leave(client)
             if len(self._clients) >= _MOST_CLIENTS:
