@@ -85,7 +85,7 @@ class Outcome:
 
 
 class FileTogether(Protocol):
-    """The positions in a file that all MPI ranks open together. Rank 0 sends this object to the other ranks."""
+    """Frame positions in a file that all MPI ranks open together. Rank 0 sends this object to the other ranks."""
 
     def check(self) -> None:
         """Raise an error if this process cannot open the file together with other processes."""

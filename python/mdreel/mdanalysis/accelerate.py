@@ -1,4 +1,4 @@
-"""Replacement of MDAnalysis's readers by readers of mdreel."""
+"""Replacement of MDAnalysis's readers by mdreel's readers."""
 
 from functools import cache
 from types import TracebackType
@@ -96,7 +96,7 @@ def is_replaced(kind: type) -> bool:
 
 
 def _make_reader(cls: type, /, *args: Any, **kwargs: Any) -> Any:
-    """Create a reader; replaces ``type.__call__``."""
+    """Create a reader. This function replaces ``type.__call__``."""
     return type.__call__(_replacements().get(cls, cls), *args, **kwargs)
 
 
@@ -108,7 +108,7 @@ def _metaclass() -> Any:
 
 @cache
 def _replacements() -> dict[type, type]:
-    """Return mdreel's readers, by the MDAnalysis readers that they replace."""
+    """Return mdreel's reader for each MDAnalysis reader that it replaces."""
     from mdreel.mdanalysis.dcd import DCDReader
     from mdreel.mdanalysis.h5md import H5MDReader
     from mdreel.mdanalysis.netcdf import NCDFReader

@@ -20,7 +20,7 @@ _REACH_SECONDS = 1.0
 
 @contextmanager
 def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
-    """Yield the given client, a new client for the given scheduler, or a client for a new local cluster."""
+    """Yield the given client, or create a client for the given scheduler or for a new local cluster."""
     from distributed import Client
 
     if isinstance(client, Client):
