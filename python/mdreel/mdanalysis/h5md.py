@@ -48,7 +48,7 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
             self._take_over(opening, of_vectors=of_vectors)
 
     def _has_one_axis(self) -> bool:
-        """Return whether all elements are stored at the same steps, as the core requires (and MDAnalysis does not check)."""
+        """Return whether all elements are stored at the same steps. MDAnalysis does not check this requirement."""
         names = [f"{name}/step" for name, has in self._has.items() if has]
         names += ["box/edges/step"] if "box/edges/step" in self._particle_group else []
         first, *others = (self._particle_group[name][()] for name in names)

@@ -131,7 +131,7 @@ class Mpi:
         self.communication: Communication | None = communication
 
     def share(self, compute: Callable[[], T]) -> T:
-        """Call a function on rank 0 while the other ranks serve it. Return its value on all ranks; see `Executor.share`."""
+        """Call a function on rank 0, served by the other ranks. Return its value on all ranks; see `Executor.share`."""
         if self._communicator.rank != 0:
             result, failure = self._serve(Kind.END).read()
             if failure is not None:
