@@ -1,9 +1,10 @@
 """Checkpoint files, from which interrupted runs can be continued.
 
 mdreel only appends records to the file; see `records` for the format. If a run was killed and the last record is
-incomplete, the next run removes this record. The first record contains the identity of the run, the second the blocks,
-and every other record a part of the results. Parts can contain pickled values from the user's code. Therefore, mdreel
-only reads a part if no other user can write to the file, and if the record is authenticated with the user's key.
+incomplete, the next run removes this record. The first record contains the identity of the run, and the second record
+contains the blocks. Every other record contains a part of the results. Parts can contain pickled values from the user's
+code. Therefore, mdreel only reads a part if no other user can write to the file, and if the record is authenticated
+with the user's key.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def archive(
 
     Each step is archived once and in order, even if the simulation was restarted. Positions, velocities and forces are
     archived as float32 if the format supports them, whereas energies are not archived. H5MD stores steps, times and
-    quantities exactly. DCD and NetCDF only store positions exactly.
+    quantities exactly. In DCD and NetCDF files, only positions are exact.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def archive_with(
     progress: Callable[[int], object] | None = None,
     joined: Callable[[], object] | None = None,
 ) -> Archived:
-    """Archive a channel; see `archive`. `joined` is called when the group exists and thus retains new frames."""
+    """Archive a channel; see `archive`. `joined` is called as soon as the group exists and retains new frames."""
     place = channel_path(channel)
     check_settings(path, options.precision)
     check_target(path, force=True)  # whether it may exist depends on what was committed

@@ -56,7 +56,7 @@ class Ensemble:
     table : EnsembleTable
         Description of the ensemble.
     folder : Path
-        Folder of the file with the description.
+        Folder that contains the ensemble file.
     analyses : ReplicaAnalyses
         Analyses of each replica.
     identity : dict

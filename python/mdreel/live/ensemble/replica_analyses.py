@@ -32,7 +32,7 @@ _TRIES = 10
 
 @dataclass(frozen=True)
 class ReplicaAnalysis:
-    """Analysis of each replica.
+    """Analysis that is carried out for each replica.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class ReplicaAnalysis:
 
 @dataclass(frozen=True)
 class ReplicaAnalyses:
-    """Analyses of each replica, and the window of frames that they use.
+    """Analyses that are carried out for each replica, and the frames that they use.
 
     Attributes
     ----------

@@ -15,9 +15,9 @@ from mdreel.foundation.atomic_files import sync_directory, sync_file
 
 
 def _open_empty(path: str, flags: int) -> int:
-    """Open a file that is empty already.
+    """Open a file that is already empty.
 
-    Where a program truncates a file, ext4 begins to write it to the disk when the program closes it.
+    If a program truncates a file, ext4 starts to write the file to the disk when the program closes it.
     """
     return os.open(path, flags & ~os.O_TRUNC, 0o600)
 

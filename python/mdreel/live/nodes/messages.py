@@ -93,7 +93,7 @@ class Credit:
 
 @dataclass(frozen=True)
 class Leave:
-    """Message from a relay that it leaves."""
+    """Message from a relay that is leaving."""
 
 
 Message: TypeAlias = Chunk | Epoch | Heartbeat | End | Fault | Credit | Leave
