@@ -119,7 +119,7 @@ def groups() -> dict[str, tuple[Entry, ...]]:
 
 
 def find(name: str) -> Entry | None:
-    """Return the command with a given name. Plug-ins are only searched if mdreel has no such command."""
+    """Return the command with a given name. Plug-ins are searched only if mdreel does not have such a command."""
     own = (entry for entries in GROUPS.values() for entry in entries)
     return next((entry for entry in own if entry.name == name), None) or next(
         (entry for entry in plug_ins() if entry.name == name), None

@@ -96,7 +96,7 @@ class FileTogether(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A kernel, and the source that it reads. Executors only use `run` and `map`.
+    """A kernel, and the source that it reads. Executors use only `run` and `map`.
 
     A pickled job contains all information about the trajectory that is known to the process that opened it. This
     includes the size, the atoms and the quantities of each file, the structure of HDF5 files, and the known part of the

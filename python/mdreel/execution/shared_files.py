@@ -49,7 +49,8 @@ class SharedFiles:
 def locate(source: Source) -> None:
     """Locate the frames of a chain in the processes that have opened it together.
 
-    The function does nothing for any other trajectory. If a process fails, the caller has to locate the frames itself.
+    The function does nothing for any other trajectory, or if a process fails. In both cases, the caller then locates
+    the frames itself.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 class UnrepeatedWarnings:
     """Issues each warning from a block of code only once, even if the block runs many times.
 
-    Two warnings are considered the same if they only differ in numbers, because the numbers change as frames arrive.
+    Two warnings are considered the same if they differ only in numbers, because numbers change as frames arrive.
     """
 
     def __init__(self) -> None:

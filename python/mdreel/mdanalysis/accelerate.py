@@ -32,15 +32,14 @@ class Acceleration:
 def accelerate() -> Acceleration:
     """Make MDAnalysis read XTC, TRR, DCD, AMBER NetCDF and H5MD with mdreel.
 
-    All new readers of these formats are subclasses that read with mdreel and return the same numbers. It does not
-    matter whether a `Universe`, a chain, a copy or a direct call creates them. Existing readers do not change. Calling
-    the function again has no effect.
+    All new readers for these formats are subclasses that read with mdreel and return the same numbers, regardless of
+    whether they are created by a `Universe`, a chain, a copy or a direct call. Existing readers do not change. If you
+    call the function again, it has no effect.
 
     Returns
     -------
     Acceleration
-        A context manager. ``with mdreel.mdanalysis.accelerate():`` restores the previous state on exit. You can also
-        ignore the return value.
+        A context manager that restores the previous state on exit. You can also ignore the return value.
 
     Raises
     ------
@@ -51,8 +50,8 @@ def accelerate() -> Acceleration:
     -----
     mdreel replaces the method of the metaclass that creates MDAnalysis's readers. The classes and the registry of
     MDAnalysis do not change. If the core cannot read a file (because of ``convert_units=False``, an open file, unknown
-    HDF5 filters, ...), MDAnalysis reads it, and the logger ``mdreel.mdanalysis`` reports this. Readers can be pickled,
-    even if the receiving process has not called `accelerate`.
+    HDF5 filters, ...), MDAnalysis reads the file instead, and the logger ``mdreel.mdanalysis`` records this. Readers
+    can be pickled, even if the receiving process has not called `accelerate`.
 
     Examples
     --------

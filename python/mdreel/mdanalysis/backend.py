@@ -141,8 +141,8 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     -----
     The backend works with all analyses that MDAnalysis can run with its backend ``"multiprocessing"``. For other
     analyses, MDAnalysis raises a ``ValueError``. Frames are divided into ``n_parts`` groups (by default, one per
-    worker), and each idle worker processes the next group. Workers always use the readers of mdreel, as after
-    `accelerate`. With MPI, all ranks must call ``run``, and all of them receive the results.
+    worker), and idle workers process the next group. Workers always use the readers of mdreel, as after `accelerate`.
+    With MPI, all ranks must call ``run``, and all of them receive the results.
 
     Examples
     --------
@@ -255,5 +255,5 @@ def _sent(function: Callable[..., Any]) -> bytes:
 
 
 def _made_of(kind: Any) -> Any:
-    """Create an object without state, because ``copyreg.__newobj__`` only accepts the class of the pickled object."""
+    """Create an object without state, because ``copyreg.__newobj__`` accepts only the class of the pickled object."""
     return kind.__new__(kind)

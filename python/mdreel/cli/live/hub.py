@@ -129,7 +129,7 @@ def hub(
     version: Annotated[
         int,
         Option(
-            "--imd-version", metavar="2|3", minimum=2, maximum=3, group=CLIENTS, help="IMD version; VMD requires 2."
+            "--imd-version", metavar="2|3", minimum=2, maximum=3, group=CLIENTS, help="IMD version. VMD requires 2."
         ),
     ] = 3,
     start: Annotated[

@@ -23,7 +23,7 @@ BEYOND = "beyond the papers"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Recommendation from a guideline, and the numbers behind it.
+    """Recommendation from a guideline, with the numbers on which it is based.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Verdict:
     source : str
         The paper and section of the guideline.
     numbers : dict of str to float
-        Numbers behind the recommendation.
+        Numbers on which the recommendation is based.
     """
 
     subject: str

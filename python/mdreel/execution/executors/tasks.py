@@ -253,7 +253,7 @@ def task_size(pace: float | None, n_left: int, n_workers: int) -> int:
 
 
 def _shares(ranges: list[tuple[int, int]], edges: Sequence[int]) -> list[list[tuple[int, int]]]:
-    """Split the ranges of missing blocks at the edges of the shares, which only count missing blocks."""
+    """Split the ranges of missing blocks at the edges of the shares, in which only missing blocks are counted."""
     shares: list[list[tuple[int, int]]] = [[] for _ in edges[1:]]
     begun = 0
     for first, end in ranges:

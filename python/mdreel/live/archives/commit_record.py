@@ -30,7 +30,7 @@ class CommitRecord:
     n_missed : int
         Number of frames that are missing from the file because the user has allowed frames to be missed.
     is_whole : bool
-        Whether the content is complete. In this case, the file only needs its final name, if it does not have it yet.
+        Whether the content is complete. In this case, only the final name of the file can still be missing.
     coder : dict
         State of the format's encoder.
     """

@@ -53,7 +53,7 @@ class ConsumerStatus:
     lag : int or None
         Number of frames by which the consumer lags behind, or None if producers never wait for the consumer.
     takes_latest : bool
-        Whether the consumer only receives the newest frame (``policy="latest"``).
+        Whether the consumer receives only the newest frame (``policy="latest"``).
     is_waited_for : bool
         Whether the producer is waiting for this consumer.
     """

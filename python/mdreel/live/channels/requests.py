@@ -231,7 +231,7 @@ def send_request(
 
     Notes
     -----
-    A simulation only checks for requests if its code calls `Producer.requests` between two frames.
+    A simulation checks for requests only if its code calls `Producer.requests` between two frames.
     """
     epoch = Status.read(channel).epoch
     folder = channel / FOLDER

@@ -44,7 +44,7 @@ class Status:
     producer : Participant or None
         Process of the producer, or None if there is no producer or its process is unknown.
     consumers : tuple of ConsumerStatus
-        All consumers, including consumers that only receive the newest frame or read from staging.
+        All consumers, including consumers that receive only the newest frame or read from staging.
     waits : float or None
         Time for which the producer has been waiting for a free slot, in s, or None if it is not waiting.
     ended_at : float or None

@@ -52,7 +52,7 @@ class EngineCommands:
         replaces the previous checkpoint atomically. Without a checkpoint file, you cannot continue the simulation after
         a stop.
     checkpoint_frames : int, optional
-        Number of frames between two checkpoints. By default, a checkpoint is only written when the simulation stops.
+        Number of frames between two checkpoints. By default, a checkpoint is written only when the simulation stops.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class LAMMPSReporter(EngineReporter):
         Each restart file replaces the previous file atomically. Without a restart file, you cannot continue the
         simulation after a stop.
     checkpoint_frames : int, optional
-        Number of frames between two restart files. By default, a restart file is only written when the simulation
+        Number of frames between two restart files. By default, a restart file is written only when the simulation
         stops.
     wrap : bool
         Whether to wrap positions into the cell, like ``x`` in a dump. By default, positions are unwrapped, like ``xu``.

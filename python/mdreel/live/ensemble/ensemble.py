@@ -115,7 +115,7 @@ class Ensemble:
         Notes
         -----
         After an error or KeyboardInterrupt, running replicas are asked to stop, and are terminated after `grace`
-        seconds. Replicas only continue to run if the manager is killed with SIGKILL. In this case, the next run
+        seconds. Replicas continue to run only if the manager is killed with SIGKILL. In this case, the next run
         terminates them.
         """
         chosen = [self.replicas[number] for number in (range(len(self.replicas)) if numbers is None else numbers)]

@@ -17,7 +17,7 @@ _MOST_SECONDS = 30.0
 
 
 class Program:
-    """Program that runs in its own session, so that Ctrl-C on a terminal only reaches the manager.
+    """Program that runs in its own session, so that Ctrl-C on a terminal reaches only the manager.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def replay(
     start, stop, step : int
         Range of frames, as in a Python slice. `start` and `stop` must not be negative, and `step` must be positive.
     pace : Pace, optional
-        Publishing rate. By default, the rate is only limited by the consumers.
+        Publishing rate. By default, the rate is limited only by the consumers.
     n_consumers : int
         Number of consumers to wait for before the first frame.
     n_slots, full, timeout, groups, staging

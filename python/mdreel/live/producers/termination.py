@@ -12,7 +12,7 @@ EXIT_CODE = 128 + signal.SIGTERM
 class ExitOnSigterm:
     """Converts SIGTERM to `SystemExit`, so that ``with`` blocks exit in an orderly way.
 
-    The program's own handler is never replaced. Handlers can only be installed from the main thread.
+    The program's own handler is never replaced. The handler can be installed only from the main thread.
     """
 
     def __init__(self) -> None:

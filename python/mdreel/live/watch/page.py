@@ -19,7 +19,7 @@ class Page:
     content : bytes
         The HTML page.
     policy : str
-        Content security policy. It only allows the script and the style sheet of the page, and requests to its own
+        Content security policy. It allows only the script and the style sheet of the page, and requests to its own
         server. In this way, the names of channels, columns and rules cannot inject anything.
     """
 

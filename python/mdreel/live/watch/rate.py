@@ -3,7 +3,7 @@
 from collections import deque
 
 WINDOW_SECONDS = 10.0
-"""Time over which rates are averaged. It is long because some simulations only publish one frame per second."""
+"""Time over which rates are averaged. It is long because some simulations publish only one frame per second."""
 
 
 class Rate:

@@ -68,7 +68,7 @@ class WatchServer:
 
     @property
     def is_local(self) -> bool:
-        """Whether the server can only be reached from this machine."""
+        """Whether the server can be reached only from this machine."""
         return self._address.is_loopback
 
     @property
@@ -89,7 +89,7 @@ class WatchServer:
         self._snapshots = tuple(self._watcher.take_snapshots())
 
     def _names(self) -> set[str]:
-        """Return the host names of this machine. DNS is only used if other machines can connect."""
+        """Return the host names of this machine. DNS is used only if other machines can connect."""
         name = socket.gethostname()
         return {name} if self.is_local else {name, socket.getfqdn()}
 

@@ -76,7 +76,7 @@ class Event:
 
 
 class SteeringLog:
-    """Last lines of a log. The log is only read again if it has changed.
+    """Last lines of a log. The log is read again only if it has changed.
 
     Parameters
     ----------

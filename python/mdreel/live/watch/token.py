@@ -9,7 +9,7 @@ _BEARER = "bearer "
 
 
 class PageAccess:
-    """Rules that decide whether a request is answered.
+    """Rules that determine whether a request is answered.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ class HubAccess:
 
     Notes
     -----
-    Without `allow` and `token`, only this user and root are allowed to connect, and only from this machine. The kernel
-    reports which user has opened a local connection.
+    If neither `allow` nor `token` is given, only this user and root are allowed to connect, and only from this machine.
+    The kernel reports which user has opened a local connection.
     """
 
     def __init__(self, listen: Address, allow: Sequence[str] = (), token: str | None = None) -> None:

@@ -344,7 +344,7 @@ class Hub:
             self._error = error
 
     def _accept_next(self) -> None:
-        """Accept the next connection. Errors only affect this connection."""
+        """Accept the next connection. Errors affect only this connection."""
         assert self._socket is not None, "it was opened"
         try:
             connection, peer = self._socket.accept()

@@ -35,7 +35,7 @@ class Lobby(Generic[W]):
 
     Notes
     -----
-    If a peer opens many connections without completing the handshake, it can only displace other pending connections,
+    If a peer opens many connections without completing the handshake, it can displace only other pending connections,
     because connections leave the queue when their handshake is complete.
     """
 
