@@ -32,9 +32,9 @@ class Acceleration:
 def accelerate() -> Acceleration:
     """Make MDAnalysis read XTC, TRR, DCD, AMBER NetCDF and H5MD with mdreel.
 
-    All new readers for these formats are subclasses that read with mdreel and return the same numbers, regardless of
-    whether they are created by a `Universe`, a chain, a copy or a direct call. Existing readers do not change. If you
-    call the function again, it has no effect.
+    All new readers for these formats are subclasses that read with mdreel and return the same numbers. This also
+    applies to readers that are created by a `Universe`, by a chain, by a copy or directly. Existing readers do not
+    change. If you call the function again, it has no effect.
 
     Returns
     -------

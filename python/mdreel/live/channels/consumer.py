@@ -47,9 +47,9 @@ class Consumer:
         receives the newest frame and skips older frames. A producer never waits for such a consumer, regardless of its
         option `full`. Use ``"latest"`` for viewers.
     on_late : {"warn", "raise", "ignore"}
-        What to do at the first frame if earlier frames of the run had been removed from the channel before the consumer
-        joined: issue a `MissedFramesWarning`, raise a `StreamError`, or ignore them. `missed_at_start` counts these
-        frames. With ``"ignore"``, the consumer also does not report that a run has ended.
+        Whether the consumer issues a `MissedFramesWarning`, raises a `StreamError`, or does neither if frames of the
+        run had been removed from the channel before it joined. This happens at the first frame. `missed_at_start`
+        counts these frames. With ``"ignore"``, the consumer also does not report that a run has ended.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from mdreel.live.channels.manifest import Manifest
 
 PER_ATOM = ("positions", "velocities", "forces")
 TYPED = np.dtype([("type", "<i4"), ("position", "<f8", (3,))])
-"""Record of 28 bytes for each atom, which contains its type and its position in Å."""
+"""Record of 28 bytes per atom, which contains its type and its position in Å."""
 _OTHER_DTYPES = {"xtc": "float32", "type and float64": "float64"}
 """Data type of velocities and forces for each data type of positions, if they differ."""
 DATA_TYPES = ("float32", "float64", *_OTHER_DTYPES)

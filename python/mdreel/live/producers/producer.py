@@ -59,7 +59,7 @@ class Producer:
     n_slots : int, optional
         Number of slots in the ring. By default, it is between 4 and 64, such that the ring has a size of about 16 MiB.
     full : {"block", "drop-oldest", "spill"}
-        What to do if the ring is full. With ``"block"``, the producer waits for the slowest consumer. With
+        Behaviour if the ring is full. With ``"block"``, the producer waits for the slowest consumer. With
         ``"drop-oldest"``, the producer never waits, but overwrites the oldest frame that is not held by a consumer.
         Such frames are counted and reported to consumers. With ``"spill"``, the producer writes the frame only to
         `staging`, from where consumers can read it.
@@ -192,8 +192,8 @@ class Producer:
         StreamError
             If the channel has a running producer.
         MismatchError
-            If the existing channel has different sections or a different size, if its producer has died and
-            `resume_step` is not set, or if one of `groups` already exists with a different value of `share`.
+            If the existing channel has different sections or a different size, or if its producer has died and
+            `resume_step` is not set. Also raised if one of `groups` already exists with a different value of `share`.
         PermissionError
             If another user owns the directory or has access to it.
         OSError
@@ -262,8 +262,8 @@ class Producer:
         Parameters
         ----------
         positions : array_like, shape (n_atoms, 3), float
-            Positions, in Å. If the data type of the channel is "type and float64", you can also pass an array of shape
-            (n_atoms,) with the fields ``type`` (int32) and ``position`` (3 float64), which is copied directly.
+            Positions, in Å. If the data type of the channel is "type and float64", you can also pass a structured array
+            of shape (n_atoms,). Its fields ``type`` (int32) and ``position`` (3 float64) are copied directly.
         step : int
             Step of the simulation, which must be an integer greater than the step of the previous frame.
         time : float

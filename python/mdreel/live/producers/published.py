@@ -11,9 +11,9 @@ class Published(NamedTuple):
     sequence : int
         Sequence number of the frame.
     level : {"ring", "file", "fsync", "dropped"}
-        What the frame survives: the end of a process (``ring``), the end of all processes (``file``), or a crash of the
-        machine (``fsync``). With ``full="drop-oldest"``, a frame is ``dropped`` if consumers hold all slots of the ring
-        and there is no staging.
+        Durability of the frame, which survives the end of a process (``ring``), the end of all processes (``file``), or
+        a crash of the machine (``fsync``). With ``full="drop-oldest"``, a frame is ``dropped`` if consumers hold all
+        slots of the ring and there is no staging.
 
     Examples
     --------

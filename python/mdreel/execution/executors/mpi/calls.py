@@ -62,7 +62,7 @@ def take_part(communicator: Any, message: Message) -> None:
 
 
 def meet(communicator: Any) -> BaseException | None:
-    """Wait for the other ranks without keeping a core busy. If Ctrl-C was received meanwhile, return the exception."""
+    """Wait for the other ranks without keeping a core busy. Return the exception if Ctrl-C was received, or None."""
     request, interrupted = communicator.Ibarrier(), None
     while not request.Test():
         try:

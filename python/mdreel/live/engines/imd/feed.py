@@ -46,8 +46,8 @@ class Engine:
         version 2.
     stride : int, optional
         Number of steps between two published frames. Frames between them are not published. If the engine does not send
-        steps, as in version 2 without energies, this is the number of steps between two frames of the engine, and is
-        used to compute the steps.
+        steps, as in version 2 without energies, this is the number of steps between two frames of the engine. Steps are
+        then computed from it.
     dialect : {"imd", "gromacs", "kcal", "metal", "real"}
         Units and step numbers of the engine. ``"imd"`` stands for IMD version 3 (ps, Å and kJ/mol), ``"gromacs"`` for
         GROMACS with version 2, and ``"kcal"`` for version 2 with energies in kcal/mol. ``"metal"`` and ``"real"`` stand
