@@ -63,7 +63,7 @@ class Checkpoint:
 
     Notes
     -----
-    Complete blocks are safe immediately if the process ends, and after a few seconds if the machine crashes. Only the
+    Complete blocks survive the end of the process immediately, and a crash of the machine after a few seconds. Only the
     owner of a new file can read it and write to it.
     """
 

@@ -21,7 +21,7 @@ TASK_SECONDS = 0.9
 """Intended duration of a task, in s. It is long compared to the cost of sending it, and short compared to a run."""
 
 LEAD_SECONDS = 0.1
-"""Time, in s, before the expected end of a task at which its worker receives the next task to avoid waiting."""
+"""Time, in s, by which a worker receives its next task before the expected end of its current task."""
 
 LATE = 1.5
 """A task is late if it takes longer than this multiple of the median time for its number of blocks."""

@@ -112,9 +112,9 @@ class ReplicaObserver:
 
     Notes
     -----
-    If a replica dies, the observer waits indefinitely until it is restarted, because the manager decides when to give
-    up. `advance` releases its frames before it returns. Therefore, the frames of only one replica are in memory at a
-    time.
+    If a replica dies, the observer waits indefinitely until the replica is restarted, because the manager decides when
+    to give up. `advance` releases its frames before it returns. Therefore, the frames of only one replica are in memory
+    at a time.
     """
 
     def __init__(

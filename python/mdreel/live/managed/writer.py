@@ -148,7 +148,7 @@ class ManagedProducer:
         writer.publish()
 
     def publish(self, path: str | PathLike[str], name: str | None = None) -> Path:
-        """Publish a complete file by moving it to the directory. From a different file system, it is copied instead.
+        """Publish a complete file by moving it to the directory, or by copying it from a different file system.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ class Hub:
     wait : float
         Maximum time to wait for the channel if there is no engine, in s.
     restart : float
-        Maximum time to wait for the lost producer of such a channel to restart, in s.
+        Maximum time to wait for a lost producer to restart if there is no engine, in s.
     allow : sequence of str
         Hosts, or networks such as ``10.0.0.0/24``, from which all users are allowed to connect. By default, only this
         user can connect, and only from this machine.
