@@ -47,7 +47,7 @@ ANALYSES = (
     Entry("janin", "mdreel.cli.analyses.janin", "Side chain torsions chi1 and chi2 of each residue."),
     Entry("distances", "mdreel.cli.analyses.distances", "Distances between pairs of atoms over time, or their means."),
     Entry("end-to-end", "mdreel.cli.analyses.end_to_end", "End-to-end distances of chains."),
-    Entry("helices", "mdreel.cli.analyses.helices", "Largest eigenvalues of the distance matrices of helices."),
+    Entry("helices", "mdreel.cli.analyses.helices", "Largest eigenvalues of distance matrices for helices."),
     Entry("dssp", "mdreel.cli.analyses.dssp", "Secondary structure of a protein (DSSP)."),
     Entry("sasa", "mdreel.cli.analyses.sasa", "Solvent-accessible surface area."),
     Entry("rdf", "mdreel.cli.analyses.rdf", "Radial distribution function between two selections."),
