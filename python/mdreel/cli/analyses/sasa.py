@@ -43,7 +43,9 @@ def sasa(
     probe_radius: Annotated[
         float, Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Radius of the probe.")
     ] = 1.4,
-    points: Annotated[int, Option(minimum=1, group=shared.ANALYSIS, help="Number of points around each atom.")] = 960,
+    points: Annotated[
+        int, Option(minimum=1, group=shared.ANALYSIS, help="Points on the sphere around each atom.")
+    ] = 960,
     pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Periodic images can also cover atoms.")] = False,
 ) -> AnalysisSpec:
     """Compute the solvent-accessible surface area of a selection (Shrake and Rupley) in each frame."""

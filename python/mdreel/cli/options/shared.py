@@ -209,7 +209,7 @@ Quiet = Annotated[
         *("-q", "--quiet"),
         callback=_ignore_advice,
         group=OUTPUT,
-        help="Do not print progress, timing, and warnings about boundaries and units.",
+        help="Do not print progress, timing, or warnings about boundaries and units.",
     ),
 ]
 Verbose = Annotated[bool, Option("-v", "--verbose", group=OUTPUT, help="Also print the timing of every worker.")]
