@@ -1,4 +1,4 @@
-"""Entry point for ``python -m mdreel.cli``, in case that the script directory is not on the path."""
+"""Entry point for ``python -m mdreel.cli``, in case the script directory is not on the path."""
 
 from mdreel.cli.main import main
 

@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """An error that ends a command. Its message is addressed to the user who typed the command."""
+    """An error that terminates a command. Its message is shown to the user."""
 
     def __init__(self, message: str, code: ExitCode) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Help of the main command. It is created from the table of commands, so that Click does not have to be imported."""
+"""Help text of the main command. It is created from the table of commands, without importing Click."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ _EXAMPLE = "mdreel rmsd -s adk.psf -f adk.xtc -o rmsd.csv --plot rmsd.png"
 
 
 def help_page() -> str:
-    """Return the help of the main command."""
+    """Return the help text of the main command."""
     return "\n".join(_lines())
 
 

@@ -55,7 +55,7 @@ class LazyGroup(click.Group):
         return help_page()
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """Complete options and the names of commands. The latter are shown with their help from the table."""
+        """Complete options and command names. Command names are shown with their short help from the table."""
         from click.shell_completion import CompletionItem
 
         entries = (entry for group in commands.groups().values() for entry in group)

@@ -74,7 +74,7 @@ def run_analyses(request: "Request", analyses: "Sequence[AnalysisRequest]") -> N
     """Run analyses of files or of a running simulation.
 
     Only this function supports both. It is passed to analyses and recipes as the object of Click's context, so that
-    they do not have to import the commands for running simulations.
+    they do not need to import the commands for running simulations.
     """
     if request.is_live:
         from mdreel.cli.live.running_input import run_on_simulation
@@ -87,7 +87,7 @@ def run_analyses(request: "Request", analyses: "Sequence[AnalysisRequest]") -> N
 
 
 def _serve_other_ranks() -> None:
-    """On all MPI ranks except the first, run blocks for the first rank and exit with it. Otherwise, return."""
+    """On all MPI ranks except the first, run blocks for the first rank, and exit when it exits. Otherwise, return."""
     ranks = launched()
     if ranks is not None and ranks.size > 1 and ranks.rank > 0:
         from mdreel.execution.executors.mpi.executor import Mpi
@@ -119,8 +119,8 @@ def _dismiss_other_ranks(code: int) -> None:
 def _end_of_output() -> int:
     """Exit without a message if the reader of the output has closed its pipe, for example with ``| head``.
 
-    Other programs are ended by SIGPIPE in this case. mdreel ignores this signal, because it would also end the process
-    when a worker is lost.
+    Other programs are terminated by SIGPIPE in this case. mdreel ignores this signal, because it would also terminate
+    the process when a worker is lost.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ExitCode.BROKEN_PIPE

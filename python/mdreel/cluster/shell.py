@@ -221,7 +221,7 @@ def _listed(paths: Iterable[Path]) -> str:
 
 
 def _quoted(path: Path) -> str:
-    """Always quote a path, because shellcheck takes an unquoted mdreel-rmsd in an assignment for a subtraction."""
+    """Always quote a path, because shellcheck interprets an unquoted mdreel-rmsd in an assignment as a subtraction."""
     quoted = shlex.quote(str(path))
     return quoted if quoted.startswith("'") else f"'{quoted}'"
 

@@ -5,7 +5,7 @@ import sys
 
 
 def available_processors() -> int:
-    """Return the number of processors that are available to this process. It can be limited by a batch system."""
+    """Return the number of processors available to this process, which can be limited by a batch system."""
     if sys.version_info >= (3, 13):
         return os.process_cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):

@@ -1,4 +1,4 @@
-"""Damaged frames that a run skipped on request."""
+"""Damaged frames that a run has skipped on request."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ class DamagedFrame:
     path : Path
         The file.
     byte : int or None
-        Position of the damage in the file, if it is known.
+        Byte position of the damage in the file, if it is known.
     message : str
         Error message with path, frame, byte, expected value and value found.
     """

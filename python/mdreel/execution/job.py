@@ -85,7 +85,7 @@ class Outcome:
 
 
 class FileTogether(Protocol):
-    """The positions in a file that all MPI ranks open together. Rank 0 sends this object to the other ranks."""
+    """Frame positions in a file that all MPI ranks open together. Rank 0 sends this object to the other ranks."""
 
     def check(self) -> None:
         """Raise an error if this process cannot open the file together with other processes."""
@@ -96,7 +96,7 @@ class FileTogether(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """A kernel, and the source that it reads. Executors only use `run` and `map`.
+    """A kernel, and the source that it reads. Executors use only `run` and `map`.
 
     A pickled job contains all information about the trajectory that is known to the process that opened it. This
     includes the size, the atoms and the quantities of each file, the structure of HDF5 files, and the known part of the

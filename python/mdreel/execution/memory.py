@@ -55,7 +55,7 @@ def check_budget(work: Work, n_processes: int) -> None:
     Raises
     ------
     UnsupportedError
-        If the estimated minimum of the required memory exceeds the limit.
+        If the estimated minimum memory requirement exceeds the limit.
     """
     if work.memory is None:
         return

@@ -1,4 +1,4 @@
-"""Frames of a stream that a reader has missed."""
+"""Frames of a channel that a reader has missed."""
 
 import warnings
 from pathlib import Path
@@ -10,12 +10,12 @@ from mdreel.foundation.stack_level import caller_level
 
 
 def missed_frames(source: Source) -> int:
-    """Return how many frames of a stream a source has missed so far, or 0 for other trajectories."""
+    """Return the number of frames that a source has missed so far if it reads a channel, or 0 for other sources."""
     return sum(source.left_out or (0, 0))
 
 
 def warn_of_missed_frames(source: Source) -> None:
-    """Warn if a run over a source has missed frames of a stream."""
+    """Warn if a run has missed frames of the channel that its source reads."""
     n_late, n_overwritten = source.left_out or (0, 0)
     place = source_name(source)
     if n_late:

@@ -1,4 +1,4 @@
-"""Pipeline of a run: plan blocks, execute them and merge their results."""
+"""Pipeline of a run, which plans the blocks, executes them and merges their results."""
 
 from collections.abc import Callable
 from contextlib import closing, nullcontext
@@ -39,47 +39,47 @@ def run(
     waited_ns: int = 0,
     on_progress: Callable[[int], object] | None = None,
 ) -> Outcome:
-    """Run a job over frames.
+    """Run a job for the selected frames.
 
     Parameters
     ----------
     job : Job
         The source, the atoms and the kernel.
     frames : FrameSet or None
-        The frames; None for the whole trajectory.
+        The frames, or None for the whole trajectory.
     executor : Executor
-        Executor of the blocks.
+        Executor that runs the blocks.
     access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
-        Access of the workers to the files; by default they read one file, or several files as one.
+        How workers access the files. By default, they read one file, or several files as one.
     n_parts : int, optional
-        Number of blocks; by default a number that suits the file and the number of workers.
+        Number of blocks. By default, it is chosen according to the file and the number of workers.
     checkpoint : path, optional
-        File that stores the results of complete blocks, from which an interrupted run continues.
+        File that stores the results of complete blocks, so that an interrupted run can be continued.
     memory : int, optional
-        Memory limit of all processes together, bytes.
+        Total memory limit of all processes, in bytes.
     title : str
         Title of the progress bar.
     progress : bool
-        Whether to show progress, on a terminal or in a notebook.
+        Whether to show progress on a terminal or in a notebook.
     started_ns : int, optional
-        Start of the user's call, by `time.perf_counter_ns`. The time since then is recorded as opening.
+        Start of the user's call, as returned by `time.perf_counter_ns`. The time since then is recorded as opening.
     waited_ns : int
-        Part of that time in which a growing trajectory was waited for, ns, which is recorded as waiting.
+        Part of this time that was spent waiting for a growing trajectory, in ns. It is recorded as waiting.
     on_progress : callable, optional
         Function that is called regularly with the number of analysed frames.
 
     Returns
     -------
     Outcome
-        Values of each frame in the requested order, and the spans of the run.
+        Values for each frame in the requested order, and the spans of the run.
 
     Notes
     -----
-    If a run reads all frames of a file without a frame index, mdreel cuts the file into ranges of bytes. A single pass
-    then locates and reads the frames. This fails if bytes within a frame look like the start of a frame; mdreel then
-    locates the frames before it reads them again.
+    If a run reads all frames of a file that has no frame index, mdreel divides the file into ranges of bytes. The
+    frames are then located and read in a single pass. This fails if bytes within a frame look like the start of a
+    frame. In this case, mdreel first locates all frames and then reads them again.
 
-    A run over a growing trajectory waits for its frames and ends when the trajectory ends.
+    If the trajectory is growing, the run waits for new frames, and ends when the trajectory ends.
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
     check_access(access, job.source, executor.name, executor.schedule)
@@ -118,7 +118,7 @@ def run(
 
 
 def _execute(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
-    """Run the work; return None if it must run again by frames, so that the error can name the frame."""
+    """Run the work. Return None if it has to be run again with blocks of frames, so that errors state the frame."""
     try:
         return executor.run(work)
     except FormatError:
@@ -136,7 +136,7 @@ def _execute(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:
 
 
 def _conclude(source: Source, blocks: Blocks, outcome: Outcome, is_whole: bool) -> None:
-    """Keep a frame index that the run has made, and check that the run has read the trajectory to its end."""
+    """Save a frame index that was created by the run, and check that the run has read the entire trajectory."""
     if blocks.are_of_bytes:
         keep_index(source)
     if is_whole:
@@ -156,7 +156,7 @@ def _plan(job: Job, frames: FrameSet | None, n_parts: int | None, executor: Exec
 
 
 def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexError:
-    """Return the error of a run without results."""
+    """Return the error for a run without results."""
     if outcome.damage:
         return FormatError(outcome.damage[0].message)
     n_came = source.n_frames
@@ -164,7 +164,7 @@ def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexE
 
 
 def _raise_with_frame_number(source: Source) -> None:
-    """Raise the error of a damaged file with the frame number, which a block of bytes does not know."""
+    """Raise the error for a damaged file with the frame number, which is unknown in a block of bytes."""
     try:
         source.check_end()
     except FormatError as error:
@@ -172,19 +172,19 @@ def _raise_with_frame_number(source: Source) -> None:
 
 
 def with_opening(outcome: Outcome, opening_ns: int, caller: Member, waited_ns: int = 0) -> Outcome:
-    """Add the time of opening to the spans of an outcome, and record the calling process.
+    """Add the opening time to the spans of an outcome, and record the calling process.
 
     Parameters
     ----------
     outcome : Outcome
-        The outcome; its tables of spans and tasks are changed.
+        The outcome. Its spans and tasks are modified.
     opening_ns : int
-        Duration of opening, ns.
+        Opening time, in ns.
     caller : Member
         The calling process.
     waited_ns : int
-        Part of the duration in which a growing trajectory was waited for, ns. No span has it, so that it counts as
-        waiting.
+        Part of the opening time that was spent waiting for a growing trajectory, in ns. No span is added for this time,
+        so that it is counted as waiting.
     """
     opening = np.array([(KINDS.index("open"), NO_BLOCK, COORDINATOR, 0, opening_ns - waited_ns, 0, 0)], SPAN)
     for table in (outcome.spans, outcome.tasks):

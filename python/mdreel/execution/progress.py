@@ -167,7 +167,7 @@ class _NotebookBar:
 
 
 def describe(frames_done: int, n_frames: int | None, seconds: float) -> str:
-    """Return a line with the number of analysed frames, the frames per second, and the remaining or total time.
+    """Return a line that states the number of analysed frames, the frames per second, and the remaining or total time.
 
     Parameters
     ----------

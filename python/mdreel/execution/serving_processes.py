@@ -1,4 +1,4 @@
-"""Processes that serve the calling one, such as the other MPI ranks, and the objects that they keep for it."""
+"""Processes that serve the calling process, such as other MPI ranks, and objects that they keep for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 
 class Kept:
-    """Place for one object, which a process keeps between calls of the process that it serves."""
+    """Container for an object that a process keeps between calls from the process that it serves."""
 
     def __init__(self) -> None:
         self.item: Any = None
@@ -20,7 +20,7 @@ class Helpers(Protocol):
 
     @property
     def n_processes(self) -> int:
-        """Number of processes, the calling one included."""
+        """Number of processes, including the calling process."""
 
     def call(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
         """Call a function in every process at the same time.
@@ -28,14 +28,14 @@ class Helpers(Protocol):
         Parameters
         ----------
         function : callable
-            Function of a module, which every process can import.
+            Function that is defined in a module, so that every process can import it.
         arguments : sequence of tuple
-            Arguments of each process; those of the calling process come first.
+            Arguments for each process, starting with the calling process.
 
         Returns
         -------
         list or None
-            Value of each process, in the same order; None if the function raised an error in one of them.
+            Return value of each process, in the same order, or None if the function raised an error in any process.
         """
 
 
@@ -44,23 +44,23 @@ _KEPT: ContextVar[Kept | None] = ContextVar("what this process keeps for the run
 
 
 def current_helpers() -> Helpers | None:
-    """Return the processes that serve this one, or None."""
+    """Return the processes that serve this process, or None if there are none."""
     return _HELPERS.get()
 
 
 def current_kept() -> Kept | None:
-    """Return the place for what this process keeps; None if it belongs to no group of processes."""
+    """Return the container for the object that this process keeps, or None if it does not belong to a group."""
     return _KEPT.get()
 
 
 @contextmanager
 def among_processes(helpers: Helpers | None = None) -> Iterator[None]:
-    """Keep objects for a run of several processes.
+    """Keep objects during a run with several processes.
 
     Parameters
     ----------
     helpers : Helpers, optional
-        The processes, if they serve this one. None if this process serves another.
+        The processes, if they serve this process. None if this process serves another process.
     """
     kept, helping = _KEPT.set(Kept()), _HELPERS.set(helpers)
     try:

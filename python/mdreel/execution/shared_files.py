@@ -1,4 +1,4 @@
-"""Files of a chain that several processes have opened together, each process some of them."""
+"""Files of a chain that several processes have opened together. Each process opens a part of the files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mdreel.execution.serving_processes import current_helpers, current_kept
 
 @dataclass
 class SharedFiles:
-    """Files of a chain that a process keeps.
+    """Files of a chain that are kept by a process.
 
     Attributes
     ----------
@@ -24,13 +24,13 @@ class SharedFiles:
     process : int
         Number of this process.
     own : list of Source
-        The files that this process has opened: a chain of them, or each file.
+        The files that this process has opened, either as one chain or as one source per file.
     pieces : list of list of Source
-        The files of each process. Empty in a process that serves another.
+        The files of each process. The list is empty in a process that serves another process.
     is_located : bool
         Whether the frames of all files have been located.
     is_whole : bool
-        Whether it is known that all files end with a whole frame.
+        Whether it is known that all files end with a complete frame.
     """
 
     token: str
@@ -49,7 +49,8 @@ class SharedFiles:
 def locate(source: Source) -> None:
     """Locate the frames of a chain in the processes that have opened it together.
 
-    Nothing happens for another trajectory, or if a process fails: the caller then locates the frames by itself.
+    The function does nothing for any other trajectory, or if a process fails. In both cases, the caller then locates
+    the frames itself.
 
     Parameters
     ----------
@@ -68,13 +69,13 @@ def locate(source: Source) -> None:
 
 
 def take_places(files: Iterable[Source], places: Iterable[NDArray[np.uint8]]) -> None:
-    """Pass what other processes know of the frames to their files, in order."""
+    """Pass the frame positions that other processes have found to the corresponding files."""
     for file, known in zip(files, places, strict=True):
         file.take_places(known)
 
 
 def check_end(source: Source) -> None:
-    """Raise FormatError if a file ends within a frame; the processes that have opened a chain together share the work.
+    """Raise FormatError if a file ends within a frame. Processes that have opened a chain together share the work.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def check_end(source: Source) -> None:
 
 
 def keep_index(source: Source) -> None:
-    """Keep the frame index that a pass has made, in the processes that have opened a chain together.
+    """Save the frame index that was created by a pass, in the processes that have opened a chain together.
 
     Parameters
     ----------
@@ -106,14 +107,14 @@ def keep_index(source: Source) -> None:
 
 
 def own_files(token: str) -> SharedFiles | None:
-    """Return what this process keeps of a chain, or None if it has not opened files of it."""
+    """Return the files of a chain that this process has opened, or None if it has not opened any of them."""
     kept = current_kept()
     shared = None if kept is None else kept.item
     return shared if isinstance(shared, SharedFiles) and shared.token == token else None
 
 
 def _shared(source: Source) -> SharedFiles | None:
-    """Return the files of a source, if several processes have opened it together and serve this one."""
+    """Return the files of a source if several processes have opened them together, and serve this process."""
     kept = current_kept()
     shared = None if kept is None or current_helpers() is None else kept.item
     if not isinstance(shared, SharedFiles) or source.on_error != "raise":
@@ -129,7 +130,7 @@ def _files_of(token: str) -> list[Source]:
 
 
 def _locate_own(token: str) -> list[NDArray[np.uint8]]:
-    """Locate the frames of the files of this process; return their places."""
+    """Locate the frames in this process's files, and return their positions."""
     files = _files_of(token)
     for file in files:
         _ = file.n_frames
@@ -137,13 +138,13 @@ def _locate_own(token: str) -> list[NDArray[np.uint8]]:
 
 
 def _check_own(token: str) -> None:
-    """Check that the files of this process end with a whole frame."""
+    """Check that this process's files end with a complete frame."""
     for file in _files_of(token):
         file.check_end()
 
 
 def _keep_own(token: str, places: list[NDArray[np.uint8]]) -> None:
-    """Keep the frame index of the files of this process."""
+    """Save the frame index of this process's files."""
     files = _files_of(token)
     take_places(files, places)
     for file in files:
@@ -151,12 +152,12 @@ def _keep_own(token: str, places: list[NDArray[np.uint8]]) -> None:
 
 
 def with_own_files(pieces: list[list[Source]], token: str) -> list[Source]:
-    """Return the files of a chain, with the files that this process has opened in place of those described to it.
+    """Return the files of a chain, using the open files of this process instead of their descriptions.
 
     Parameters
     ----------
     pieces : list of list of Source
-        The files of each process, as another process describes them.
+        The files of each process, as described by another process.
     token : str
         Name of the chain.
     """

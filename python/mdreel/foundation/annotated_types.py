@@ -44,10 +44,10 @@ class Expected:
 
 
 class Unimported:
-    """Stand-in for a class that is used in an annotation but only imported by type checkers."""
+    """Stand-in for a class that is used in an annotation, but is imported only by type checkers."""
 
     def __class_getitem__(cls, item: object) -> type[Self]:
-        """Return the class itself, whatever the parameters of the generic class."""
+        """Return the class itself, regardless of the parameters of the generic class."""
         return cls
 
 

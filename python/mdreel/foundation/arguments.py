@@ -143,7 +143,7 @@ def _expected_arguments(function: Callable[..., Any]) -> dict[str, Expected]:
 
 
 class _Names(Mapping[str, Any]):
-    """The names used in annotations. Names that are only imported by type checkers are replaced by stand-ins."""
+    """The names used in annotations. Names that are imported only by type checkers are replaced by stand-ins."""
 
     def __init__(self, module: Mapping[str, Any]) -> None:
         self._module = module

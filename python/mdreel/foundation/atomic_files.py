@@ -1,7 +1,7 @@
 """Files that are either complete or do not exist, even after a power failure.
 
 All outputs get their final names from `give_name`, which works like ``writer/final_name.rs`` in the core. It syncs the
-file, renames it, and then syncs its directory. A test ensures that no other code of the package renames files.
+file, renames it, and then syncs its directory. A test ensures that no other code in the package renames files.
 """
 
 import errno

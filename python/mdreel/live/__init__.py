@@ -1,4 +1,4 @@
-"""Channels, engines and tools for running simulations.
+"""Channels, engines and other tools for working with running simulations.
 
 A simulation publishes its frames on a channel in shared memory, with a `Producer` or with a reporter for its engine.
 You can pass the channel to an analysis as its trajectory, or use a `Consumer` to receive the frames one by one.

@@ -1,4 +1,4 @@
-"""Possible values of arguments about running simulations.
+"""Possible values of arguments that concern running simulations.
 
 The command line offers the same values. This module does not import any other module, so that help texts can be printed
 without importing NumPy.

@@ -68,7 +68,7 @@ def stream_results(
     Notes
     -----
     The iterator waits for frames, and can be interrupted with Ctrl-C. Note that the results are recreated each time,
-    which takes longer the larger they are. The timing contains the spans of the first 10,000 rounds.
+    which takes longer if they are large. The timing contains the spans of the first 10,000 rounds.
 
     Examples
     --------

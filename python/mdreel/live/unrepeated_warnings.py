@@ -1,4 +1,4 @@
-"""Warnings of analyses that are concluded again and again."""
+"""Warnings from analyses whose results are computed repeatedly."""
 
 import re
 import warnings
@@ -11,9 +11,9 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 class UnrepeatedWarnings:
-    """Issue each warning of a block once, although the block runs many times.
+    """Issues each warning from a block of code only once, even if the block runs many times.
 
-    Two warnings are the same if they differ only in numbers, which change while frames arrive.
+    Two warnings are considered the same if they differ only in numbers, because numbers change as frames arrive.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class UnrepeatedWarnings:
 
     @contextmanager
     def of_block(self) -> Iterator[None]:
-        """Run a block, then issue its new warnings."""
+        """Run a block of code, and then issue its new warnings."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield

@@ -1,4 +1,4 @@
-"""Replacement of MDAnalysis's readers by readers of mdreel."""
+"""Replacement of MDAnalysis's readers by mdreel's readers."""
 
 from functools import cache
 from types import TracebackType
@@ -32,15 +32,14 @@ class Acceleration:
 def accelerate() -> Acceleration:
     """Make MDAnalysis read XTC, TRR, DCD, AMBER NetCDF and H5MD with mdreel.
 
-    All new readers of these formats are subclasses that read with mdreel and return the same numbers. It does not
-    matter whether a `Universe`, a chain, a copy or a direct call creates them. Existing readers do not change. Calling
-    the function again has no effect.
+    All new readers for these formats are subclasses that read with mdreel and return the same numbers. This also
+    applies to readers that are created by a `Universe`, by a chain, by a copy or directly. Existing readers do not
+    change. If you call the function again, it has no effect.
 
     Returns
     -------
     Acceleration
-        A context manager. ``with mdreel.mdanalysis.accelerate():`` restores the previous state on exit. You can also
-        ignore the return value.
+        A context manager that restores the previous state on exit. You can also ignore the return value.
 
     Raises
     ------
@@ -51,8 +50,8 @@ def accelerate() -> Acceleration:
     -----
     mdreel replaces the method of the metaclass that creates MDAnalysis's readers. The classes and the registry of
     MDAnalysis do not change. If the core cannot read a file (because of ``convert_units=False``, an open file, unknown
-    HDF5 filters, ...), MDAnalysis reads it, and the logger ``mdreel.mdanalysis`` reports this. Readers can be pickled,
-    even if the receiving process has not called `accelerate`.
+    HDF5 filters, ...), MDAnalysis reads the file instead, and the logger ``mdreel.mdanalysis`` records this. Readers
+    can be pickled, even if the receiving process has not called `accelerate`.
 
     Examples
     --------
@@ -96,7 +95,7 @@ def is_replaced(kind: type) -> bool:
 
 
 def _make_reader(cls: type, /, *args: Any, **kwargs: Any) -> Any:
-    """Create a reader; replaces ``type.__call__``."""
+    """Create a reader. This function replaces ``type.__call__``."""
     return type.__call__(_replacements().get(cls, cls), *args, **kwargs)
 
 
@@ -108,7 +107,7 @@ def _metaclass() -> Any:
 
 @cache
 def _replacements() -> dict[type, type]:
-    """Return mdreel's readers, by the MDAnalysis readers that they replace."""
+    """Return mdreel's reader for each MDAnalysis reader that it replaces."""
     from mdreel.mdanalysis.dcd import DCDReader
     from mdreel.mdanalysis.h5md import H5MDReader
     from mdreel.mdanalysis.netcdf import NCDFReader

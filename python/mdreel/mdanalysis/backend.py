@@ -1,4 +1,4 @@
-"""Executors of mdreel as backends of MDAnalysis's analyses."""
+"""Executors of mdreel as backends for MDAnalysis analyses."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Backend(BackendBase):  # type: ignore[misc]
     n_workers : int
         Number of workers.
     timing : Timing or None
-        Timing of the last run. Each block is a group of frames. The compute time includes reading, because analyses of
-        MDAnalysis read their frames themselves.
+        Timing of the last run. Each block is a group of frames. The compute time includes reading, because MDAnalysis
+        analyses read their frames themselves.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -64,13 +64,13 @@ class Backend(BackendBase):  # type: ignore[misc]
         super().__init__(int(executor.n_workers))
 
     def apply(self, func: Callable[[NDArray[np.integer]], Any], computations: Groups) -> list[Any]:
-        """Call a function for each group of frames in the workers, and return its values in order.
+        """Call a function for each group of frames in the workers, and return the values in order.
 
         Raises
         ------
         FunctionError
-            If the function raises an exception. The message names the frame. If the analysis did not store anything
-            except None in its results. (Values outside the results are not returned from the workers.)
+            If the function raises an exception (the message states the frame), or if the analysis did not store
+            anything except None in its results. Note that values outside the results are not returned from the workers.
         UnsupportedError
             If the analysis cannot be pickled.
         """
@@ -102,7 +102,7 @@ class Backend(BackendBase):  # type: ignore[misc]
 
 
 def _with_frames_of_groups(spans: NDArray[np.void], groups: Groups) -> NDArray[np.void]:
-    """Set the number of frames of each group in its spans; the core counts a group as one frame."""
+    """Set the number of frames in the spans of each group, because the core counts a group as a single frame."""
     sizes = np.array([len(group) for group in groups], np.uint64)
     counted = spans.copy()
     has_frames = counted["n_frames"] > 0
@@ -141,8 +141,8 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     -----
     The backend works with all analyses that MDAnalysis can run with its backend ``"multiprocessing"``. For other
     analyses, MDAnalysis raises a ``ValueError``. Frames are divided into ``n_parts`` groups (by default, one per
-    worker), and each idle worker processes the next group. Workers always use the readers of mdreel, as after
-    `accelerate`. With MPI, all ranks must call ``run``, and all of them receive the results.
+    worker), and idle workers process the next group. Workers always use the readers of mdreel, as after `accelerate`.
+    With MPI, all ranks must call ``run``, and all of them receive the results.
 
     Examples
     --------
@@ -175,21 +175,21 @@ class _Done:
 
 @dataclass(frozen=True)
 class _Groups(Fold):
-    """Fold that calls a function for each group of frames; its "frames" are numbers of groups.
+    """Fold that calls a function for each group of frames. The "frames" of this fold are numbers of groups.
 
     Attributes
     ----------
     function : bytes
-        Pickled method of an MDAnalysis analysis, with the analysis.
+        Pickled method of an MDAnalysis analysis, including the analysis.
     groups : sequence of ndarray, shape (n_frames, 2)
-        Frames of each group, as MDAnalysis gives them.
+        Frames of each group, as provided by MDAnalysis.
     """
 
     function: bytes
     groups: Groups
 
     def added(self, value: list[_Done] | None, batch: Batch) -> list[_Done] | Failed:
-        """Call the function for each group, each time with a new copy of the analysis, which stores its results."""
+        """Call the function for each group. Each call stores its results in a new copy of the analysis."""
         done = value or []
         for number in batch.frames.tolist():
             function = pickle.loads(self.function)  # noqa: S301 (from our own process)
@@ -209,7 +209,7 @@ class _Groups(Fold):
 
 
 def _check_left(function: Any, done: Sequence[_Done]) -> None:
-    """Raise an error if an analysis has stored nothing for any frame, because its result would be empty or None."""
+    """Raise an error if an analysis has not stored any values, because its results would be empty or None."""
     analysis = _analysis_of(function)
     if not getattr(analysis, "_has_results", True) or not any(len(one.frames) for one in done):
         return
@@ -232,14 +232,14 @@ def _analysis_of(function: Any) -> Any:
 
 
 def _where(function: Any) -> str:
-    """Return the file, the analysis and the frame of a called method, for a message."""
+    """Return the file, the analysis and the frame of a method that was called, for a message."""
     analysis = _analysis_of(function)
     reader = getattr(analysis, "_trajectory", None)
     return "" if reader is None else f"{reader.filename}: {type(analysis).__name__}: frame {reader.ts.frame}: "
 
 
 def _sent(function: Callable[..., Any]) -> bytes:
-    """Pickle a function with the readers of mdreel in place of those of MDAnalysis."""
+    """Pickle a function, replacing the readers of MDAnalysis by those of mdreel."""
     made = []  # keeps copies alive, because pickle identifies objects by address
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -255,5 +255,5 @@ def _sent(function: Callable[..., Any]) -> bytes:
 
 
 def _made_of(kind: Any) -> Any:
-    """Create an object without state; ``copyreg.__newobj__`` accepts only the class of the pickled object."""
+    """Create an object without state, because ``copyreg.__newobj__`` accepts only the class of the pickled object."""
     return kind.__new__(kind)

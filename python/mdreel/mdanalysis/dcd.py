@@ -12,7 +12,7 @@ from mdreel.trajectory.open import open as open_trajectory
 
 
 class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
-    """DCD reader that reads frames with the core; MDAnalysis reads the header, which determines the times.
+    """DCD reader that reads frames with the core. MDAnalysis reads the header, which determines the times.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from mdreel.trajectory.open import open as open_trajectory
 
 
 class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
-    """H5MD reader that reads frames with the core; MDAnalysis reads the structure and the observables.
+    """H5MD reader that reads frames with the core. MDAnalysis reads the structure and the observables.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class H5MDReader(CoreReader, H5MD.H5MDReader):  # type: ignore[misc]
             self._take_over(opening, of_vectors=of_vectors)
 
     def _has_one_axis(self) -> bool:
-        """Return whether all elements are stored at the same steps, which the core needs and MDAnalysis ignores."""
+        """Return whether all elements are stored at the same steps. MDAnalysis does not check this requirement."""
         names = [f"{name}/step" for name, has in self._has.items() if has]
         names += ["box/edges/step"] if "box/edges/step" in self._particle_group else []
         first, *others = (self._particle_group[name][()] for name in names)

@@ -11,7 +11,7 @@ from mdreel.trajectory.open import open as open_trajectory
 
 
 class NCDFReader(CoreReader, TRJ.NCDFReader):  # type: ignore[misc]
-    """AMBER NetCDF reader that reads frames with the core; MDAnalysis reads and checks the header.
+    """AMBER NetCDF reader that reads frames with the core. MDAnalysis reads and checks the header.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ AHEAD_BYTES = 8 << 20
 
 
 class StoredFrame(NamedTuple):
-    """A frame as the core reads it. The arrays are views of a batch; copy them before changing them."""
+    """A frame from the core. The arrays are views of a batch, so copy them before you modify them."""
 
     positions: NDArray[np.float32] | None  # (n_atoms, 3), Å
     velocities: NDArray[np.float32] | None  # (n_atoms, 3), Å/ps
@@ -31,16 +31,17 @@ class StoredFrame(NamedTuple):
 
 
 class ReadAhead:
-    """Frames of a trajectory, in any order.
+    """Provides the frames of a trajectory in any order.
 
     Parameters
     ----------
     read : callable
-        Function that opens the trajectory, also after unpickling.
+        Function that opens the trajectory. It is called again after unpickling.
     atoms : numpy.ndarray, shape (n,), int, optional
-        The atoms, in any order; by default all.
+        The atoms, in any order. By default, all atoms.
     of_vectors : bool, default False
-        Whether cells are stored as vectors. As in MDAnalysis, vectors that span no volume mean no cell.
+        Whether cells are stored as vectors. As in MDAnalysis, vectors that do not span a volume mean that there is no
+        cell.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class ReadAhead:
         self._forget()
 
     def warn_of_torn_end(self) -> None:
-        """Warn of an incomplete frame at the end, which MDAnalysis cannot report."""
+        """Warn about an incomplete frame at the end, which MDAnalysis cannot report."""
         try:
             if self._source is not None:
                 self._source.check_end()
@@ -85,7 +86,7 @@ class ReadAhead:
             warnings.warn(str(error), MdreelWarning, stacklevel=2)
 
     def close(self) -> None:
-        """Close the file and discard frames that were read."""
+        """Close the file, and discard frames that were read."""
         self._source = self._reader = None
         self._forget()
 
@@ -95,12 +96,12 @@ class ReadAhead:
         return self._source is None
 
     def frame(self, number: int) -> StoredFrame:
-        """Return a frame, which may have been read ahead.
+        """Return a frame. It may have been read ahead.
 
         Parameters
         ----------
         number : int
-            Number of the frame, from 0.
+            Number of the frame, starting from 0.
 
         Returns
         -------
@@ -140,21 +141,21 @@ class ReadAhead:
     def positions(
         self, numbers: range, atoms: NDArray[np.int64] | None, order: Order = "fac"
     ) -> NDArray[np.floating[Any]] | None:
-        """Read the positions of some atoms in many frames at once, with all processors.
+        """Read the positions of some atoms in many frames at once, using all processors.
 
         Parameters
         ----------
         numbers : range
-            Numbers of the frames, at least one.
+            Numbers of the frames. There must be at least one frame.
         atoms : numpy.ndarray, shape (n,), int, optional
-            The atoms, in any order; by default all.
+            The atoms, in any order. By default, all atoms.
         order : str
-            Order of the axes: f for frames, a for atoms, c for coordinates.
+            Order of the axes, where f stands for frames, a for atoms, and c for coordinates.
 
         Returns
         -------
         numpy.ndarray, float32, or None
-            Positions in Å; None if a frame may have no positions, which shows as NaN.
+            Positions in Å. None if there are NaN values, which indicate that a frame could have no positions.
         """
         if self._source is None:
             raise OSError("the trajectory is closed")
@@ -218,7 +219,7 @@ def _frame_set(numbers: range) -> FrameSet:
 
 
 def _ascending(atoms: NDArray[np.int64] | None, n_atoms: int) -> tuple[NDArray[np.uint32], NDArray[np.intp] | None]:
-    """Return ascending indices, and the position of each requested atom among them; None if they are in order."""
+    """Return ascending indices, and the position of each requested atom among them (None if already ascending)."""
     if atoms is None:
         return np.arange(n_atoms, dtype=np.uint32), None
     unique, places = np.unique(atoms, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Base class of the readers for MDAnalysis."""
+"""Base class of mdreel's readers for MDAnalysis."""
 
 import errno
 import logging
@@ -18,15 +18,15 @@ _log = logging.getLogger("mdreel.mdanalysis")
 
 
 class CoreReader(ReaderBase):  # type: ignore[misc]
-    """Reader for MDAnalysis whose frames the core reads.
+    """MDAnalysis reader that reads its frames with the core.
 
-    All other behaviour, such as options and writers, is that of MDAnalysis. A subclass has this class and a reader of
-    MDAnalysis as bases.
+    All other behaviour, such as options and writers, is the same as in MDAnalysis. Subclasses are derived from this
+    class and from an MDAnalysis reader.
 
     Attributes
     ----------
     original : type
-        MDAnalysis's reader that the subclass replaces.
+        The MDAnalysis reader that is replaced by the subclass.
     """
 
     original: ClassVar[type]
@@ -98,7 +98,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         super().close()
 
     def _positions(self, numbers: range, atoms: NDArray[np.int64] | None, order: Any) -> Any:
-        """Return the positions in the file, Å, with the axes in an order; None if MDAnalysis must iterate."""
+        """Return the positions in the file in Å with the given order of axes, or None if MDAnalysis has to iterate."""
         if self._ahead is None or self.transformations:
             return None
         coordinates = self._ahead.positions(numbers, atoms, order)
@@ -127,7 +127,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
         raise NotImplementedError
 
     def _take_over(self, read: Callable[[], Source], of_vectors: bool = False) -> bool:
-        """Read frames with the core if it supports the file; otherwise become the MDAnalysis reader."""
+        """Read frames with the core if it supports the file. Otherwise, become the MDAnalysis reader."""
         if not isinstance(self.filename, (str, PathLike)) or not self.convert_units:
             return self._give_back("it is not a path, or convert_units is False")
         try:
@@ -148,7 +148,7 @@ class CoreReader(ReaderBase):  # type: ignore[misc]
 
 
 def show_arrays(stored: StoredFrame, ts: Any) -> None:
-    """Copy positions, velocities and forces, if present.
+    """Copy positions, velocities and forces, if they are present.
 
     Parameters
     ----------

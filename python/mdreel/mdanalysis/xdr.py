@@ -16,7 +16,7 @@ from mdreel.trajectory.open import open as open_trajectory
 
 
 class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
-    """Base class of the readers of XTC and TRR.
+    """Base class of the readers for XTC and TRR.
 
     Parameters
     ----------
@@ -25,11 +25,11 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
     convert_units : bool, default True
         Whether to convert to Å. If False, MDAnalysis reads the file itself.
     sub : array_like, optional
-        Indices in the file of the atoms of the topology. Other atoms are not decoded.
+        For each atom of the topology, its index in the file. Other atoms are not decoded.
     refresh_offsets : bool, default False
-        Without effect, because mdreel compares the frame index with the file whenever it opens the file.
+        This option has no effect, because mdreel checks the frame index against the file whenever it opens the file.
     dt : float, optional
-        Time between frames in ps, to use instead of the times in the file.
+        Time between frames in ps, which replaces the times in the file.
     **kwargs
         General options of MDAnalysis's readers.
 
@@ -76,7 +76,7 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
 
     @property
     def _xdr(self) -> Any:
-        """MDAnalysis's low-level file object, for code that uses it; opened on first use."""
+        """MDAnalysis's low-level file object, for code that uses it. It is opened when it is first used."""
         if "_file_of_mdanalysis" not in self.__dict__:
             file = self._file_of_mdanalysis = self._file(self.filename)
             assert len(file) == len(file.offsets)
@@ -91,7 +91,7 @@ class XDRReader(CoreReader, XDRBaseReader):  # type: ignore[misc]
             file.close()
 
     def _opened(self, sub: Any) -> ReadAhead | None:
-        """Return the opened trajectory; None if this object has become MDAnalysis's own reader instead."""
+        """Return the open trajectory, or None if this object has become MDAnalysis's own reader instead."""
         if isinstance(self.filename, NamedStream) or not self.convert_units:
             self._give_back("it is not a path, or convert_units is False")
             return None

@@ -64,7 +64,7 @@ class Observables:
     ranks : ndarray, shape (n_ranks,), uint32
         Numbers of the ranks, in ascending order. They are the same as the worker numbers of the spans.
     t_open : ndarray, shape (n_ranks,), float64, s
-        Opening: the time before the first frame, and before each task that opens the trajectory again.
+        Opening time, before the first frame and before each task that opens the trajectory again.
     t_io : ndarray, shape (n_ranks,), float64, s
         Reading frames from storage into memory, including `t_decompress`.
     t_decompress : ndarray, shape (n_ranks,), float64, s
@@ -74,13 +74,13 @@ class Observables:
     t_end_loop : ndarray, shape (n_ranks,), float64, s
         Time from the end of the last frame to the end of the loop.
     t_all_frames : ndarray, shape (n_ranks,), float64, s
-        Time of the loop from the first frame to its end, without the parts of `t_open` and `t_comm` within it.
+        Time from the first frame to the end of the loop, excluding any `t_open` and `t_comm` within this time.
     t_block : ndarray, shape (n_ranks,), float64, s
         ``t_open + t_all_frames + overhead2``.
     t_comm : ndarray, shape (n_ranks,), float64, s
-        Communication as published, waiting included: ``t_transfer + t_comm_wait``.
+        Communication, including waiting, as in the publications: ``t_transfer + t_comm_wait``.
     t_transfer : ndarray, shape (n_ranks,), float64, s
-        Transfer of results to the place of merging, without waiting for other ranks.
+        Transfer of results to the process that merges them, without waiting for other ranks.
     t_comm_wait : ndarray, shape (n_ranks,), float64, s
         Waiting for the other ranks at barriers after the first frame, which is part of `t_comm`.
     t_wait : ndarray, shape (n_ranks,), float64, s
@@ -90,17 +90,17 @@ class Observables:
     overhead2 : ndarray, shape (n_ranks,), float64, s
         ``t_block - t_all_frames - t_open``.
     t_n : ndarray, shape (n_ranks,), float64, s
-        ``t_block + t_comm``: time from the start of the first span to the end of the last, waiting included.
+        ``t_block + t_comm``: time from the start of the first span to the end of the last span, including waiting.
     t_idle : ndarray, shape (n_ranks,), float64, s
-        Waiting for the other ranks at all barriers: wait spans without a block. Before the first frame it is part of
-        `overhead2`, afterwards it is `t_comm_wait`.
+        Waiting for the other ranks at all barriers, recorded as wait spans without a block. Before the first frame, it
+        is part of `overhead2`. Afterwards, it is `t_comm_wait`.
     t_own : ndarray, shape (n_ranks,), float64, s
-        ``t_n - t_idle``: the time of a rank without waiting for the other ranks. Stragglers are found by it.
+        ``t_n - t_idle``: the time of a rank without waiting for the other ranks. It is used to find stragglers.
     n_frames, n_blocks, n_bytes : ndarray, shape (n_ranks,), int64
         Number of analysed (or written) frames, number of their blocks, and number of bytes read from storage.
     t_total : float, s
-        Wall time of the parallel part, as published: from the start of the first span of a rank to the end of the run,
-        waiting and merging included. 0 without ranks.
+        Wall time of the parallel part, as in the publications: from the start of the ranks' first span to the end of
+        the run, including waiting and merging. It is 0 if there are no ranks.
 
     References
     ----------
@@ -141,7 +141,7 @@ class Observables:
 
     @property
     def ratio_comp_comm(self) -> float:
-        """R_comp/comm as published, the ratio of computing time to communication time, averaged over ranks."""
+        """R_comp/comm as in the papers, the ratio of computing time to communication time, averaged over ranks."""
         return _ratio(self.t_comp, self.t_comm)
 
     @property

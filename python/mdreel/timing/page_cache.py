@@ -56,8 +56,8 @@ def cached_share(path: str | PathLike[str]) -> float | None:
     -------
     float or None
         The share, from 0 to 1. If the file is larger than 1 GiB, the share is estimated from evenly spread pieces. None
-        if the file is missing or empty, or if the operating system does not report the share. Linux only reports it for
-        files that the process owns or can write.
+        if the file is missing or empty, or if the operating system does not report the share. Linux reports the share
+        only for files that the process owns or can write to.
     """
     try:
         if not Path(path).is_file():

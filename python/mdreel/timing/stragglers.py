@@ -33,7 +33,7 @@ class Straggler:
     seconds : float
         ``t_own`` of the rank, in s, which is its time without waiting for other ranks.
     times_median, times_fastest : float
-        Ratios of its time to the time of the median rank, and to the time of the fastest rank.
+        Its time divided by that of the median rank, and by that of the fastest rank.
     cause : {"open", "read", "decompress", "compute", "wait", "communicate"}
         Activity whose time exceeds that of the median rank by the largest amount.
     excess_seconds : float
@@ -70,7 +70,7 @@ def stragglers_of(observables: Observables) -> tuple[Straggler, ...]:
     Returns
     -------
     tuple of Straggler
-        The stragglers, starting with the slowest.
+        The stragglers, starting with the slowest rank.
 
     Notes
     -----

@@ -22,25 +22,27 @@ KINDS_OF_TIME: Mapping[str, str] = MappingProxyType(
 
 OBSERVABLES: Mapping[str, str] = MappingProxyType(
     {
-        "t_open": "Opening: the time before the first frame, and before each task that opens the trajectory again.",
+        "t_open": "Opening time, before the first frame and before each task that opens the trajectory again.",
         "t_io": "Reading frames from storage into memory, including t_decompress.",
         "t_decompress": "Decoding bytes to coordinates.",
         "t_comp": "Computation of the analysis.",
         "t_end_loop": "Time from the end of the last frame to the end of the loop.",
         "t_all_frames": (
-            "Time of the loop from the first frame to its end, without the parts of t_open and t_comm within it."
+            "Time from the first frame to the end of the loop, excluding any t_open and t_comm within this time."
         ),
         "t_block": "t_open + t_all_frames + overhead2.",
-        "t_comm": "Communication as published, waiting included: t_transfer + t_comm_wait.",
-        "t_transfer": "Transfer of results to the place of merging, without waiting for other ranks.",
+        "t_comm": "Communication, including waiting, as in the publications: t_transfer + t_comm_wait.",
+        "t_transfer": "Transfer of results to the process that merges them, without waiting for other ranks.",
         "t_comm_wait": "Waiting for the other ranks at barriers after the first frame, which is part of t_comm.",
         "t_wait": "Waiting for blocks, which is part of the overheads.",
         "overhead1": "t_all_frames - t_io - t_comp - t_end_loop.",
         "overhead2": "t_block - t_all_frames - t_open.",
-        "t_n": "t_block + t_comm: time from the start of the first span to the end of the last, waiting included.",
+        "t_n": (
+            "t_block + t_comm: time from the start of the first span to the end of the last span, including waiting."
+        ),
         "t_idle": (
-            "Waiting for the other ranks at all barriers: wait spans without a block. Before the first frame it is "
-            "part of overhead2, afterwards it is t_comm_wait."
+            "Waiting for the other ranks at all barriers, recorded as wait spans without a block. Before the first "
+            "frame, it is part of overhead2. Afterwards, it is t_comm_wait."
         ),
         "t_own": "t_n - t_idle: the time of a rank without waiting for the other ranks.",
     }

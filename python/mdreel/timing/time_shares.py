@@ -64,7 +64,7 @@ def shares_of(spans: NDArray[np.void]) -> dict[str, float]:
 
 
 def share_texts(shares: Mapping[str, float]) -> dict[str, str]:
-    """Return the text for each share by kind, such as "6 %". Rare kinds are only included if they took time."""
+    """Return the text for each share by kind, such as "6 %". Rare kinds are included only if they took time."""
     return {kind: percent(share) for kind, share in shares.items() if share > 0 or kind not in _RARE}
 
 

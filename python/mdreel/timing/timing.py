@@ -151,7 +151,7 @@ class Timing:
 
     @cached_property
     def shares(self) -> dict[str, float]:
-        """Share of each kind of span in the time of the run (see `docs/explanation/timing.md`).
+        """Share of the run time for each kind of span (see `docs/explanation/timing.md`).
 
         The shares add up to 1.
         """
@@ -250,7 +250,7 @@ class Timing:
 
     @cached_property
     def straggling(self) -> tuple[Straggler, ...]:
-        """Workers that took more than 1.5 times the median time, with their causes, starting with the slowest."""
+        """Workers that took more than 1.5 times the median time, with the causes, starting with the slowest worker."""
         return stragglers_of(self.observables)
 
     @cached_property
@@ -268,7 +268,7 @@ class Timing:
         return self.run_seconds < SHORT_RUN_SECONDS
 
     def summary(self) -> str:
-        """Return a summary with three lines: rates, shares of time, and the bottleneck with the stragglers.
+        """Return a summary with three lines about the rates, the shares of time, and the bottleneck and stragglers.
 
         If the run took less than 2 s, the summary has only one line, because such a short run does not show what would
         limit a long run. Nevertheless, `bottleneck`, `shares` and `observables` are available for every run.

@@ -24,7 +24,7 @@ class Process:
     number : int
         Process ID, or 0 if it was not recorded.
     workers : tuple of int
-        Workers with spans or tasks in ascending order, after the caller.
+        Workers with spans or tasks, in ascending order. If the caller belongs to this process, it comes first.
     """
 
     host: str

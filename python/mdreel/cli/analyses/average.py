@@ -36,11 +36,11 @@ def average(
             *("-c", "--structure"),
             metavar="FILE",
             group=shared.OUTPUT,
-            help="Structure file with the mean positions, in a format that MDAnalysis writes: .pdb .gro .crd ...",
+            help="Structure file with the mean positions, in a format that MDAnalysis can write: .pdb .gro .crd ...",
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Compute the mean position of each atom after superposition, and its fluctuation about the mean."""
+    """Compute the mean position of each atom after superposition, and its fluctuation about this position."""
     check_reference(reference, reference_frame)
     if structure is not None:
         from mdreel.analysis.topology.structure_file import check_structure

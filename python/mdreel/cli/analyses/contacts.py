@@ -28,7 +28,7 @@ def contacts(
         ContactMethod,
         Option(
             group=shared.ANALYSIS,
-            help="Criterion for native contacts, taken from the first frame; `count` counts all contacts.",
+            help="Criterion for native contacts, which are defined by the first frame. `count` counts all contacts.",
         ),
     ] = "hard_cut",
     radius: Annotated[
@@ -40,18 +40,18 @@ def contacts(
         Option(
             "--pbc/--no-pbc",
             group=shared.ANALYSIS,
-            help="Use minimum-image distances; every frame needs a cell.  [default: if the frame has a cell]",
+            help="Use minimum-image distances. Every frame needs a cell.  [default: if the frame has a cell]",
         ),
     ] = None,
     pairs: Annotated[
         PairsCounted,
         Option(
             group=shared.ANALYSIS,
-            help="Count each pair of different atoms once, or all entries of the distance matrix, as MDAnalysis does.",
+            help="Count each pair of different atoms once, or all entries of the distance matrix, as in MDAnalysis.",
         ),
     ] = "unique",
 ) -> AnalysisSpec:
-    """Compute the fraction of the contacts of the first frame, or the number of contacts, in each frame."""
+    """Compute the fraction of native contacts that are present in each frame, or the number of contacts."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "Contacts":
         from mdreel.analysis.contacts import Contacts

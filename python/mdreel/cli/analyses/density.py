@@ -40,7 +40,7 @@ def density(
         Option("--grid", metavar="FILE", group=shared.OUTPUT, help="Grid for molecular viewers: .dx .ccp4 .mrc"),
     ] = None,
 ) -> AnalysisSpec:
-    """Count the selected atoms in each bin of a grid, and compute their density."""
+    """Count the selected atoms in each bin of a grid, and compute the density."""
     if grid is not None:
         from mdreel.foundation.atomic_files import check_target
 

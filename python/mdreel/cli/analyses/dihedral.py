@@ -33,7 +33,7 @@ def dihedral(
             "--atoms",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="One atom of an angle. Repeat the option four times for each angle, in the order of the atoms.",
+            help="One atom of an angle. Use the option four times for each angle, in the order of the atoms.",
         ),
     ] = None,
     groups: Annotated[
@@ -42,7 +42,7 @@ def dihedral(
             "--group",
             metavar="NAME",
             group=shared.ANALYSIS,
-            help="Group of the index file, in which every four consecutive atoms define an angle. May be repeated.",
+            help="Group in the index file, in which every four consecutive atoms define an angle. Can be repeated.",
         ),
     ] = None,
 ) -> AnalysisSpec:

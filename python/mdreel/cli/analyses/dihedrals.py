@@ -29,7 +29,7 @@ def dihedrals(
         Option(
             "--kind",
             group=shared.ANALYSIS,
-            help="Type of torsion; may be repeated.  [default: phi and psi]",
+            help="Type of torsion. Can be repeated.  [default: phi and psi]",
         ),
     ] = None,
     features: Annotated[

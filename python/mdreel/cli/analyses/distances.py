@@ -1,4 +1,4 @@
-"""Command ``mdreel distances``, which computes mean, variance and contact frequency of all distances."""
+"""Command ``mdreel distances``, which computes the mean, variance and contact frequency for all distances."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,7 +33,7 @@ def distances(
             metavar="Å",
             minimum=0,
             group=shared.ANALYSIS,
-            help="Two atoms closer than this are in contact.  [default: 8]",
+            help="Distance below which two atoms are in contact.  [default: 8]",
         ),
     ] = None,
     over_time: Annotated[
@@ -41,12 +41,12 @@ def distances(
         Option(
             "--over-time",
             group=shared.ANALYSIS,
-            help="Write the distance of each pair in each frame, instead of means over frames.",
+            help="Write the distance between each pair of atoms in each frame, instead of means over frames.",
         ),
     ] = False,
     pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Use minimum-image distances.")] = False,
 ) -> AnalysisSpec:
-    """Compute mean, variance and contact frequency of the distances between all atoms, or distances over time."""
+    """Compute the mean, variance and contact frequency for all pairs of atoms, or distances over time."""
     if over_time and cutoff is not None:
         raise CommandError("--cutoff is for contact frequencies: leave it out with --over-time", ExitCode.USAGE)
     nearest = None if over_time else 8.0 if cutoff is None else cutoff

@@ -27,14 +27,14 @@ def dssp(
     request: Request,
     method: Annotated[
         DSSPMethod,
-        Option(group=shared.ANALYSIS, help="Three states, as in MDAnalysis, or all eight."),
+        Option(group=shared.ANALYSIS, help="Assign three states, as in MDAnalysis, or all eight states."),
     ] = "simplified",
     guess_hydrogens: Annotated[
         bool,
         Option(
             "--guess-hydrogens/--given-hydrogens",
             group=shared.ANALYSIS,
-            help="Place the hydrogens on N by geometry, or use the hydrogens of the trajectory.",
+            help="Compute the positions of hydrogens on N, or use the hydrogens in the trajectory.",
         ),
     ] = True,
     longest_bond: Annotated[
@@ -42,7 +42,7 @@ def dssp(
         Option(
             metavar="Å",
             group=shared.ANALYSIS,
-            help="Largest distance from C to the next N within a chain.  [default: no limit]",
+            help="Longest distance from C to the next N within a chain.  [default: no limit]",
         ),
     ] = None,
     pbc: Annotated[bool, Option("--pbc/--no-pbc", group=shared.ANALYSIS, help="Use minimum-image distances.")] = True,
@@ -52,7 +52,7 @@ def dssp(
             "--characters",
             metavar="FILE",
             group=shared.OUTPUT,
-            help="Text file with a line per frame and a character for each residue.",
+            help="Text file with one line per frame and one character per residue.",
         ),
     ] = None,
 ) -> AnalysisSpec:

@@ -31,7 +31,7 @@ def hbonds(
             "--other",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Second selection: find only hydrogen bonds between the two.  [default: the same]",
+            help="Second selection. Only hydrogen bonds between the two selections are found.  [default: the same]",
         ),
     ] = None,
     hydrogens: Annotated[
@@ -56,7 +56,7 @@ def hbonds(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Write the fraction of bonds that survive up to N frames, instead of the bonds.",
+            help="Instead of the bonds, write the fraction of bonds that survive up to N frames.",
         ),
     ] = None,
     intermittency: Annotated[
@@ -65,11 +65,11 @@ def hbonds(
             metavar="N",
             minimum=0,
             group=shared.ANALYSIS,
-            help="With --lifetime: maximum number of consecutive frames in which a bond may be broken.",
+            help="With --lifetime: maximum number of consecutive frames in which a bond can be broken.",
         ),
     ] = 0,
 ) -> AnalysisSpec:
-    """Find hydrogen bonds within a selection, or between two, in each frame; the topology needs bonds."""
+    """Find hydrogen bonds within a selection or between two selections in each frame. The topology needs bonds."""
     if intermittency and lifetime is None:
         raise CommandError("--intermittency requires --lifetime", ExitCode.USAGE)
     selection = request.selection

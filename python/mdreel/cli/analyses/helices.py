@@ -1,4 +1,4 @@
-"""Command ``mdreel helices``, which computes eigenvalues of the distance matrices of helices over time."""
+"""Command ``mdreel helices``, which computes eigenvalues of distance matrices for helices over time."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +29,7 @@ def helices(
             "--segment",
             metavar="RESIDUES",
             group=shared.ANALYSIS,
-            help="Residues of a helix, such as 13:24; may be repeated.",
+            help="Residues of a helix, such as 13:24. Can be repeated.",
         ),
     ] = None,
     pairs: Annotated[
@@ -42,7 +42,7 @@ def helices(
     ] = False,
     squared: Annotated[bool, Option("--squared", group=shared.ANALYSIS, help="Use squared distances.")] = False,
 ) -> AnalysisSpec:
-    """Compute the largest eigenvalue of the distance matrix of helices, or of pairs of helices, in each frame."""
+    """Compute the largest eigenvalue of the distance matrix for each helix, or for pairs of helices, in each frame."""
     if not segments:
         raise CommandError("name the residues of each helix, as in --segment 13:24", ExitCode.USAGE)
 

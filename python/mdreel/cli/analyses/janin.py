@@ -29,7 +29,7 @@ def janin(
             "--remove",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Residues to leave out, because they have no chi2.",
+            help="Residues to exclude because they do not have a chi2 torsion.",
         ),
     ] = "resname ALA CYS* GLY PRO SER THR VAL",
     regions: Annotated[
@@ -37,7 +37,7 @@ def janin(
         Option(
             "--regions",
             group=shared.ANALYSIS,
-            help="Also plot the regions with 90 and 99 % of reference structures.",
+            help="Also plot the regions that contain 90 and 99 % of reference structures.",
         ),
     ] = False,
 ) -> AnalysisSpec:

@@ -27,12 +27,12 @@ def linear_density(
         Grouping,
         Option(
             group=shared.ANALYSIS,
-            help="Place mass and charge at each atom, or at the centre of mass of each group.",
+            help="Assign mass and charge to the position of each atom, or to the centre of mass of each group.",
         ),
     ] = "atoms",
     binsize: Annotated[float, Option(metavar="Å", group=shared.ANALYSIS, help="Approximate width of a bin.")] = 0.25,
 ) -> AnalysisSpec:
-    """Compute mean and standard deviation of the density of mass and charge along the axes."""
+    """Compute the mean and the standard deviation of the mass density and the charge density along the axes."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "LinearDensity":
         from mdreel.analysis.linear_density import LinearDensity

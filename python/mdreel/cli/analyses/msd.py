@@ -40,7 +40,7 @@ def msd(
         Option(
             "--fft/--direct",
             group=shared.ANALYSIS,
-            help="Compute with Fourier transforms, or directly over pairs of frames.",
+            help="Use Fourier transforms, or compute the sums over pairs of frames directly.",
         ),
     ] = True,
     fit_begin: Annotated[
@@ -52,7 +52,7 @@ def msd(
         Option(metavar="PS", group=shared.ANALYSIS, help="Last lag time of the fit.  [default: at 90 %]"),
     ] = None,
 ) -> AnalysisSpec:
-    """Compute the mean square displacement of particles for each lag time, and the diffusion coefficient."""
+    """Compute the mean square displacement of particles for each lag time, and their diffusion coefficient."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "EinsteinMSD":
         from mdreel.analysis.msd import EinsteinMSD

@@ -30,13 +30,14 @@ def pca(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Write the vectors of the first N components, one row per atom, instead of the variances.",
+            help="Instead of the variances, write the vectors of the first N components, with one row per atom.",
         ),
     ] = None,
 ) -> AnalysisSpec:
     """Compute the principal components of the positions of a selection, and their variances.
 
-    With --superposition, frames are superposed on the first analysed one. `mdreel projection` projects the frames.
+    With --superposition, all frames are superposed on the first analysed frame. Use `mdreel projection` to project
+    frames on the components.
     """
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "PCA":

@@ -28,9 +28,10 @@ def projection(
     ] = 2,
     superposition: shared.Superposition = False,
 ) -> AnalysisSpec:
-    """Project each frame on the first principal components of the same frames.
+    """Project each frame on the first principal components, which are computed from the same frames.
 
-    The command reads the frames twice: once for the components, as `mdreel pca` does, and once for the projections.
+    The command reads the frames twice: once to compute the components, like `mdreel pca`, and once to compute the
+    projections.
     """
     if request.channel is not None or request.follow:
         name = "--follow" if request.follow else "--channel"

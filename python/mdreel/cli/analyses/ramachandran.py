@@ -29,11 +29,11 @@ def ramachandran(
         Option(
             "--regions",
             group=shared.ANALYSIS,
-            help="Plot points over the regions with 90 and 99 % of reference structures, instead of a density map.",
+            help="Instead of a density map, plot points, and regions that contain 90 and 99 % of reference structures.",
         ),
     ] = False,
 ) -> AnalysisSpec:
-    """Compute the backbone torsions phi and psi of each residue that has both, in each frame."""
+    """Compute the backbone torsions phi and psi in each frame, for each residue that has both."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "Ramachandran":
         from mdreel.analysis.ramachandran import Ramachandran

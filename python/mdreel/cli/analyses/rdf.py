@@ -1,4 +1,4 @@
-"""Command ``mdreel rdf``, which computes the radial distribution function of two selections."""
+"""Command ``mdreel rdf``, which computes the radial distribution function between two selections."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,8 +20,8 @@ Examples:
 """
 
 Bins = Annotated[int, Option("--bins", minimum=1, group=shared.ANALYSIS, help="Number of bins.")]
-Lowest = Annotated[float, Option("--from", metavar="Å", group=shared.ANALYSIS, help="Lowest distance.")]
-Highest = Annotated[float, Option("--to", metavar="Å", group=shared.ANALYSIS, help="Highest distance.")]
+Lowest = Annotated[float, Option("--from", metavar="Å", group=shared.ANALYSIS, help="Smallest distance.")]
+Highest = Annotated[float, Option("--to", metavar="Å", group=shared.ANALYSIS, help="Largest distance.")]
 Normalisation = Annotated[Norm, Option("--norm", group=shared.ANALYSIS, help="Normalisation of the counts per frame.")]
 
 
@@ -35,7 +35,7 @@ def rdf(
     norm: Normalisation = "rdf",
     exclude_same: Annotated[
         Literal[SharedGroup, "none"],
-        Option(group=shared.ANALYSIS, help="Exclude pairs of atoms of the same residue, segment or chain."),
+        Option(group=shared.ANALYSIS, help="Exclude pairs of atoms in the same residue, segment or chain."),
     ] = "residue",
 ) -> AnalysisSpec:
     """Compute the radial distribution function of the atoms of one selection around the atoms of another."""

@@ -57,7 +57,7 @@ class AnalysisSpec:
     reads_twice : bool
         Whether `prepare` reads all frames, which requires a complete trajectory.
     write : callable, optional
-        Function that writes all files of the finished analysis that are not tables or plots. It is called once.
+        Function that writes all output files that are not tables or plots. It is called once, after the run.
     beside_files : callable, optional
         Function that returns results that are not in the table. They are printed as text if there is an output file.
     """
@@ -138,7 +138,7 @@ class Request:
             self._check_live()
 
     def _check_channel(self, refused: Mapping[str, object]) -> None:
-        """Reject options for channels if there is no channel, and options for files if there is a channel."""
+        """Reject channel options if there is no channel, and file options if there is a channel."""
         if self.channel is None:
             settings = {
                 "--start-at": self.channel_begin,
@@ -163,7 +163,7 @@ class Request:
         self.first_frame()
 
     def _check_following(self, refused: Mapping[str, object]) -> None:
-        """Reject ends without ``--follow``, and ``--follow`` without an end or with options for complete files."""
+        """Reject ``--end-...`` without ``--follow``, and ``--follow`` without it or with options for complete files."""
         ends = list(self.ends.values())
         if not self.follow:
             if any(end is not None for end in ends):
@@ -239,9 +239,9 @@ class AnalysisRequest:
     spec : AnalysisSpec
         The analysis.
     selection : str
-        Selection of its atoms.
+        Selection that defines its atoms.
     tables, plots : tuple of Path
-        Files for its results.
+        Output files for its results.
     read, written : tuple of Path
         Other files that it reads and writes.
     """

@@ -1,4 +1,4 @@
-"""``mdreel residue-contacts``: pairs of residues in contact, how often and for how long."""
+"""Command ``mdreel residue-contacts``, which finds contacts between residues, and their frequencies and lifetimes."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,16 +30,16 @@ def residue_contacts(
             "--other",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Second selection: count only pairs of a residue of each.  [default: the same]",
+            help="Second selection. Only contacts between the two selections are counted.  [default: the same]",
         ),
     ] = None,
     scheme: Annotated[
         ContactScheme,
-        Option(group=shared.ANALYSIS, help="Atoms of a residue whose distances count."),
+        Option(group=shared.ANALYSIS, help="Atoms between which the distance of two residues is measured."),
     ] = "closest-heavy",
     cutoff: Annotated[
         float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Longest distance of two residues in contact."),
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Longest distance between two residues in contact."),
     ] = 4.5,
     min_separation: Annotated[
         int | None,
@@ -48,14 +48,13 @@ def residue_contacts(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Smallest distance in the sequence of a chain.  [default: 3 within a selection, 1 between two]",
+            help="Minimum separation of two residues in the sequence of a chain.  [default: 3 within a selection, "
+            "1 between two]",
         ),
     ] = None,
     list_contacts: Annotated[
         bool,
-        Option(
-            "--list", group=shared.ANALYSIS, help="Write a row per contact of each frame, instead of a row per pair."
-        ),
+        Option("--list", group=shared.ANALYSIS, help="Write one row per contact in each frame, not one row per pair."),
     ] = False,
 ) -> AnalysisSpec:
     """Find the pairs of residues that are in contact, with their frequency, mean distance and lifetime."""

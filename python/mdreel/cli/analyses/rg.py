@@ -23,7 +23,7 @@ def rg(
     request: Request,
     weights: shared.Weights = "mass",
 ) -> AnalysisSpec:
-    """Compute the radius of gyration of a selection, and the radii about the axes, in each frame."""
+    """Compute the radius of gyration of a selection in each frame, and its radii about the axes."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "Rg":
         from mdreel.analysis.rg import Rg

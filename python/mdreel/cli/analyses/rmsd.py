@@ -36,7 +36,7 @@ def rmsd(
             "--group",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Also compute the RMSD of these atoms after the same superposition; may be repeated.",
+            help="Also compute the RMSD of these atoms after the same superposition. Can be repeated.",
         ),
     ] = None,
     match_atoms: shared.MatchAtoms = True,

@@ -23,7 +23,7 @@ def rmsd2d(
     weights: shared.Weights = "none",
     superposition: shared.Superposition = True,
 ) -> AnalysisSpec:
-    """Compute the minimum RMSD of a selection between all pairs of frames, with one row per pair."""
+    """Compute the minimum RMSD of a selection between all pairs of frames. The table has one row per pair."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "DistanceMatrix":
         from mdreel.analysis.distance_matrix import DistanceMatrix

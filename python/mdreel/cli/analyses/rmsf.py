@@ -31,7 +31,7 @@ def rmsf(
             "--fit",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Superpose these atoms; implies --superposition.  [default: the selection]",
+            help="Superpose frames on these atoms. This implies --superposition.  [default: the selection]",
         ),
     ] = None,
     reference: shared.Reference = None,

@@ -1,4 +1,4 @@
-"""Command ``mdreel sasa``, which computes the solvent accessible surface area of a selection."""
+"""Command ``mdreel sasa``, which computes the solvent-accessible surface area of a selection."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +28,7 @@ def sasa(
         AreaMode,
         Option(
             group=shared.ANALYSIS,
-            help="Total area of each frame, or mean and standard deviation of each residue or atom.",
+            help="Total area in each frame, or mean and standard deviation for each residue or atom.",
         ),
     ] = "total",
     surface: Annotated[
@@ -37,18 +37,18 @@ def sasa(
             "--surface",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Atoms that form the surface and cover one another.  [default: the selection]",
+            help="Atoms that form the surface and cover each other.  [default: the selection]",
         ),
     ] = None,
     probe_radius: Annotated[
         float, Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Radius of the probe.")
     ] = 1.4,
-    points: Annotated[int, Option(minimum=1, group=shared.ANALYSIS, help="Points on the sphere around an atom.")] = 960,
-    pbc: Annotated[
-        bool, Option("--pbc", group=shared.ANALYSIS, help="Let periodic images cover atoms as well.")
-    ] = False,
+    points: Annotated[
+        int, Option(minimum=1, group=shared.ANALYSIS, help="Points on the sphere around each atom.")
+    ] = 960,
+    pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Periodic images can also cover atoms.")] = False,
 ) -> AnalysisSpec:
-    """Compute the solvent accessible surface area of a selection (Shrake and Rupley) in each frame."""
+    """Compute the solvent-accessible surface area of a selection (Shrake and Rupley) in each frame."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "SASA":
         from mdreel.analysis.sasa import SASA

@@ -29,12 +29,12 @@ def select(
             "--dynamic",
             metavar="SELECTION",
             group=shared.ANALYSIS,
-            help="Selection that mdreel evaluates in each frame, among the atoms of --select. Required.",
+            help="Selection that is evaluated in each frame, among the atoms of --select. Required.",
         ),
     ] = None,
     list_atoms: Annotated[
         bool,
-        Option("--list", group=shared.ANALYSIS, help="Write a row per selected atom of each frame."),
+        Option("--list", group=shared.ANALYSIS, help="Write one row per selected atom in each frame."),
     ] = False,
     survival: Annotated[
         int | None,
@@ -43,7 +43,7 @@ def select(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Write the fraction of atoms that stay selected for up to N frames, instead of their number.",
+            help="Instead of the number of atoms, write the fraction of atoms that stay selected for up to N frames.",
         ),
     ] = None,
     intermittency: Annotated[
@@ -52,11 +52,11 @@ def select(
             metavar="N",
             minimum=0,
             group=shared.ANALYSIS,
-            help="With --survival: maximum number of consecutive frames in which an atom may be absent.",
+            help="With --survival: maximum number of consecutive frames in which an atom can be absent.",
         ),
     ] = 0,
 ) -> AnalysisSpec:
-    """Count or list the atoms that a selection matches in each frame, or compute how long they stay."""
+    """Count or list the atoms that a selection matches in each frame, or compute how long they stay selected."""
     if dynamic is None:
         raise CommandError("--dynamic is required: the selection that mdreel evaluates in each frame", ExitCode.USAGE)
     if list_atoms and survival is not None:

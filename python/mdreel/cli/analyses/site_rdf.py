@@ -1,4 +1,4 @@
-"""Command ``mdreel site-rdf``, which computes the radial distribution function of each pair of atoms."""
+"""Command ``mdreel site-rdf``, which computes the radial distribution function for each pair of atoms."""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ def site_rdf(
     high: Highest = 15.0,
     norm: Normalisation = "rdf",
 ) -> AnalysisSpec:
-    """Compute the radial distribution function and the coordination number of each pair of atoms."""
+    """Compute the radial distribution function and the coordination number for each pair of atoms."""
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "InterRDF_s":
         from mdreel.analysis.site_rdf import InterRDF_s

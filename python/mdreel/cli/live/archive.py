@@ -30,7 +30,7 @@ def archive(
             "-o",
             metavar="FILE",
             group=shared.OUTPUT,
-            help="Output file: .xtc .trr .dcd .nc .h5md .h5. It appears when the simulation has ended.",
+            help="Output file: .xtc .trr .dcd .nc .h5md .h5. It appears after the simulation has ended.",
         ),
     ],
     precision: Annotated[
@@ -39,7 +39,7 @@ def archive(
             "--precision",
             metavar="N",
             group=shared.OUTPUT,
-            help="Precision of XTC files, integers per nm.  [default: 1000]",
+            help="Precision of XTC files, in integers per nm.  [default: 1000]",
         ),
     ] = None,
     group: Annotated[
@@ -48,7 +48,7 @@ def archive(
             "--group",
             metavar="NAME",
             group=ARCHIVING,
-            help="Consumer group that records which frames are in the file. Each archive of a channel needs its own.",
+            help="Consumer group that records which frames are in the file. Each archive needs its own group.",
         ),
     ] = "archive",
     wait: shared.ChannelWait = None,

@@ -1,4 +1,4 @@
-"""Options of commands that create a channel."""
+"""Options for commands that create a channel."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,7 +42,7 @@ Full = Annotated[
     Option(
         "--full",
         group=CHANNEL,
-        help="When the ring is full: wait for the slowest consumer, overwrite the oldest frame, or write the frame "
+        help="If the ring is full: wait for the slowest consumer, overwrite the oldest frame, or write the frame "
         "only to --staging.",
     ),
 ]
@@ -52,21 +52,21 @@ Groups = Annotated[
         "--group",
         metavar="NAME[:share]",
         group=CHANNEL,
-        help="Consumer group that exists before the first frame. With --staging, its members receive all frames, "
-        "whenever they join. With :share, each frame goes to one member. Can be repeated.",
+        help="Consumer group to create before the first frame. With --staging, its members receive all frames, "
+        "whenever they join. With :share, each frame is delivered to only one member. Can be repeated.",
     ),
 ]
 Memory = Annotated[str, Option("--memory", metavar="BYTES", group=CHANNEL, help="Maximum size of the ring.")]
 StagingFolder = Annotated[
     Path | None,
     Option(
-        "--staging", metavar="DIR", group=CHANNEL, help="Directory that also stores the frames, for late consumers."
+        "--staging", metavar="DIR", group=CHANNEL, help="Directory in which frames are also stored, for late consumers."
     ),
 ]
 
 
 def parse_groups(given: list[str] | None) -> "list[Group]":
-    """Return the declared groups.
+    """Return the consumer groups.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Command ``mdreel channels``, which lists channels and their state."""
+"""Command ``mdreel channels``, which lists channels and their states."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -34,7 +34,7 @@ def channels(
             metavar="SECONDS",
             minimum=0,
             group=shared.OUTPUT,
-            help="Duration of the measurement of rates; 0 to skip it.",
+            help="Time during which rates are measured. Use 0 to skip the measurement.",
         ),
     ] = 0.5,
     remove: Annotated[
@@ -42,12 +42,12 @@ def channels(
         Option(
             "--remove",
             group=shared.OUTPUT,
-            help="Remove the named channels, which must have no running producer.",
+            help="Remove the given channels. They must not have a running producer.",
         ),
     ] = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """List channels with their state, frames, rates, consumers and lags; named channels also with their processes."""
+    """List channels with their states, frames, rates, consumers and lags. For named channels, also list processes."""
     from mdreel.live.channels.channel import Channel
     from mdreel.live.channels.status import Status, measure_rates
     from mdreel.live.channels.status import list_channels as all_channels

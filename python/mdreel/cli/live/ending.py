@@ -1,4 +1,4 @@
-"""End of commands that run until a signal: the first signal ends the command, and later ones do not disturb the end."""
+"""Signal handling for commands that run until a signal. Later signals do not interrupt the clean-up."""
 
 import signal
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def ended_by_one_signal() -> Iterator[None]:
     """Raise KeyboardInterrupt or SystemExit at the first SIGINT or SIGTERM, and ignore later signals.
 
-    Otherwise, a second signal interrupts the clean-up. After the first one, the process ignores both signals until it
-    ends. Signals that the process ignored before are left as they are.
+    Otherwise, a second signal would interrupt the clean-up. After the first signal, the process ignores both signals
+    until it exits. If a signal was ignored before, it is still ignored.
     """
     if current_thread() is not main_thread():
         yield

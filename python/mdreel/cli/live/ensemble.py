@@ -61,7 +61,7 @@ ENSEMBLE = "Ensemble"
 _PART = re.compile(r"(\d+)/(\d+)")
 _HEADINGS = ("replica", "state", "frames", "deaths", "process", "what happened last")
 
-ensemble = CommandGroup("ensemble", "Run many replicas of a simulation: start, analyse and restart them.")
+ensemble = CommandGroup("ensemble", "Run many replicas of a simulation. mdreel starts, analyses and restarts them.")
 
 File = Annotated[Path, Argument(metavar="ENSEMBLE", help="Ensemble file (TOML).")]
 
@@ -87,7 +87,7 @@ def run(
 ) -> None:
     """Start, analyse and restart the replicas of an ensemble, and write their tables.
 
-    Run the command again to continue unfinished replicas, also after the command was killed.
+    Run the command again to continue unfinished replicas, even if the command was killed.
     """
     if schema:
         echo_json(ensemble_file_schema(), indent=2)
@@ -112,7 +112,7 @@ def status(
     path: File,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Show state, frames and last event of each replica. `mdreel watch` shows running replicas in detail."""
+    """Show the state, the number of frames and the last event of each replica. `mdreel watch` shows details."""
     task = read_ensemble(path, runs_commands=False)
     with failing_with(ExitCode.INPUT):
         facts = [_facts(task, number) for number in range(task.table.replicas)]
@@ -131,9 +131,9 @@ def slurm(
     script: Script = None,
     force: shared.Force = False,
 ) -> None:
-    """Write a batch script of a job array, in which each job runs a part of the ensemble on its own node.
+    """Write a batch script for a job array, in which each job runs a part of the ensemble on its own node.
 
-    The table [slurm] of the ensemble file sets the resources.
+    Specify the resources in the table [slurm] of the ensemble file.
     """
     from mdreel.cluster.slurm import slurm_array_script
 
@@ -185,7 +185,7 @@ def _run(task: EnsembleFile, numbers: Sequence[int], retry: bool, quiet: bool) -
 
 
 def _numbers(part: str | None, n_replicas: int) -> Sequence[int]:
-    """Return the replicas of a part. Parts are consecutive and have nearly the same size."""
+    """Return the replicas of a part. Parts consist of consecutive replicas, and have nearly the same size."""
     if part is None:
         return range(n_replicas)
     found = _PART.fullmatch(part)

@@ -28,7 +28,7 @@ def hub(
         str | None,
         Argument(
             metavar="HOST:PORT",
-            help="Address at which the engine listens. Without it, the hub serves an existing channel.",
+            help="Address at which the engine listens. By default, the hub serves an existing channel.",
         ),
     ] = None,
     listen: Annotated[
@@ -42,7 +42,7 @@ def hub(
             "--topology",
             metavar="FILE",
             group=ENGINE,
-            help="Topology of the simulation; the engine must send the same number of atoms.",
+            help="Topology of the simulation. The engine must send the same number of atoms.",
         ),
     ] = None,
     n_frames: Annotated[
@@ -52,7 +52,7 @@ def hub(
             metavar="N",
             minimum=1,
             group=ENGINE,
-            help="Number of frames that the engine must send; with another number the channel ends as failed.",
+            help="Number of frames that the engine must send. Otherwise, the channel ends as failed.",
         ),
     ] = None,
     rate: Annotated[
@@ -65,7 +65,7 @@ def hub(
             "--time-step",
             metavar="PS",
             group=ENGINE,
-            help="Time between two steps, if the engine sends no times (version 2).",
+            help="Time between two steps, if the engine does not send times (version 2).",
         ),
     ] = None,
     stride: Annotated[
@@ -75,7 +75,7 @@ def hub(
             metavar="N",
             minimum=1,
             group=ENGINE,
-            help="Publish a frame every N steps and leave out the frames between them. If the engine sends no steps "
+            help="Publish a frame every N steps, and skip the frames between them. If the engine does not send steps "
             "(version 2 without energies), N is the number of steps between its frames.",
         ),
     ] = None,
@@ -93,7 +93,7 @@ def hub(
             "--engine-token-file",
             metavar="FILE",
             group=ENGINE,
-            help="File with the token to send, if the engine is another hub.",
+            help="File that contains the token to send, if the engine is another hub.",
         ),
     ] = None,
     wait: Annotated[
@@ -129,7 +129,7 @@ def hub(
     version: Annotated[
         int,
         Option(
-            "--imd-version", metavar="2|3", minimum=2, maximum=3, group=CLIENTS, help="IMD version; VMD requires 2."
+            "--imd-version", metavar="2|3", minimum=2, maximum=3, group=CLIENTS, help="IMD version. VMD requires 2."
         ),
     ] = 3,
     start: Annotated[
@@ -141,7 +141,7 @@ def hub(
             "--allow",
             metavar="HOST",
             group=CLIENTS,
-            help="Host, or network such as 10.0.0.0/24, from which users may connect. Repeat it for several.  "
+            help="Host, or network such as 10.0.0.0/24, from which users can connect. Can be repeated.  "
             "[default: only this user, from this machine]",
         ),
     ] = None,
@@ -151,7 +151,7 @@ def hub(
             "--token-file",
             metavar="FILE",
             group=CLIENTS,
-            help="File with a token of 16 characters or more that clients must send. Only other hubs can send one.",
+            help="File with a token of at least 16 characters that clients must send. Only other hubs support tokens.",
         ),
     ] = None,
     all_interfaces: Annotated[
@@ -160,7 +160,7 @@ def hub(
     ] = False,
     pass_on: Annotated[
         list[ForwardedCommand] | None,
-        Option("--pass-on", group=CLIENTS, help="Forward this command of clients to the engine. Repeat it for both."),
+        Option("--pass-on", group=CLIENTS, help="Forward this command from clients to the engine. Can be repeated."),
     ] = None,
     client_memory: Annotated[
         str,
@@ -168,7 +168,7 @@ def hub(
             "--client-memory",
             metavar="BYTES",
             group=CLIENTS,
-            help="Queue of each slow or paused client; a client with a full queue loses its oldest frames.",
+            help="Queue size for each slow or paused client. If the queue is full, the oldest frames are dropped.",
         ),
     ] = "64M",
     patience: Annotated[
@@ -188,12 +188,12 @@ def hub(
             metavar="SECONDS",
             minimum=0,
             group=CLIENTS,
-            help="Time for which new clients may connect after the channel has ended.",
+            help="Time after the end of the channel during which new clients can connect.",
         ),
     ] = 0.0,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Serve many IMD clients with the frames of one engine, or of an existing channel."""
+    """Send the frames of an engine, or of an existing channel, to many IMD clients."""
     of_engine = {
         "--topology": topology,
         "--frames": n_frames,

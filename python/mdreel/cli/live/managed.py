@@ -1,4 +1,4 @@
-"""Command ``mdreel managed``, for programs that exchange complete files without using mdreel."""
+"""Command ``mdreel managed``, which lets unmodified programs exchange complete files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -42,7 +42,7 @@ def run(
         Option(
             "--read",
             group=MANAGED,
-            help="The program reads files. Without this option it writes files, and ends the directory.",
+            help="The program reads files. By default, it writes files, and the directory ends when the program exits.",
         ),
     ] = False,
     timeout: Annotated[
@@ -52,7 +52,7 @@ def run(
             metavar="SECONDS",
             minimum=0,
             group=MANAGED,
-            help="Maximum time to wait for a file.  [default: with --read until the producers end, else 0]",
+            help="Maximum time to wait for a file.  [default: until the producers end with --read, otherwise 0]",
         ),
     ] = None,
     shared: Annotated[
@@ -62,7 +62,7 @@ def run(
         ),
     ] = False,
 ) -> None:
-    """Publish each file of a program when the program closes it, or let the program wait for files that it opens.
+    """Publish each file of a program when the program closes it, or make the program wait for files that it opens.
 
     The command returns the exit status of the program.
     """
@@ -82,7 +82,7 @@ def list_files(
     directory: Directory,
     as_json: shared.AsJson = False,
 ) -> None:
-    """List the published files by name, and the state of their producer."""
+    """List the published files by name, and show the state of the producer."""
     from mdreel.live.managed.reader import ManagedDirectory
 
     with failing_with(ExitCode.INPUT):

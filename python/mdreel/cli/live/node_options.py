@@ -1,4 +1,4 @@
-"""Options of commands that connect nodes: addresses, tokens and certificates."""
+"""Options for commands that connect nodes, such as addresses, tokens and certificates."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ TokenFile = Annotated[
         "--token-file",
         metavar="FILE",
         group=LINK,
-        help="File with a token of 16 characters or more that both sides share. Only you may be able to read it.",
+        help="File with a token of at least 16 characters, which both sides share. Only you can have access to it.",
     ),
 ]
 Certificate = Annotated[

@@ -59,7 +59,7 @@ def relay(
             metavar="SECONDS",
             minimum=0,
             group=node_options.LINK,
-            help="Time without messages of the server after which consumers are told that the producer was lost.",
+            help="Time without messages from the server after which consumers are told that the producer was lost.",
         ),
     ] = 60.0,
     token_file: node_options.TokenFile = None,
@@ -68,7 +68,7 @@ def relay(
     authority: node_options.Authority = None,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Receive a channel of another node once for all consumers on this node, until the channel ends."""
+    """Receive a channel from another node, once for all consumers on this node, until the channel ends."""
     from mdreel._core import keep_freed_memory
     from mdreel.live.nodes.relay import Relay
     from mdreel.live.nodes.security import Security

@@ -43,7 +43,7 @@ class RulesFile:
 
     @property
     def reach(self) -> str:
-        """How the engine is controlled, which is by requests or by signals."""
+        """How the engine is controlled: by requests or by signals."""
         from mdreel.live.steering.rules_file import REQUESTS, SIGNALS
 
         return self.plan.engine.reach or (SIGNALS if self.request.channel is None else REQUESTS)

@@ -54,12 +54,12 @@ def serve(
             metavar="SECONDS",
             minimum=0,
             group=node_options.LINK,
-            help="Time for which frames are held for a disconnected relay, if the channel has no staging.",
+            help="Time during which frames are kept for a disconnected relay if the channel has no staging.",
         ),
     ] = 10.0,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Serve channels of this node to relays on other nodes, until Ctrl-C."""
+    """Send channels on this node to relays on other nodes, until you press Ctrl-C."""
     from mdreel._core import keep_freed_memory
     from mdreel.live.nodes.security import Security
     from mdreel.live.nodes.server import Server

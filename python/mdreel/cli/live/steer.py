@@ -90,9 +90,9 @@ def steer(
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Check live results of a simulation against rules, frame by frame; stop, fork or change it when a rule fires.
+    """Check the live results of a simulation against rules, and stop, fork or change the simulation when a rule fires.
 
-    The command after -- starts the engine. The simulation ends when the process of the engine ends.
+    The command after -- starts the engine. The simulation ends when the engine process exits.
     """
     if schema:
         echo_json(steering_schema(), indent=2)

@@ -36,7 +36,7 @@ _FIRST_SECONDS = 0.5
 def watch(
     names: Annotated[
         list[str] | None,
-        Argument(metavar="[NAME]...", help="Names or directories of channels; they need not exist.  [default: all]"),
+        Argument(metavar="[NAME]...", help="Names or directories of channels, which can be missing.  [default: all]"),
     ] = None,
     interval: Annotated[
         float,
@@ -45,7 +45,7 @@ def watch(
             metavar="SECONDS",
             minimum=0.1,
             group=shared.OUTPUT,
-            help="Interval of updates.",
+            help="Time between two updates.",
         ),
     ] = 1.0,
     once: Annotated[bool, Option("--once", group=shared.OUTPUT, help="Print once and exit.")] = False,
@@ -71,12 +71,12 @@ def watch(
             "--listen",
             metavar="ADDRESS",
             group=WEB,
-            help="Address of this machine at which to listen. Only 127.0.0.1 is unreachable from other machines.  "
+            help="Address of this machine at which to listen. Other machines can reach any address except 127.0.0.1.  "
             "[default: 127.0.0.1]",
         ),
     ] = None,
 ) -> None:
-    """Show state, rates and consumers of channels and the latest results of their analyses, until Ctrl-C."""
+    """Show the states, rates and consumers of channels, and the latest results of their analyses, until Ctrl-C."""
     from mdreel.live.watch.watcher import Watcher
 
     if not web and (port is not None or listen is not None):

@@ -48,7 +48,7 @@ class Option:
         The allowed values. If the type of the parameter is a ``Literal`` or a ``StrEnum``, they are taken from the
         type.
     is_advanced : bool
-        Whether the option is only shown by ``--help-all``.
+        Whether the option is shown only by ``--help-all``.
     takes_several : bool
         Whether all words up to the next option are values. For example, ``-f a.xtc b.xtc`` then means the same as ``-f
         a.xtc -f b.xtc``.
@@ -112,7 +112,7 @@ class SectionedCommand(click.Command):
     usage : str, optional
         The usage text that follows the name of the command.
     hides_advanced : bool
-        Whether advanced options are only shown by ``--help-all``.
+        Whether advanced options are shown only by ``--help-all``.
     """
 
     def __init__(self, *args: Any, usage: str | None = None, hides_advanced: bool = False, **settings: Any) -> None:

@@ -21,29 +21,29 @@ CHANNEL = "Reading a channel"
 
 def _trajectory(takes_several: bool, several: str) -> Option:
     formats = "Trajectory (XTC, TRR, DCD, AMBER NetCDF, H5MD)."
-    text = f"{formats} {several} several files one after the other."
+    text = f"{formats} {several} them one after another."
     return Option(*("-f", "--trajectory"), metavar="FILE", group=INPUT, help=text, takes_several=takes_several)
 
 
-_TRAJECTORY = _trajectory(True, "Name several to read")
+_TRAJECTORY = _trajectory(True, "List several files to read")
 _TOPOLOGY = Option(
     *("-s", "--topology"),
     metavar="FILE",
     group=INPUT,
-    help="Topology or structure that MDAnalysis reads (PSF, PDB, GRO, TPR, PRMTOP, ...).",
+    help="Topology or structure in a format that MDAnalysis can read (PSF, PDB, GRO, TPR, PRMTOP, ...).",
 )
 _WORKERS = Option(
     *("-nt", "--n-workers"),
     metavar="N",
     minimum=0,
     group=EXECUTION,
-    help="Number of threads or processes; 0 for one on each core.",
+    help="Number of threads or processes. Use 0 for one per core.",
 )
 _SCHEDULE = Option(
     "--schedule",
     group=EXECUTION,
     is_advanced=True,
-    help="Give the next block to the next free worker, or each worker one share of all blocks.",
+    help="Assign each block to the next free worker (demand), or one share of all blocks to each worker (static).",
 )
 
 
@@ -53,8 +53,8 @@ def _seconds(name: str, group: str, text: str) -> Option:
 
 Trajectories = Annotated[list[Path], _TRAJECTORY]
 OptionalTrajectories = Annotated[list[Path] | None, _TRAJECTORY]
-RepeatedTrajectories = Annotated[list[Path] | None, _trajectory(False, "Repeat it to read")]
-"""For commands that also have arguments, so that `-f` does not interpret the arguments as trajectories."""
+RepeatedTrajectories = Annotated[list[Path] | None, _trajectory(False, "Repeat the option for several files to read")]
+"""For commands with arguments. Otherwise, `-f` would interpret the arguments as trajectories."""
 Topology = Annotated[Path, _TOPOLOGY]
 OptionalTopology = Annotated[Path | None, _TOPOLOGY]
 Index = Annotated[
@@ -63,7 +63,7 @@ Index = Annotated[
         *("-n", "--index"),
         metavar="FILE",
         group=INPUT,
-        help="GROMACS index file: selections can name its groups, as in 'group Protein' or 'group \"Two words\"'.",
+        help="GROMACS index file. Selections can use its groups, as in 'group Protein' or 'group \"Two words\"'.",
     ),
 ]
 Selection = Annotated[
@@ -71,10 +71,10 @@ Selection = Annotated[
 ]
 Other = Annotated[
     str | None,
-    Option("--other", metavar="SELECTION", group=ANALYSIS, help="The second group of atoms.  [default: the same]"),
+    Option("--other", metavar="SELECTION", group=ANALYSIS, help="Second group of atoms.  [default: the same]"),
 ]
 Weights = Annotated[
-    Literal["none", "mass"], Option("--weights", group=ANALYSIS, help="Equal weights, or masses as weights.")
+    Literal["none", "mass"], Option("--weights", group=ANALYSIS, help="Equal weights (none), or masses (mass).")
 ]
 _SUPERPOSITION = Option(
     "--superposition/--no-superposition", group=ANALYSIS, help="Superpose each frame on the reference first."
@@ -87,19 +87,19 @@ Reference = Annotated[
         "--reference",
         metavar="FILE",
         group=ANALYSIS,
-        help="Reference structure, in which the selection must select the same atoms.",
+        help="Reference structure, in which the selection must match the same atoms.",
     ),
 ]
 ReferenceFrame = Annotated[
     int | None,
-    Option("--ref-frame", metavar="N", group=ANALYSIS, help="Number of the reference frame, from 0.  [default: 0]"),
+    Option("--ref-frame", metavar="N", group=ANALYSIS, help="Reference frame, starting from 0.  [default: 0]"),
 ]
 MatchAtoms = Annotated[
     bool,
     Option(
         "--match-atoms/--no-match-atoms",
         group=ANALYSIS,
-        help="Report an error if the atoms of the reference differ in mass or order.",
+        help="Report an error if the atoms of the reference have different masses or a different order.",
     ),
 ]
 MassTolerance = Annotated[
@@ -109,7 +109,7 @@ MassTolerance = Annotated[
         metavar="AMU",
         minimum=0,
         group=ANALYSIS,
-        help="Largest difference of the masses of two matching atoms.",
+        help="Largest difference between the masses of two matching atoms.",
     ),
 ]
 
@@ -126,7 +126,7 @@ Interval = Annotated[
 ]
 Start = Annotated[
     int | None,
-    Option("--start", metavar="N", group=FRAMES, help="First frame, from 0; a negative number counts from the end."),
+    Option("--start", metavar="N", group=FRAMES, help="First frame, from 0. Negative numbers count from the end."),
 ]
 Stop = Annotated[int | None, Option("--stop", metavar="N", group=FRAMES, help="Stop before this frame.")]
 Step = Annotated[int | None, Option("--step", metavar="N", minimum=1, group=FRAMES, help="Read only every N-th frame.")]
@@ -137,10 +137,10 @@ Transforms = Annotated[
         "--transform",
         metavar="NAME",
         group=BOUNDARIES,
-        help="Transformation of each frame before the analysis: make molecules whole over their bonds (whole), "
+        help="Transformation of each frame before the analysis: make molecules whole along their bonds (whole), "
         "centre a group in the cell (center), or undo jumps across boundaries (nojump). The choices wrap-atoms, "
         "wrap-residues and wrap-fragments move atoms, residues or fragments into the cell. Repeat the option for "
-        "several transformations, in their order.",
+        "several transformations, in the order in which they are applied.",
     ),
 ]
 CenterOn = Annotated[
@@ -149,7 +149,7 @@ CenterOn = Annotated[
         "--center-on",
         metavar="SELECTION",
         group=BOUNDARIES,
-        help="Atoms whose centre of mass --transform center moves to the middle of the cell.",
+        help="Atoms whose centre of mass is moved to the middle of the cell by --transform center.",
     ),
 ]
 
@@ -159,8 +159,8 @@ Output = Annotated[
         *("-o", "--output"),
         metavar="FILE",
         group=OUTPUT,
-        help="Table of the results: .csv .xvg .npz .parquet .json .nc .xlsx; or plot: .png .pdf .svg. Repeat it for "
-        "several files. Without a table, print a summary.",
+        help="Table of results (.csv .xvg .npz .parquet .json .nc .xlsx) or plot (.png .pdf .svg). Repeat the option "
+        "for several files. If there is no table, a summary is printed.",
     ),
 ]
 Plot = Annotated[Path | None, Option("--plot", metavar="FILE", group=OUTPUT, help="Plot: .png .pdf .svg")]
@@ -171,8 +171,8 @@ TimingFile = Annotated[
         metavar="FILE",
         group=OUTPUT,
         is_advanced=True,
-        help="Spans of the run: .jsonl .parquet; or for viewers: .trace.json (Perfetto), .otlp.json (OpenTelemetry), "
-        ".cali.json (Hatchet).",
+        help="File for the spans of the run: .jsonl .parquet, or for viewers: .trace.json (Perfetto), .otlp.json "
+        "(OpenTelemetry), .cali.json (Hatchet).",
     ),
 ]
 ReportFile = Annotated[
@@ -182,14 +182,14 @@ ReportFile = Annotated[
 AsJson = Annotated[bool, Option("--json", group=OUTPUT, help="Print all values as JSON, for programs.")]
 Units = Annotated[
     Literal["A", "Å", "angstrom", "nm"],
-    Option("--units", group=OUTPUT, help="Unit of lengths in outputs. Options, structures and grids stay in Å."),
+    Option("--units", group=OUTPUT, help="Unit of lengths in outputs. Options, structures and grids are always in Å."),
 ]
 TimeUnit = Annotated[
     Literal["ps", "ns", "us"] | None,
     Option(
         *("-tu", "--time-unit"),
         group=OUTPUT,
-        help="Unit of times in outputs. Options, such as -b, stay in ps.  [default: ps; plots choose their own]",
+        help="Unit of times in outputs. Options such as -b are always in ps.  [default: ps, or automatic for plots]",
     ),
 ]
 Force = Annotated[bool, Option("--force", group=OUTPUT, help="Replace existing files.")]
@@ -209,7 +209,7 @@ Quiet = Annotated[
         *("-q", "--quiet"),
         callback=_ignore_advice,
         group=OUTPUT,
-        help="Print no progress, no timing, and no warnings about boundaries and units.",
+        help="Do not print progress, timing, or warnings about boundaries and units.",
     ),
 ]
 Verbose = Annotated[bool, Option("-v", "--verbose", group=OUTPUT, help="Also print the timing of every worker.")]
@@ -228,7 +228,7 @@ Parts = Annotated[
         minimum=1,
         group=EXECUTION,
         is_advanced=True,
-        help="Number of blocks of frames, which does not change the results.",
+        help="Number of blocks of frames. It does not affect the results.",
     ),
 ]
 Access = Annotated[
@@ -237,8 +237,9 @@ Access = Annotated[
         "--access",
         group=EXECUTION,
         is_advanced=True,
-        help="File access: one file for all workers (shared), several read as one (chain), or each block in one "
-        "of several (segments). For mpi also parallel HDF5, independent or collective.  [default: shared, or chain]",
+        help="File access: all workers read one file (shared) or several files as one (chain), or each block is "
+        "within one of several files (segments). For mpi, also independent or collective parallel HDF5.  "
+        "[default: shared, or chain]",
     ),
 ]
 Schedule = Annotated[run_choices.Schedule, _SCHEDULE]
@@ -249,8 +250,9 @@ Communication = Annotated[
         "--communication",
         group=EXECUTION,
         is_advanced=True,
-        help="For mpi: gather results at the end (gather), or write them to an array as they are computed. The array "
-        "is that of rank 0 (window) or of all ranks (global-arrays).  [default: window on one node, gather on several]",
+        help="For mpi: gather results at the end (gather), or write them to an array while they are computed. The "
+        "array is on rank 0 (window) or distributed over all ranks (global-arrays).  [default: window on one node, "
+        "gather on several]",
     ),
 ]
 Scheduler = Annotated[
@@ -270,7 +272,7 @@ Memory = Annotated[
         metavar="SIZE",
         group=EXECUTION,
         is_advanced=True,
-        help="Memory limit of all processes together, such as 2G. mdreel refuses a run that needs more.",
+        help="Total memory limit of all processes, such as 2G. Runs that need more memory are refused.",
     ),
 ]
 Checkpoint = Annotated[
@@ -279,12 +281,12 @@ Checkpoint = Annotated[
         "--checkpoint",
         metavar="FILE",
         group=EXECUTION,
-        help="Store finished blocks in this file. If the command is killed, run it again to continue.",
+        help="Store the results of finished blocks in this file. If the command is killed, run it again to continue.",
     ),
 ]
 OnError = Annotated[
     run_choices.OnError,
-    Option("--on-error", group=EXECUTION, help="At a damaged frame: report an error, stop before it, or skip it."),
+    Option("--on-error", group=EXECUTION, help="If a frame is damaged: report an error, stop before it, or skip it."),
 ]
 
 Follow = Annotated[
@@ -292,8 +294,8 @@ Follow = Annotated[
     Option(
         "--follow",
         group=FOLLOWING,
-        help="Read the trajectory (XTC, TRR, DCD) while a simulation writes it. The file need not exist yet. Set an "
-        "option --end-... to tell mdreel when the trajectory is complete.",
+        help="Read the trajectory (XTC, TRR, DCD) while a simulation writes it. The file can be missing at first. "
+        "Set an option --end-... to tell mdreel when the trajectory is complete.",
     ),
 ]
 EndFrames = Annotated[
@@ -304,7 +306,7 @@ EndFrames = Annotated[
         minimum=1,
         group=FOLLOWING,
         is_advanced=True,
-        help="The trajectory is complete with N frames; it is an error if it ends earlier.",
+        help="The trajectory is complete when it has N frames. If it ends earlier, an error is reported.",
     ),
 ]
 EndIdle = Annotated[
@@ -349,12 +351,12 @@ ChannelBegin = Annotated[
         metavar="WHERE",
         group=CHANNEL,
         is_advanced=True,
-        help="First frame: earliest, latest, or the first from sequence:N, step:N or time:PS on.  [default: earliest]",
+        help="First frame: earliest, latest, or first at or after sequence:N, step:N or time:PS.  [default: earliest]",
     ),
 ]
 ChannelWait = Annotated[
     float | None,
-    _seconds("--wait", CHANNEL, "Maximum time to wait for the channel to be created."),
+    _seconds("--wait", CHANNEL, "Maximum time to wait until the channel is created."),
 ]
 ChannelNewRun = Annotated[
     bool,
@@ -362,8 +364,8 @@ ChannelNewRun = Annotated[
         "--new-run",
         group=CHANNEL,
         is_advanced=True,
-        help="Wait for the next run if the run of the channel has ended or its producer was lost; as long as --wait "
-        "says, else without limit.",
+        help="Wait for the next run if the current run has ended or its producer was lost. The time limit is set by "
+        "--wait. By default, there is no limit.",
     ),
 ]
 ChannelOnLate = Annotated[
@@ -372,7 +374,7 @@ ChannelOnLate = Annotated[
         "--on-late",
         group=CHANNEL,
         is_advanced=True,
-        help="If frames of the run had left the channel before the analysis joined: warn, or end with an error.  "
+        help="If frames had been removed from the channel before the analysis joined: warn, or end with an error.  "
         "[default: warn]",
     ),
 ]
@@ -389,6 +391,6 @@ Every = Annotated[
     _seconds(
         "--every",
         CHANNEL,
-        "Minimum time between two updates of the outputs; also with --follow.  [default: 1 with --channel]",
+        "Minimum time between two updates of the outputs, also with --follow.  [default: 1 with --channel]",
     ),
 ]

@@ -62,10 +62,11 @@ def advise(
     ] = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """Recommend how to run an analysis: file format, file access, executor, workers, and the expected time.
+    """Recommend a file format, a file access mode, an executor and a number of workers, and predict the run time.
 
-    The command times short stretches of the analysis for at most about two seconds and writes no files. After `advise`,
-    write the analysis command as usual, or `run` and a recipe; -nt fixes the number of workers.
+    The command runs short samples of the analysis for up to about two seconds, and does not write any files. After
+    `advise`, write the analysis command as usual, or `run` with a recipe. Use -nt if you want to set the number of
+    workers.
     """
     if apply and as_json:
         raise CommandError("give either --apply or --json, not both", ExitCode.USAGE)

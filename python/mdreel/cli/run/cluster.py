@@ -49,11 +49,11 @@ Time = Annotated[
         "--time",
         metavar="HH:MM:SS",
         group=JOB,
-        help="Time limit of the job (also D-HH:MM:SS); the next job continues an unfinished run.",
+        help="Time limit of the job (also D-HH:MM:SS). If the run is unfinished, the next job continues it.",
     ),
 ]
-Account = Annotated[str | None, Option("--account", metavar="NAME", group=JOB, help="Account to charge.")]
-Memory = Annotated[str | None, Option("--mem", metavar="SIZE", group=JOB, help="Memory of each node, such as 16G.")]
+Account = Annotated[str | None, Option("--account", metavar="NAME", group=JOB, help="Account to charge for the job.")]
+Memory = Annotated[str | None, Option("--mem", metavar="SIZE", group=JOB, help="Memory per node, such as 16G.")]
 JobName = Annotated[
     str | None,
     Option("--job-name", metavar="NAME", group=JOB, help="Name of the job.  [default: mdreel-ANALYSIS]"),
@@ -64,7 +64,7 @@ Modules = Annotated[
         "--module",
         metavar="NAME",
         group=ENVIRONMENT,
-        help="Environment module to load, such as the cluster's MPI; may be repeated.",
+        help="Environment module to load, such as the cluster's MPI. Can be repeated.",
     ),
 ]
 Environment = Annotated[
@@ -108,7 +108,7 @@ def slurm(
             "--launcher",
             choices=LAUNCHERS,
             group=JOB,
-            help="Launcher of the ranks: srun with PMIx (Open MPI) or PMI-2 (MPICH, Intel MPI), or mpirun.",
+            help="Launcher that starts the ranks: srun with PMIx (Open MPI) or PMI-2 (MPICH, Intel MPI), or mpirun.",
         ),
     ] = "pmix",
     modules: Modules = None,
@@ -116,9 +116,9 @@ def slurm(
     output_script: Script = None,
     force: shared.Force = False,
 ) -> None:
-    """Write a batch script for Slurm, which runs an analysis with one MPI rank on each core.
+    """Write a batch script for Slurm that runs an analysis with one MPI rank on each core.
 
-    The job writes a checkpoint and continues from it after its time limit, a node failure or a new submission.
+    The job writes a checkpoint, from which it continues after its time limit, a node failure or a new submission.
     """
     from mdreel.cluster import slurm as slurm_scripts
 
@@ -149,10 +149,10 @@ def pbs(
     output_script: Script = None,
     force: shared.Force = False,
 ) -> None:
-    """Write a batch script for PBS Pro or OpenPBS, which runs an analysis with one MPI rank on each core.
+    """Write a batch script for PBS Pro or OpenPBS that runs an analysis with one MPI rank on each core.
 
-    The job writes a checkpoint and continues from it after a node failure or a new submission. With --time and
-    --output-script it submits itself again before its time limit.
+    The job writes a checkpoint, from which it continues after a node failure or a new submission. With --time and
+    --output-script, the job resubmits itself before its time limit.
     """
     from mdreel.cluster.pbs import pbs_script
 
@@ -199,7 +199,7 @@ def _job(
 
 
 def write_script(text: str, file: Path | None, force: bool, submit: str) -> None:
-    """Write a script to an executable file or to standard output. It can be submitted with the command ``submit``."""
+    """Write a script to an executable file or to standard output. You can submit it with the command ``submit``."""
     if file is None:
         echo_script(text)
         return

@@ -18,7 +18,7 @@ Examples:
 def report(
     record: Annotated[
         Path,
-        Argument(metavar="RECORD", help="File that --timing wrote: .jsonl .parquet"),
+        Argument(metavar="RECORD", help="File that was written by --timing: .jsonl .parquet"),
     ],
     output: Annotated[
         Path,
@@ -26,7 +26,7 @@ def report(
     ],
     force: shared.Force = False,
 ) -> None:
-    """Write an HTML page that shows what a run computed and where its time was spent; it needs no network."""
+    """Write a self-contained HTML page that shows the results of a run and where its time was spent."""
     from mdreel.timing.report.page import check_report, write_report
 
     with checking_output(output):

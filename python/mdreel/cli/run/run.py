@@ -38,10 +38,8 @@ A recipe:
 @command(examples=EXAMPLES)
 def run(
     context: click.Context,
-    path: Annotated[Path | None, Argument(metavar="RECIPE", help="The recipe, a TOML file.")] = None,
-    schema: Annotated[
-        bool, Option("--schema", group=shared.INPUT, help="Print the schema of recipes (JSON Schema).")
-    ] = False,
+    path: Annotated[Path | None, Argument(metavar="RECIPE", help="Recipe (TOML).")] = None,
+    schema: Annotated[bool, Option("--schema", group=shared.INPUT, help="Print the JSON schema of recipes.")] = False,
     trajectories: shared.RepeatedTrajectories = None,
     backend: shared.Backend = None,
     n_workers: shared.OptionalWorkers = None,
@@ -55,7 +53,7 @@ def run(
     quiet: shared.Quiet = False,
     verbose: shared.Verbose = False,
 ) -> None:
-    """Run the analyses of a recipe and read each frame once. Options replace settings of the recipe."""
+    """Run the analyses in a recipe, reading each frame only once. Options override settings in the recipe."""
     if schema:
         echo_json(recipe_format(analysis_commands()).schema(), indent=2)
         return
@@ -78,7 +76,7 @@ def run(
 
 
 def requests_of(path: Path | None, **of_command: object) -> tuple[Request, list[AnalysisRequest]]:
-    """Return the requests of a recipe. `of_command` contains the fields that are set on the command line.
+    """Return the requests in a recipe. `of_command` contains the fields that are set on the command line.
 
     Raises
     ------

@@ -30,7 +30,7 @@ _TIMES = ("ps", "ns", "us")
 def correlation(
     table: Annotated[
         Path,
-        Argument(metavar="TABLE", help="Table with a row per frame: .csv .json .npz .parquet .xvg"),
+        Argument(metavar="TABLE", help="Table with one row per frame: .csv .json .npz .parquet .xvg"),
     ],
     names: Annotated[
         list[str] | None,
@@ -38,7 +38,7 @@ def correlation(
             "--column",
             metavar="NAME",
             group=shared.ANALYSIS,
-            help="Name of the column without its unit; may be repeated.  [default: all but frame and time]",
+            help="Name of a column, without its unit. Can be repeated.  [default: all except frame and time]",
         ),
     ] = None,
     max_lag: Annotated[
@@ -58,7 +58,7 @@ def correlation(
     time_unit: shared.TimeUnit = None,
     force: shared.Force = False,
 ) -> None:
-    """Compute autocorrelations of columns of a table, frames per independent sample, and errors of means."""
+    """Compute the autocorrelation of table columns, the number of frames per independent sample, and errors."""
     from mdreel.results.figure import check_figure, save
     from mdreel.results.files import check_output, write
     from mdreel.results.read_table import read_table
@@ -119,7 +119,7 @@ def _correlated(
     normalize: bool,
     subtract_mean: bool,
 ) -> "tuple[list[Column], list[Column]]":
-    """Return the columns of lags, and the autocorrelation of each selected column.
+    """Return the columns with lags, and the autocorrelation of each selected column.
 
     Raises
     ------

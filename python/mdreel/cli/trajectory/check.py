@@ -1,4 +1,4 @@
-"""Command ``mdreel check``, which reports defects and irregular times of trajectories."""
+"""Command ``mdreel check``, which reports defects and irregular times in trajectories."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -36,14 +36,14 @@ def check(
             "--topology",
             metavar="FILE",
             group=shared.INPUT,
-            help="Topology or structure; the trajectory must have as many atoms.",
+            help="Topology or structure. It must have the same number of atoms as the trajectory.",
         ),
     ] = None,
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
     n_workers: shared.Workers = 0,
 ) -> None:
-    """Read every frame and report all defects; the exit status is 1 if the file has a defect."""
+    """Read every frame and report all defects. The exit status is 1 if a file has a defect."""
     trajectories = input_files(files, trajectories)
 
     from mdreel.trajectory.check import check as check_trajectory

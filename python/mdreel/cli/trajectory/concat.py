@@ -25,7 +25,7 @@ def concat(
         Literal["keep", "drop"],
         Option(
             group=shared.INPUT,
-            help="Where files overlap in time: keep all frames, or end each file where the next one begins.",
+            help="If files overlap in time: keep all frames, or end each file where the next file begins.",
         ),
     ] = "keep",
     topology: written_files.Topology = None,

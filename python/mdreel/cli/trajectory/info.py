@@ -35,7 +35,7 @@ def info(
             "--topology",
             metavar="FILE",
             group=shared.INPUT,
-            help="Topology or structure; the trajectory must have as many atoms.",
+            help="Topology or structure. It must have the same number of atoms as the trajectory.",
         ),
     ] = None,
     units: shared.Units = "A",

@@ -6,9 +6,7 @@ from typing import Annotated
 from mdreel.cli.errors import CommandError, ExitCode
 from mdreel.cli.options.declare import Argument
 
-Files = Annotated[
-    list[Path] | None, Argument(metavar="[FILE]...", help="Trajectories, in their order; the same as with -f.")
-]
+Files = Annotated[list[Path] | None, Argument(metavar="[FILE]...", help="Trajectories in the given order, as with -f.")]
 
 
 def input_files(files: list[Path] | None, trajectories: list[Path] | None) -> list[Path]:

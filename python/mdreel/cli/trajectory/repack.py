@@ -35,7 +35,7 @@ def repack(
         Option(
             choices=ACCESSES,
             group=STORAGE,
-            help="Expected access: whole frames, few atoms of all frames, or both.  [default: both]",
+            help="Expected access: whole frames, a few atoms in all frames, or both.  [default: both]",
         ),
     ] = None,
     chunk: Annotated[
@@ -43,7 +43,7 @@ def repack(
         Option(
             metavar="FRAMESxATOMS",
             group=STORAGE,
-            help="Frames and atoms per chunk, instead of --access.",
+            help="Numbers of frames and atoms per chunk, instead of --access.",
         ),
     ] = None,
     compression: Annotated[
@@ -51,7 +51,7 @@ def repack(
     ] = "none",
     level: Annotated[
         int | None,
-        Option(metavar="N", minimum=0, maximum=9, group=STORAGE, help="Level of gzip, 0 to 9.  [default: 4]"),
+        Option(metavar="N", minimum=0, maximum=9, group=STORAGE, help="Level of gzip, from 0 to 9.  [default: 4]"),
     ] = None,
     group: Annotated[str, Option(metavar="NAME", group=STORAGE, help="Name of the particle group.")] = "trajectory",
     topology: written_files.Topology = None,
@@ -69,7 +69,7 @@ def repack(
     verbose: shared.Verbose = False,
     n_workers: shared.Workers = 0,
 ) -> None:
-    """Write a trajectory to H5MD, with chunks that suit the way you will read it."""
+    """Write a trajectory to H5MD, with chunks that suit the expected access."""
     trajectories = input_files(files, trajectories)
     check_window((begin, end, interval), (start, stop, step))
     check_usage(output, None)

@@ -41,7 +41,7 @@ def split(
             metavar="N",
             minimum=1,
             group=shared.OUTPUT,
-            help="Number of files; their numbers of frames differ by at most one.",
+            help="Number of files. Their numbers of frames differ by at most one.",
         ),
     ] = None,
     frames_per_part: Annotated[

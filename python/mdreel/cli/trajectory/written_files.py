@@ -32,7 +32,7 @@ Precision = Annotated[
         "--precision",
         metavar="N",
         group=shared.OUTPUT,
-        help="For XTC: round coordinates to 1/N nm.  [default: as in the trajectory, or 1000]",
+        help="For XTC: coordinates are rounded to 1/N nm.  [default: as in the trajectory, or 1000]",
     ),
 ]
 Topology = Annotated[
@@ -41,7 +41,7 @@ Topology = Annotated[
         *("-s", "--topology"),
         metavar="FILE",
         group=shared.INPUT,
-        help="Topology or structure that MDAnalysis reads, for --select and -c.",
+        help="Topology or structure in a format that MDAnalysis can read, for --select and -c.",
     ),
 ]
 Structure = Annotated[
@@ -50,7 +50,7 @@ Structure = Annotated[
         *("-c", "--structure"),
         metavar="FILE",
         group=shared.OUTPUT,
-        help="Structure file of the written atoms in the first written frame, to open the trajectory with: "
+        help="Structure file with the written atoms in the first written frame, for opening the trajectory: "
         f"{' '.join(_STRUCTURES)}",
     ),
 ]
@@ -60,7 +60,7 @@ Selection = Annotated[
         "--select",
         metavar="SELECTION",
         group=shared.INPUT,
-        help="Atoms, in MDAnalysis's selection language, in the order of the trajectory.  [default: all]",
+        help="Atoms to write, in MDAnalysis's selection language. They keep their order.  [default: all]",
     ),
 ]
 

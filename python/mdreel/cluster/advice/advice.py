@@ -29,7 +29,7 @@ class Advice:
     cost : FrameCost
         Cost of a frame for one worker on the target.
     verdicts : tuple of Verdict
-        Recommendations from the guidelines, with the numbers behind them.
+        Recommendations from the guidelines, with the numbers on which they are based.
     serial : Prediction
         Prediction for one worker.
     chosen : Prediction

@@ -56,7 +56,8 @@ def advise(
     start, stop, step, frames, on_error, transformations
         See `Analysis.run`.
     n_cores, n_nodes : int, optional
-        Number of cores per node, and number of nodes of the target machine. By default, those of this machine.
+        Number of cores per node, and number of nodes, of the target machine. By default, the values for this machine
+        are used.
     file_system : {"local", "nfs", "lustre", "gpfs"}, optional
         File system on which the trajectory will be stored. By default, its current file system.
     n_workers : int, optional

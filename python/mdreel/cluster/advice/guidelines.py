@@ -23,7 +23,7 @@ BEYOND = "beyond the papers"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Recommendation from a guideline, and the numbers behind it.
+    """Recommendation from a guideline, with the numbers on which it is based.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Verdict:
     source : str
         The paper and section of the guideline.
     numbers : dict of str to float
-        Numbers behind the recommendation.
+        Numbers on which the recommendation is based.
     """
 
     subject: str
@@ -83,7 +83,7 @@ def file_access(
     n_files : int
         Number of files of the trajectory.
     of_nodes : int
-        Number of nodes of the target. The plan may use fewer.
+        Number of nodes of the target machine. The plan can use fewer nodes.
     is_hdf5 : bool
         Whether the trajectory is a single H5MD file.
     has_parallel_hdf5 : bool
@@ -158,7 +158,7 @@ def executor(
     n_nodes, n_workers : int
         Number of nodes, and total number of workers on all nodes.
     of_nodes : int
-        Number of nodes of the target. The plan may use fewer.
+        Number of nodes of the target machine. The plan can use fewer nodes.
     runs_python : bool
         Whether each frame is processed by the Python interpreter.
     needs_order : bool

@@ -9,7 +9,7 @@ from mdreel.foundation.formatting import counted
 
 @dataclass(frozen=True)
 class FileSystem:
-    """Assumed performance of a kind of file system, for cases in which no measurement is available.
+    """Assumed performance of a kind of file system, which is used if no measurement is available.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ _SERVED = {"9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "mfs", "moosefs",
 
 
 def kind_of(file_system: str | None) -> str:
-    """Return the kind in `FILE_SYSTEMS` for a file system type, such as ``ext4`` or ``fuse.sshfs``."""
+    """Return the name in `FILE_SYSTEMS` that corresponds to a file system type, such as ``ext4`` or ``fuse.sshfs``."""
     name = (file_system or "").removeprefix("fuse.")
     if name in ("lustre", "gpfs"):
         return name

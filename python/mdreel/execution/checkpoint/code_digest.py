@@ -192,7 +192,7 @@ class CodeDigest:
                 self._describe_module(value, names_in(code))
 
     def _describe_module(self, module: types.ModuleType, names: set[str]) -> None:
-        """Add the values from one of the user's modules that are used in code."""
+        """Add those values of a user's module that are used in code."""
         self._library(module.__name__, module.__name__)
         if origin_of(module.__name__) is not OWN_CODE:
             return

@@ -1,9 +1,10 @@
 """Checkpoint files, from which interrupted runs can be continued.
 
 mdreel only appends records to the file; see `records` for the format. If a run was killed and the last record is
-incomplete, the next run removes this record. The first record contains the identity of the run, the second the blocks,
-and every other record a part of the results. Parts can contain pickled values from the user's code. Therefore, mdreel
-only reads a part if no other user can write to the file, and if the record is authenticated with the user's key.
+incomplete, the next run removes this record. The first record contains the identity of the run, and the second record
+contains the blocks. Every other record contains a part of the results. Parts can contain pickled values from the user's
+code. Therefore, mdreel reads a part only if no other user can write to the file, and if the record is authenticated
+with the user's key.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class Checkpoint:
 
     Notes
     -----
-    Complete blocks are safe immediately if the process ends, and after a few seconds if the machine crashes. A new file
-    can only be read and written by its owner.
+    Complete blocks survive the end of the process immediately, and a crash of the machine after a few seconds. Only the
+    owner of a new file can read it and write to it.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, str], blocks: Blocks) -> None:

@@ -1,4 +1,4 @@
-"""State of MDAnalysis objects, as far as it determines results."""
+"""The part of the state of MDAnalysis objects that affects results."""
 
 from __future__ import annotations
 

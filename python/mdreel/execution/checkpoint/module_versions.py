@@ -12,7 +12,7 @@ from pathlib import Path
 from mdreel._core import commit, version
 
 OWN_CODE = None
-"""Origin of modules that belong to the user. They can only be identified by their code."""
+"""Origin of modules that belong to the user. They can be identified only by their code."""
 
 PYTHON = "Python"
 

@@ -1,1 +1,1 @@
-"""Executors, which run blocks of frames on workers."""
+"""Executors, which run blocks of frames on several workers."""

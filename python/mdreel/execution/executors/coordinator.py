@@ -1,4 +1,4 @@
-"""Coordinator, which distributes blocks to workers in other processes."""
+"""Coordinator that distributes blocks to workers in other processes."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Failure:
         return cls(error, text)
 
     def blamed_on(self, subject: str) -> WorkerError:
-        """Return an error that names the worker, so that it can be raised from this error.
+        """Return an error that mentions the worker, and can be raised from this error.
 
         The traceback is attached as a note, which is shown by Python but omitted on the command line.
         """
@@ -45,7 +45,7 @@ class Failure:
     def of_block(self, subject: str) -> Exception:
         """Return the error to raise if a block has failed again.
 
-        The error names the worker unless it names a file that cannot be read.
+        The message mentions the worker, unless it already mentions a file that cannot be read.
         """
         if isinstance(self.error, OSError) and self.error.filename is not None:
             self.error.add_note(f"{subject}: {self.text}")

@@ -1,4 +1,4 @@
-"""Reraising exceptions from signal handlers that were suppressed by a library.
+"""Re-raising of exceptions from signal handlers that a library has suppressed.
 
 If a signal handler raises an exception while an object is being destroyed, Python suppresses the exception. This often
 happens in libraries that communicate with servers. In addition, steps that several ranks carry out together must not be

@@ -21,7 +21,7 @@ TASK_SECONDS = 0.9
 """Intended duration of a task, in s. It is long compared to the cost of sending it, and short compared to a run."""
 
 LEAD_SECONDS = 0.1
-"""Time, in s, before the expected end of a task at which its worker receives the next task to avoid waiting."""
+"""Time, in s, by which a worker receives its next task before the expected end of its current task."""
 
 LATE = 1.5
 """A task is late if it takes longer than this multiple of the median time for its number of blocks."""
@@ -253,7 +253,7 @@ def task_size(pace: float | None, n_left: int, n_workers: int) -> int:
 
 
 def _shares(ranges: list[tuple[int, int]], edges: Sequence[int]) -> list[list[tuple[int, int]]]:
-    """Split the ranges of missing blocks at the edges of the shares, which only count missing blocks."""
+    """Split the ranges of missing blocks at the edges of the shares, in which only missing blocks are counted."""
     shares: list[list[tuple[int, int]]] = [[] for _ in edges[1:]]
     begun = 0
     for first, end in ranges:

@@ -1,4 +1,4 @@
-"""Archives, which are trajectory files that contain every frame of a channel exactly once."""
+"""Trajectory files that contain every frame of a channel exactly once."""
 
 from mdreel.live.archives.archive import Archived, archive
 

@@ -1,4 +1,4 @@
-"""Archives of channels, which contain every frame exactly once and in order, even after restarts."""
+"""Archives of channels. Even after restarts, an archive contains every frame exactly once and in order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,8 +71,8 @@ def archive(
     channel : str or path
         Name or directory of the channel; see `mdreel.live.channel`.
     path : path
-        The file. Its suffix determines the format. The file has a hidden name until the simulation has finished or has
-        been stopped.
+        Output file. Its suffix determines the format. Until the simulation has finished or was stopped, the file has a
+        hidden name.
     precision : float, optional
         Precision of XTC files, in integers per nm. The default is 1000.
     group : str
@@ -89,8 +89,8 @@ def archive(
     finish : bool
         Whether to finish the file with the available frames if the simulation has failed or was lost.
     force : bool
-        Whether to replace an existing file or an incomplete file of an earlier run. The existing file remains until the
-        new one is complete.
+        Whether to replace an existing file, or an incomplete file from an earlier run. The existing file remains until
+        the new file is complete.
     progress : callable, optional
         Function that is called after each frame with the number of frames in the file.
 
@@ -103,7 +103,7 @@ def archive(
     ------
     StreamError
         If the simulation has failed or was lost and `finish` is false, if frames were missed, or if there were no
-        frames. In these cases, the incomplete file still has its hidden name.
+        frames. In these cases, the incomplete file keeps its hidden name.
     StreamTimeoutError
         If no frame was published in time, or if another process is writing this archive.
     MismatchError
@@ -123,11 +123,12 @@ def archive(
     You can kill the process at any time and start it again with the same arguments. The resulting file is bitwise
     identical to that of an uninterrupted run, because each commit contains both the length of the file and the position
     in the stream. On restart, data after the last commit is truncated and written again. For this purpose, the frames
-    after the last commit must still be available. Staging guarantees this, because its retention waits for the group.
+    after the last commit must still be available. Staging guarantees this, because frames are retained until the group
+    has committed them.
 
-    Each step is archived once and in order, even if the simulation was restarted. Positions, velocities and forces are
-    archived as float32 if the format supports them, whereas energies are not archived. H5MD stores steps, times and
-    quantities exactly. DCD and NetCDF only store positions exactly.
+    Each step is archived exactly once and in order, even if the simulation was restarted. Positions, velocities and
+    forces are archived as float32 if the format supports them, whereas energies are not archived. In H5MD files, steps,
+    times and quantities are exact. In DCD and NetCDF files, only positions are exact.
 
     Examples
     --------
@@ -153,7 +154,7 @@ def archive_with(
     progress: Callable[[int], object] | None = None,
     joined: Callable[[], object] | None = None,
 ) -> Archived:
-    """Archive a channel; see `archive`. `joined` is called when the group exists and thus retains new frames."""
+    """Archive a channel; see `archive`. `joined` is called as soon as the group exists and retains new frames."""
     place = channel_path(channel)
     check_settings(path, options.precision)
     check_target(path, force=True)  # whether it may exist depends on what was committed

@@ -1,4 +1,4 @@
-"""Archiver, which is a member of a consumer group and commits frames together with the length of its file."""
+"""Archiver that joins a consumer group, writes its frames to a file, and commits the length of the file."""
 
 import errno
 import warnings
@@ -265,7 +265,7 @@ class Archiver:
         return f"{self.n_frames:,} frames are kept in {self._part.hidden}"
 
     def _commit(self, point: "_CommitPoint | None", is_whole: bool = False) -> None:
-        """Commit the frames in the file, if there are new ones."""
+        """Commit the frames in the file if there are new frames."""
         self._committed_at = monotonic()
         if point is None:
             return

@@ -15,10 +15,10 @@ from mdreel.foundation.printable import printable
 from mdreel.live.archives.options import Archive, wait_until_unused
 
 JOINED = b"joined\n"
-"""Message from the process that it has joined. From then on, new frames are retained until they are archived."""
+"""Message that the process sends when it has joined. From then on, new frames are retained until they are archived."""
 
 DONE = b"done\n"
-"""Message from the process that an earlier process has already completed the file."""
+"""Message that the process sends if an earlier process has already completed the file."""
 
 LOG = "archive.log"
 """Log file of the process, in the channel's directory."""
@@ -31,8 +31,8 @@ _POLL_SECONDS = 1.0
 class ArchiverProcess:
     """Process that writes the archive of a channel.
 
-    The process continues to run after the simulation has ended, and ignores Ctrl-C. In this way, all published frames
-    are archived.
+    The process ignores Ctrl-C and continues to run after the simulation has ended, so that all published frames are
+    archived.
     """
 
     def __init__(self, channel: Path, archive: Archive) -> None:
@@ -43,11 +43,11 @@ class ArchiverProcess:
         self._checked_at = 0.0
 
     def is_wanted(self) -> bool:
-        """Return whether a process has to be started. Call this method before the channel is opened.
+        """Return whether a process has to be started. Call this method before you open the channel.
 
-        If an earlier producer has died, its process normally ends when it notices that the producer is lost. This
-        method waits until it has ended. If the process waits for a restart instead, it continues to archive, and no new
-        process is needed. The same applies if ``mdreel archive`` is running with the same file.
+        If an earlier producer has died, its archiver process normally exits when it notices that the producer is lost,
+        and this method waits until then. If that process waits for a restart instead, it continues to archive, and no
+        new process is needed. The same applies if ``mdreel archive`` is running with the same file.
 
         Warns
         -----
@@ -94,7 +94,7 @@ class ArchiverProcess:
             self._warn(self._wait_for_exit())
 
     def end(self, is_failure: bool) -> None:
-        """Wait for the file after the channel has ended. Warn if it is incomplete, unless the simulation failed."""
+        """After the channel has ended, wait for the file. Warn if it is incomplete, unless the simulation failed."""
         if self._process is None:
             return
         self._process.wait()

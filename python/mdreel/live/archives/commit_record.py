@@ -1,4 +1,4 @@
-"""State that an archive commits, including the length of its file and its position in the stream."""
+"""Committed state of an archive, including the length of its file and its position in the stream."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -28,9 +28,9 @@ class CommitRecord:
     last : tuple of int, or None
         Sequence number, epoch and step of the last frame.
     n_missed : int
-        Number of frames that are missing from the file, because the user has allowed this.
+        Number of frames that are missing from the file because the user has allowed frames to be missed.
     is_whole : bool
-        Whether the content is complete. In this case, the file only needs its final name, if it does not have it yet.
+        Whether the content is complete. In this case, only the final name of the file can still be missing.
     coder : dict
         State of the format's encoder.
     """
@@ -51,7 +51,7 @@ class CommitRecord:
         Raises
         ------
         FormatError
-            If it is not the state of an archive.
+            If the bytes are not the state of an archive.
         """
         if not state:
             return None

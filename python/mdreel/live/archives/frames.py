@@ -1,4 +1,4 @@
-"""Frames in float32, in the form in which they are archived."""
+"""Frames in the form in which they are archived, with arrays in float32."""
 
 from dataclasses import dataclass
 from typing import Self

@@ -1,4 +1,4 @@
-"""Archives in H5MD, which are converted from a file of records when the simulation has ended.
+"""H5MD archives, which are converted from a file of records after the simulation has ended.
 
 The frames are not written to the HDF5 file directly, because it would become unreadable if its writer was killed. In
 addition, its bytes would depend on when it was flushed.

@@ -20,13 +20,13 @@ class Archive:
     Attributes
     ----------
     path : path
-        The file. Its suffix determines the format. The file has a hidden name until the simulation has ended.
+        Output file. Its suffix determines the format. Until the simulation has ended, the file has a hidden name.
     precision : float, optional
         Precision of XTC files, in integers per nm. The default is 1000.
     group : str
         Consumer group that records which frames are in the file.
     force : bool
-        Whether to replace an existing file. It is replaced only when the new file is complete.
+        Whether to replace an existing file. The existing file remains until the new file is complete.
 
     Notes
     -----

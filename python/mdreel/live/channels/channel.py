@@ -1,4 +1,4 @@
-"""References to channels, from which analyses and consumers are opened."""
+"""References to channels, which analyses and consumers use to read frames."""
 
 import errno
 import shutil
@@ -33,39 +33,45 @@ def channel(
     on_late: str = "warn",
     memory: str | int = "256M",
 ) -> "Channel":
-    """Return a reference to a channel, without opening it.
+    """Return a reference to a channel without opening it.
 
     Parameters
     ----------
     channel : str or path
         Name of the channel (letters, digits, ``.``, ``_`` and ``-``), or its directory as a path object or a string
-        with a slash. Named channels are in ``/dev/shm/mdreel-<user ID>``, or in the folder set by ``MDREEL_CHANNELS``.
+        that contains a slash. Named channels are in ``/dev/shm/mdreel-<user ID>``, or in the folder that you set with
+        ``MDREEL_CHANNELS``.
     start : {"earliest", "latest"} or (str, float)
-        First frame. ``"earliest"`` is the oldest frame still available in staging or in the ring. ``"latest"`` is the
-        next frame to be published. A pair is the first frame at or after a sequence number, step or time (ps), such as
-        ``("sequence", 7)``, ``("step", 1000)`` or ``("time", 2.0)``.
+        First frame to read. ``"earliest"`` is the oldest frame that is still available in staging or in the ring.
+        ``"latest"`` is the next frame to be published. A pair selects the first frame at or after a sequence number, a
+        step or a time in ps, such as ``("sequence", 7)``, ``("step", 1000)`` or ``("time", 2.0)``.
     timeout : float, optional
-        Maximum time to wait for a frame, s; by default as long as the producer is alive.
+        Maximum time to wait for a frame, in s. By default, there is no limit as long as the producer is alive.
     wait : float
-        Maximum time to wait for the channel to be created, or with `new_run` for the next run, s.
+        Maximum time to wait until the channel is created, in s. If `new_run` is true, this is also the maximum time to
+        wait for the next run.
     new_run : bool
-        Whether to wait for the next run if the run of the channel has ended or its producer was lost; without limit if
-        `wait` is 0. By default, you get `EndedRunWarning` and the frames that are left of the old run.
+        Whether to wait for the next run if the current run has ended or its producer was lost. In this case, a `wait`
+        of 0 means that there is no time limit. By default, mdreel issues an `EndedRunWarning` and reads the remaining
+        frames of the old run.
     restart : float
-        Maximum time to wait for a lost producer to restart, s. Reading then continues without a repeated step.
+        Maximum time to wait for a lost producer to restart, in s. After the restart, reading continues without
+        repeating any steps.
     on_missed : {"raise", "skip"}
-        Whether an analysis fails or continues if the producer has overwritten frames that it has not read yet.
+        Whether an analysis fails (``"raise"``) or continues (``"skip"``) if the producer has overwritten frames that
+        the analysis has not read yet.
     on_late : {"warn", "raise"}
-        Whether an analysis warns with `MissedFramesWarning` or fails if frames of the run had left the channel before
-        the analysis joined. Use ``"raise"`` if you need a complete result.
+        Whether an analysis issues a `MissedFramesWarning` or fails if frames of the run had been removed from the
+        channel before the analysis joined. Use ``"raise"`` if you need a complete result.
     memory : str or int
-        Approximate limit for frames that an analysis has taken from the ring and still needs, in bytes or as
-        ``"256M"``; at least 96 MiB and 32 frames. At the limit, the analysis takes no more frames from the ring.
+        Approximate memory limit for frames that an analysis has taken from the ring and still needs, in bytes or as a
+        str such as ``"256M"``. The limit is always at least 96 MiB and 32 frames. When the limit is reached, the
+        analysis does not take any more frames from the ring.
 
     Returns
     -------
     Channel
-        A trajectory for analyses, which can also create a consumer.
+        Reference that you can pass to an analysis as its trajectory, or use to create a consumer.
 
     Raises
     ------
@@ -91,7 +97,7 @@ def channel(
 
 
 class Channel:
-    """Reference to a channel of this user, with options for reading it; see `channel`.
+    """Reference to one of this user's channels, with options for reading it; see `channel`.
 
     Parameters
     ----------
@@ -101,7 +107,7 @@ class Channel:
     Attributes
     ----------
     path : Path
-        Directory of the channel; it need not exist.
+        Directory of the channel. It does not have to exist yet.
 
     Examples
     --------
@@ -154,8 +160,8 @@ class Channel:
         Returns
         -------
         Source
-            The trajectory, for a single run. Its frame 0 is the first frame that is taken from the ring, whatever its
-            sequence number is.
+            The trajectory, which you can use for a single run. Frame 0 is the first frame that is taken from the ring,
+            regardless of its sequence number.
 
         Raises
         ------
@@ -164,7 +170,7 @@ class Channel:
         StreamError
             If the channel already has 1,024 consumers.
         StreamTimeoutError
-            If no new run began in time.
+            If no new run started in time.
 
         Warns
         -----
@@ -173,9 +179,10 @@ class Channel:
 
         Notes
         -----
-        The frames are bit for bit those that were published, as float32. A run ends when the simulation ends. It
-        raises `StreamError` if the simulation failed or was lost, and `StreamTimeoutError` if a frame is late. Frames
-        cannot be read twice or by other processes, so only the serial and the threads executor are possible.
+        Frames are returned in float32, and are bitwise identical to the published frames. A run ends when the
+        simulation ends. It raises `StreamError` if the simulation failed or was lost, and `StreamTimeoutError` if a
+        frame does not arrive in time. Frames cannot be read twice or by other processes. Therefore, you can only use
+        the serial executor or the threads executor.
         """
 
         def join() -> Source:
@@ -186,11 +193,11 @@ class Channel:
         return join_run(join, self.path, self._wait, new_run=self._new_run)
 
     def observer(self, source: Source, views: Sequence[ResultsView]) -> NoticeBoard:
-        """Return the notice board on which a run over the channel publishes its progress and results."""
+        """Return the notice board that a run over the channel uses to publish its progress and results."""
         return NoticeBoard(source, views)
 
     def consumer(self) -> Consumer:
-        """Return a consumer that takes frames one by one."""
+        """Return a consumer that receives the frames one by one."""
         late = "warn" if self._bears_late else "raise"
         return Consumer(
             self.path,
@@ -203,7 +210,7 @@ class Channel:
         )
 
     def status(self) -> Status:
-        """Return the status of the channel, without joining it."""
+        """Return the status of the channel without joining it."""
         return Status.read(self.path)
 
     def remove(self) -> None:
@@ -214,7 +221,7 @@ class Channel:
         FileNotFoundError
             If the channel does not exist.
         StreamError
-            If it has a running producer.
+            If the channel has a running producer.
         """
         status = self.status()
         if status.state == "running":

@@ -1,4 +1,4 @@
-"""Consumers, which take the frames of a channel one by one."""
+"""Consumers, which receive the frames of a channel one by one."""
 
 from collections.abc import Iterator
 from os import PathLike
@@ -14,14 +14,14 @@ from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.runs import join_run
 
 MOST_CONSUMERS: int = channel_most_consumers()
-"""Maximum number of consumers of a channel at a time."""
+"""Maximum number of consumers that a channel can have at the same time."""
 
 _POLICIES = ("every", "latest")
 _LATE = ("warn", "raise", "ignore")
 _POLICY_STARTS = ("earliest", "latest")
 
 Start: TypeAlias = str | tuple[str, int | float]
-"""Start of a consumer: ``earliest``, ``latest``, or ``sequence``, ``step`` or ``time`` (ps) with a number."""
+"""First frame of a consumer: ``earliest``, ``latest``, or a number after ``sequence``, ``step`` or ``time`` (in ps)."""
 
 
 class Consumer:
@@ -32,23 +32,24 @@ class Consumer:
     channel : str or path
         Name or directory of the channel; see `mdreel.live.channel`.
     start, timeout, wait, restart
-        First frame, and maximum times to wait, s; see `mdreel.live.channel`.
+        First frame, and maximum waiting times in s; see `mdreel.live.channel`.
     new_run : bool
-        Whether to wait for the next run if the run of the channel has ended; see `mdreel.live.channel`.
+        Whether to wait for the next run if the current run has ended; see `mdreel.live.channel`.
     group : str, optional
-        Consumer group to join. A member records processed frames with `commit`; a member that joins again under the
-        same name continues after its last commit.
+        Consumer group to join. A member records the frames that it has processed with `commit`. If a member joins again
+        under the same name, it continues after its last commit.
     member : str
         Name of this member in the group.
     share : bool
-        Whether each frame goes to one member of the group instead of to all members.
+        Whether each frame is delivered to only one member of the group instead of to all members.
     policy : {"every", "latest"}
-        Frames that the consumer takes. ``"every"`` takes each frame in order. ``"latest"`` takes the newest frame and
-        skips older ones: no producer waits for such a consumer, whatever its `full` is. Use it for viewers.
+        Frames that the consumer receives. With ``"every"``, it receives all frames in order. With ``"latest"``, it
+        receives the newest frame and skips older frames. A producer never waits for such a consumer, regardless of its
+        option `full`. Use ``"latest"`` for viewers.
     on_late : {"warn", "raise", "ignore"}
-        Whether the first frame gives a `MissedFramesWarning`, a `StreamError` or neither if earlier frames of the run
-        had left the channel before the consumer joined. `missed_at_start` counts these frames. With ``"ignore"``, the
-        consumer does not report an ended run either.
+        Whether the consumer issues a `MissedFramesWarning`, raises a `StreamError`, or does neither if frames of the
+        run had been removed from the channel before it joined. This happens at the first frame. `missed_at_start`
+        counts these frames. With ``"ignore"``, the consumer also does not report that a run has ended.
 
     Attributes
     ----------
@@ -62,12 +63,13 @@ class Consumer:
 
     Notes
     -----
-    Frames are views of the ring, and a view never changes. While arrays refer to a slot, the producer skips it, so that
-    it neither waits for these arrays nor overwrites them. If consumers hold half of the slots, or this consumer holds
-    six, further frames are copies. You may keep frames, but `Frame.copy` leaves the ring more slots.
+    Frames are views of the ring, and a view never changes. As long as an array refers to a slot, the producer skips
+    this slot, so that it neither waits for the array nor overwrites it. If consumers hold half of the slots, or if this
+    consumer holds six slots, further frames are copies. You can keep frames, but if you keep copies (see `Frame.copy`)
+    instead, more slots of the ring remain available.
 
-    Taking an available frame takes about a microsecond and no system call. Frames that have left the ring are copied
-    from staging, if the channel has one.
+    Receiving an available frame takes about a microsecond and does not need a system call. Frames that are no longer in
+    the ring are copied from staging, if the channel has staging.
 
     Examples
     --------
@@ -79,7 +81,7 @@ class Consumer:
     ...     print(frame.step, frame.positions.mean())
     10 1.0
 
-    Usually the simulation is another program, and the consumer iterates over its frames:
+    Usually, the simulation is a separate program, and you iterate over its frames:
 
     >>> with mdreel.live.Consumer("run1", timeout=60) as frames:  # doctest: +SKIP
     ...     for frame in frames:
@@ -125,7 +127,7 @@ class Consumer:
         self._has_begun = False
 
     def open(self) -> Self:
-        """Join the channel, if the consumer has not joined yet.
+        """Join the channel if the consumer has not joined yet.
 
         Returns
         -------
@@ -137,11 +139,11 @@ class Consumer:
         FileNotFoundError, PermissionError, FormatError
             See `Status.read`.
         StreamError
-            If the channel already has 1,024 consumers, or the group already has a member of this name.
+            If the channel already has 1,024 consumers, or if the group already has a member with this name.
         StreamTimeoutError
-            If no new run began in time.
+            If no new run started in time.
         MismatchError
-            If this member and the group differ in `share`, or the consumer is closed.
+            If `share` differs between this member and the group, or if the consumer is closed.
 
         Warns
         -----
@@ -155,33 +157,35 @@ class Consumer:
         return self
 
     def next(self, timeout: float | None = None) -> Frame | None:
-        """Return the next frame, and wait for it if necessary.
+        """Return the next frame. If necessary, wait for it.
 
         Parameters
         ----------
         timeout : float, optional
-            Maximum time to wait, s; by default the timeout of the consumer.
+            Maximum time to wait, in s. By default, this is the timeout of the consumer.
 
         Returns
         -------
         Frame or None
-            The frame; None if the simulation has finished or was stopped. A sharing member with uncommitted frames
-            receives None immediately. More frames may follow after its commit if another member dies.
+            The frame, or None if the simulation has finished or was stopped. If the members of the group share frames
+            and this member has uncommitted frames, it receives None immediately. If another member dies, it can receive
+            more frames after it has committed.
 
         Raises
         ------
         StreamError
-            If the producer was lost, or reported that the simulation failed. You may call the method again to wait for
+            If the producer was lost, or reported that the simulation failed. You can call the method again to wait for
             a restarted producer.
         StreamTimeoutError
-            If no frame was published in time. You may call the method again.
+            If no frame was published in time. You can call the method again.
         MismatchError
-            If the consumer is closed, also if another thread closes it while this one waits.
+            If the consumer is closed, or if another thread closes it while this thread is waiting.
 
         Warns
         -----
         MissedFramesWarning
-            At the first frame, if earlier frames of the run had left the channel before the consumer joined.
+            At the first frame, if earlier frames of the run had been removed from the channel before the consumer
+            joined.
         """
         self.open()
         core = self._require_open()
@@ -195,43 +199,45 @@ class Consumer:
         return Frame.from_core(found)
 
     def commit(self, state: bytes = b"", through: Frame | None = None) -> None:
-        """Commit the frames taken by this member of a group, together with the state of its result.
+        """Commit the frames that this member of a group has received, together with the state of its result.
 
-        The commit is atomic and as durable as the channel (its ring or its staging). A member that restarts continues
-        after its last commit from the committed state, so that the state contains every frame exactly once. Other side
-        effects, such as lines written to a file, may be repeated.
+        The commit is atomic, and has the same durability as the channel (its ring or its staging). If a member
+        restarts, it continues from the committed state after its last commit. Therefore, the state includes every frame
+        exactly once. Other side effects, such as lines written to a file, can be repeated.
 
         Parameters
         ----------
         state : bytes
-            State from which the member can continue, at most 64 KiB.
+            State from which the member can continue. It can have up to 64 KiB.
         through : Frame, optional
-            Last frame that the state includes; by default the last frame that the consumer took.
+            Last frame that the state includes. By default, this is the last frame that the consumer has received.
 
         Raises
         ------
         MismatchError
-            If the consumer has no group, the state is too long, or the frame was not taken.
+            If the consumer does not have a group, if the state is too long, or if the consumer has not received the
+            frame.
         OSError
-            If the commit cannot be written; the previous commit then remains valid.
+            If the commit cannot be written. In this case, the previous commit remains valid.
         """
         frame = None if through is None else (through.epoch, through.sequence, through.step)
         self._require_open().commit(state, frame)
 
     @property
     def committed(self) -> bytes | None:
-        """State of the last commit of this member, also from before a restart; None if it has never committed."""
+        """State from this member's last commit, even from before a restart, or None if it has never committed."""
         return self._require_open().committed()
 
     def members(self) -> dict[str, bytes | None]:
-        """Return the last committed state of each member of the group, to be combined into a shared result."""
+        """Return the last committed state of each member of the group, from which you can compute a shared result."""
         return dict(self._require_open().members())
 
     def close(self) -> None:
         """Leave the channel. A second call has no effect.
 
-        All other methods and properties of a closed consumer raise `MismatchError`, and so does `next` in a thread that
-        waits for a frame. Frames in use remain valid. Their slots are free again when no array refers to them.
+        All other methods and properties of a closed consumer raise `MismatchError`. If a thread is waiting for a frame
+        in `next`, this error is raised there, too. Frames that are still in use remain valid. Their slots become free
+        when no array refers to them any more.
         """
         core, self._core, self._is_closed = self._core, None, True
         if core is not None:
@@ -239,26 +245,26 @@ class Consumer:
 
     @property
     def manifest(self) -> Manifest:
-        """Properties common to all frames."""
+        """Properties that all frames have in common."""
         self.open()
         return Manifest.from_core(self._require_open().manifest)
 
     @property
     def missed(self) -> int:
-        """Number of frames that were overwritten before the consumer took them and that staging does not contain.
+        """Number of frames that were overwritten before the consumer received them, and that are not in staging.
 
-        With ``policy="latest"``, this number includes the frames that the consumer skipped for newer ones.
+        With ``policy="latest"``, this number includes frames that the consumer has skipped in favour of newer frames.
         """
         return self._require_open().missed
 
     @property
     def missed_at_start(self) -> int:
-        """Number of frames of the run that had left the channel before the consumer joined; 0 at first."""
+        """Number of frames of the run that had been removed before the consumer joined, or 0 before the first frame."""
         return self._require_open().n_late
 
     @property
     def end(self) -> str | None:
-        """End of the channel: ``finished``, ``stopped`` or ``failed``; None until the consumer has reached it."""
+        """How the channel has ended (``finished``, ``stopped`` or ``failed``), or None before the end is reached."""
         end = self._require_open().end
         return None if end is None else end[0]
 
@@ -295,7 +301,7 @@ class Consumer:
 
 
 def parse_start(start: Start) -> tuple[str, float | None]:
-    """Parse the start of a consumer for the core. Raise MismatchError if the value has none of the forms of `Start`."""
+    """Parse the first frame of a consumer for the core. Raise MismatchError if the value is not a valid `Start`."""
     match start:
         case "earliest" | "latest":
             return start, None

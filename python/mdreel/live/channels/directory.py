@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def channels_folder() -> Path:
-    """Return the folder of named channels: ``MDREEL_CHANNELS``, or a folder of the user in shared memory."""
+    """Return the folder of named channels, which is ``MDREEL_CHANNELS`` or the user's folder in shared memory."""
     chosen = os.environ.get(VARIABLE)
     # Files in /dev/shm are never written to a disk.
     return Path(chosen) if chosen else Path(f"/dev/shm/mdreel-{os.geteuid()}")  # noqa: S108
@@ -33,13 +33,13 @@ def channel_path(channel: str | PathLike[str]) -> Path:
     Parameters
     ----------
     channel : str or path
-        Name of the channel, or its directory as a path object or a string with a slash. A name has at most 64 letters,
-        digits, ``.``, ``_`` and ``-``, and starts with a letter or digit.
+        Name of the channel, or its directory as a path object or a string that contains a slash. A name consists of up
+        to 64 letters, digits, ``.``, ``_`` and ``-``, and starts with a letter or a digit.
 
     Returns
     -------
     Path
-        The directory; it need not exist.
+        The directory. It does not have to exist.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def channel_path(channel: str | PathLike[str]) -> Path:
 
 
 def make_folder_for(place: Path) -> None:
-    """Create the folder of named channels, if the channel belongs there; see `check_folder` for the errors."""
+    """Create the folder of named channels if the channel belongs there; see `check_folder` for the errors."""
     folder = channels_folder()
     if place.parent != folder:
         return
@@ -64,12 +64,12 @@ def make_folder_for(place: Path) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Check that no other user owns the folder of channels or may enter it, as its name is predictable.
+    """Check that no other user owns the folder of channels or has access to it, because its name is predictable.
 
     Raises
     ------
     PermissionError
-        If another user owns the folder or may enter it.
+        If another user owns the folder or has access to it.
     """
     facts = folder.lstat()
     user = os.geteuid()
@@ -92,14 +92,14 @@ def wait_until_available(join: Callable[[], T], place: Path, seconds: float, wha
     place : Path
         The directory.
     seconds : float
-        Maximum time to wait, s.
+        Maximum time to wait, in s.
     what : str
-        Kind of the directory, for the message of the error.
+        Kind of directory, for the error message.
 
     Raises
     ------
     FileNotFoundError
-        If the time has passed. The message contains the missing directory, the time, and the remedy.
+        If the directory does not exist after this time. The message contains the directory, the time, and a remedy.
     """
     until = monotonic() + seconds
     while True:

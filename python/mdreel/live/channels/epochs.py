@@ -5,7 +5,7 @@ from pathlib import Path
 from mdreel._core import channel_status
 
 NEW_RUN = -(2**63)
-"""First step of a producer that starts a new run."""
+"""Value of the first step if a producer starts a new run."""
 
 
 def first_sequence_of_run(channel: Path) -> int | None:
@@ -19,8 +19,8 @@ def first_sequence_of_run(channel: Path) -> int | None:
     Returns
     -------
     int or None
-        The number, which does not count the frames that a restarted producer has published again. None if it is not
-        known, as on the channel of a relay that may lack frames of earlier runs.
+        The sequence number, ignoring frames that a restarted producer has published again. None if the number is
+        unknown, for example because the channel belongs to a relay, which can lack frames of earlier runs.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Frames that a consumer takes from a channel."""
+"""Frames that a consumer receives from a channel."""
 
 from typing import Any, Self
 
@@ -10,24 +10,24 @@ from mdreel.live.channels.sections import section_arrays
 
 
 class Frame:
-    """Frame of a simulation, whose arrays are views of the ring.
+    """Frame of a simulation. Its arrays are views of the ring.
 
-    The arrays never change: the producer skips the slot while the frame, or any array derived from its arrays, exists.
-    Use `copy` for frames that you keep for longer, so that the ring has all its slots. Positions that were compressed
-    as XTC are decompressed into a separate array.
+    The arrays never change, because the producer skips the slot as long as the frame, or any array derived from its
+    arrays, exists. If you keep frames for a longer time, use `copy`, so that all slots of the ring remain available.
+    Positions that were compressed as XTC are decompressed into a separate array.
 
     Attributes
     ----------
     sequence : int
-        Number of the frame in the stream.
+        Sequence number of the frame.
     epoch : int
         Number of earlier producers of the channel.
     step : int
         Step of the simulation.
     time : float
-        Time, ps.
+        Time, in ps.
     box : ndarray, shape (3, 3), float64, or None
-        Row vectors of the cell, Å.
+        Row vectors of the cell, in Å.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Frame:
 
     @classmethod
     def from_core(cls, core: ChannelFrame) -> Self:
-        """Return a frame whose arrays are views of the memory of a frame of the core."""
+        """Return a frame whose arrays are views of a frame in the core."""
         cell = core.cell
         box = None if cell is None else np.array(cell).reshape(3, 3)
         arrays: dict[str, NDArray[Any]] = {}
@@ -71,36 +71,36 @@ class Frame:
 
     @property
     def positions(self) -> NDArray[Any] | None:
-        """Positions, shape (n_atoms, 3), float32 or float64, Å, read only; None if it has none."""
+        """Positions, shape (n_atoms, 3), float32 or float64, in Å, read-only, or None."""
         return self._arrays.get("positions") if self.atoms is None else self.atoms["position"]
 
     @property
     def velocities(self) -> NDArray[Any] | None:
-        """Velocities, shape (n_atoms, 3), float32 or float64, Å/ps, read only; None if it has none."""
+        """Velocities, shape (n_atoms, 3), float32 or float64, in Å/ps, read-only, or None."""
         return self._arrays.get("velocities")
 
     @property
     def forces(self) -> NDArray[Any] | None:
-        """Forces, shape (n_atoms, 3), float32 or float64, kJ/(mol Å), read only; None if it has none."""
+        """Forces, shape (n_atoms, 3), float32 or float64, in kJ/(mol Å), read-only, or None."""
         return self._arrays.get("forces")
 
     @property
     def energies(self) -> NDArray[Any] | None:
-        """Energies, shape (n_energies,), float64, kJ/mol, read only, in the manifest's order; None if it has none."""
+        """Energies, shape (n_energies,), float64, in kJ/mol, read-only, ordered as in the manifest, or None."""
         return self._arrays.get("energies")
 
     @property
     def types(self) -> NDArray[Any] | None:
-        """Atom types, shape (n_atoms,), int32, read only; None unless the data type is "type and float64"."""
+        """Atom types, shape (n_atoms,), int32, read-only, or None unless the data type is "type and float64"."""
         return None if self.atoms is None else self.atoms["type"]
 
     @property
     def atoms(self) -> NDArray[Any] | None:
-        """Types and positions, shape (n_atoms,), fields ``type`` and ``position``, read only; None without types."""
+        """Types and positions with the fields ``type`` and ``position``, shape (n_atoms,), read-only, or None."""
         return self._arrays.get("atoms")
 
     def copy(self) -> "Frame":
-        """Return a copy of the frame, which you may keep and modify."""
+        """Return a copy of the frame that you can keep and modify."""
         arrays = {name: array.copy() for name, array in self._arrays.items()}
         return Frame(self.sequence, self.epoch, self.step, self.time, self.box, arrays)
 

@@ -1,33 +1,33 @@
-"""Manifests of channels, with the properties common to all frames."""
+"""Manifests, which contain the properties that all frames of a channel have in common."""
 
 from dataclasses import dataclass
 from typing import Any, Self
 
 UNITS = (("length", "angstrom"), ("time", "ps"), ("energy", "kJ/mol"), ("angle", "degree"))
-"""The units of all channels."""
+"""Units in all channels."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Properties common to all frames of a channel.
+    """Properties that all frames of a channel have in common.
 
     Attributes
     ----------
     n_atoms : int
         Number of atoms.
     stream : int
-        Number of the stream, which distinguishes the frames of different channels.
+        Number that distinguishes the frames of this channel from those of other channels.
     sections : tuple of (str, str)
         Name (positions, velocities, forces or energies) and data type (float32, float64, xtc, or type and float64) of
         each section.
     energies : tuple of str
         Names of the energies, in order.
     time_step : float
-        Time between two steps, ps; 0 if unknown.
+        Time between two steps, in ps, or 0 if it is unknown.
     stride : int
-        Number of steps between two frames; 0 if unknown.
+        Number of steps between two frames, or 0 if it is unknown.
     topology_hash : bytes
-        32 bytes that identify the topology; zeros if unknown.
+        32 bytes that identify the topology. They are all zero if the topology is unknown.
     units : tuple of (str, str)
         Unit of each dimension.
 
@@ -50,6 +50,6 @@ class Manifest:
 
     @classmethod
     def from_core(cls, said: dict[str, Any]) -> Self:
-        """Return the manifest that the core has read."""
+        """Convert a manifest from the core."""
         lists = {name: tuple(said[name]) for name in ("sections", "energies", "units")}
         return cls(**{**said, **lists})

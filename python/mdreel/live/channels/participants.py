@@ -1,4 +1,4 @@
-"""Processes that take part in a channel."""
+"""Processes that have joined a channel."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Participant:
-    """Process that has joined a channel, as it has described itself.
+    """Description that a process provides when it joins a channel.
 
     Attributes
     ----------
     process : int
         Process ID, in the namespace of its host.
     command : str
-        Command line; long ones end with ``…``.
+        Command line. If it was truncated, it ends with ``…``.
     host : str
         Name of the host or container.
     joined : float
-        Time at which the process joined, s since 1970.
+        Time at which the process joined, in seconds since 1970.
     """
 
     process: int
@@ -32,7 +32,7 @@ class Participant:
 
     @classmethod
     def from_core(cls, facts: Mapping[str, Any] | None) -> Self | None:
-        """Return the participant that the core describes; None if it is not known."""
+        """Convert a description from the core. Return None if the participant is unknown."""
         if facts is None:
             return None
         host, command = printable(facts["host"]), printable(facts["command"])
@@ -44,16 +44,16 @@ class Participant:
 
 @dataclass(frozen=True)
 class ConsumerStatus:
-    """Snapshot of a consumer of a channel.
+    """Snapshot of a channel's consumer.
 
     Attributes
     ----------
     process : Participant or None
-        Its process; None if it is not known.
+        Process of the consumer, or None if it is unknown.
     lag : int or None
-        Lag in frames; None if no producer has to wait for the consumer.
+        Number of frames by which the consumer lags behind, or None if producers never wait for the consumer.
     takes_latest : bool
-        Whether the consumer takes only the newest frame (``policy="latest"``).
+        Whether the consumer receives only the newest frame (``policy="latest"``).
     is_waited_for : bool
         Whether the producer is waiting for this consumer.
     """
@@ -65,7 +65,7 @@ class ConsumerStatus:
 
     @classmethod
     def from_core(cls, facts: Mapping[str, Any]) -> Self:
-        """Return the consumer that the core describes."""
+        """Convert a description from the core."""
         process = Participant.from_core(facts["process"])
         return cls(process, facts["lag"], facts["takes_latest"], facts["is_waited_for"])
 
@@ -74,7 +74,7 @@ class ConsumerStatus:
 
 
 def name_consumers(consumers: Sequence[ConsumerStatus]) -> str:
-    """Return the processes of consumers as a list in words; ``a consumer`` without consumers."""
+    """Return a list of the consumers' processes in words, or ``a consumer`` if there are no consumers."""
     names = list(dict.fromkeys(map(str, consumers)))
     if len(names) > _MOST_NAMED:
         names[_MOST_NAMED:] = [f"{len(names) - _MOST_NAMED} other processes"]

@@ -1,4 +1,4 @@
-"""Counts and rate-limited reports of rejected messages and connections."""
+"""Counting and rate-limited reporting of rejected messages and connections."""
 
 import threading
 from collections.abc import Callable
@@ -10,18 +10,18 @@ from mdreel.foundation.printable import printable
 _FIRST = 5
 """Number of rejections that are reported individually."""
 _LEAST_SECONDS = 10.0
-"""Minimum interval between two later reports."""
+"""Minimum time between two later reports."""
 
 
 class RejectionReporter:
-    """Counter and reporter of rejections: it reports the first few individually, and later ones at intervals.
+    """Counter for rejections. The first few rejections are reported individually, and later rejections at intervals.
 
     Parameters
     ----------
     report : callable
-        Callable that receives a line of text without terminal control characters. Its exceptions are suppressed.
+        Function that is called with a line of text without terminal control characters. Its exceptions are suppressed.
     clock : callable
-        Callable that returns the monotonic time, s.
+        Function that returns the monotonic time, in s.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class RejectionReporter:
             self.report(f"{line} ({n_silent:,} more were refused before)" if n_silent else line)
 
     def report(self, line: str) -> None:
-        """Report a line, and suppress the errors of the report."""
+        """Report a line. Errors that occur during the report are suppressed."""
         with suppress(Exception):
             self._report(printable(line))
 

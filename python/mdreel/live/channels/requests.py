@@ -2,7 +2,7 @@
 
 A request and its answer are files in the folder ``requests`` of the channel's directory. Both are written under a
 temporary name and then renamed, so that readers never see a partial file. The producer checks for requests between two
-frames and claims each by renaming it; until then, the sender can withdraw the request.
+frames, and renames each request in order to claim it. Until then, the sender can withdraw the request.
 """
 
 import json
@@ -22,7 +22,7 @@ from mdreel.foundation.untrusted_input import content_of, object_of, shown, text
 from mdreel.live.channels.status import Status
 
 FOLDER = "requests"
-"""Folder of the requests in the directory of a channel."""
+"""Folder for requests in a channel's directory."""
 
 _REQUEST, _CLAIMED, _ANSWER = ".request", ".taken", ".answer"
 _POLL_SECONDS = 0.01
@@ -30,21 +30,21 @@ _STATUS_SECONDS = 0.25
 _MOST_KIND = 64
 _MOST_MESSAGE = 4096
 _MOST_AT_ONCE = 256
-"""Maximum number of requests read between two frames; others wait for the next frame."""
+"""Maximum number of requests that are read between two frames. Further requests wait for the next frame."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Request to a simulation. The simulation must answer or refuse it.
+    """Request to a simulation. The simulation must either answer or refuse the request.
 
     Attributes
     ----------
     kind : str
-        Kind of request: ``stop``, ``checkpoint``, ``change-stride``, or another word that both sides know.
+        Kind of request, such as ``stop``, ``checkpoint``, ``change-stride``, or another word that both sides know.
     arguments : dict
         Arguments of the request. The simulation must check their types and ranges.
     epoch : int
-        Epoch of the producer that the request is addressed to.
+        Epoch of the producer to which the request was sent.
 
     Examples
     --------
@@ -65,14 +65,14 @@ class Request:
     epoch: int = field(default=0, repr=False)
 
     def answer(self, message: str, **facts: Any) -> None:
-        """Report that the request was carried out.
+        """Report that the simulation has carried out the request.
 
         Parameters
         ----------
         message : str
             Human-readable result.
         **facts
-            Machine-readable results, such as ``checkpoint``, a path.
+            Machine-readable results, such as ``checkpoint``, which is a path.
         """
         self._write_answer({"done": True, "message": message[:_MOST_MESSAGE], "facts": facts})
 
@@ -82,12 +82,12 @@ class Request:
         Parameters
         ----------
         message : str
-            Reason of the refusal.
+            Reason for the refusal.
         """
         self._write_answer({"done": False, "message": message[:_MOST_MESSAGE], "facts": {}})
 
     def _write_answer(self, answer: dict[str, Any]) -> None:
-        """Write the answer. If this fails, the simulation continues and the sender waits until its timeout."""
+        """Write the answer. If this fails, the simulation continues, and the sender waits until its timeout."""
         try:
             _write_atomically(self._claimed.with_suffix(_ANSWER), answer)
             _remove(self._claimed)
@@ -127,12 +127,12 @@ class Requests:
     channel : Path
         Directory of the channel.
     epoch : int
-        Epoch of the producer. Requests to other epochs are refused.
+        Epoch of the producer. Requests for other epochs are refused.
 
     Attributes
     ----------
     n_refused : int
-        Number of invalid requests, and of requests to another producer.
+        Number of refused requests, which are either invalid or intended for another producer.
     """
 
     def __init__(self, channel: Path, epoch: int) -> None:
@@ -142,7 +142,7 @@ class Requests:
         self.n_refused = 0
 
     def take(self) -> list[Request]:
-        """Claim and return new requests, oldest first. Invalid requests are refused and raise no exception."""
+        """Claim and return new requests, oldest first. Invalid requests are refused without raising an exception."""
         try:
             names = [path.name for path in self._folder.iterdir()]
         except OSError:
@@ -178,7 +178,7 @@ class Requests:
 
 
 def _read_request(path: Path) -> Request:
-    """Read a request. Raise FormatError if the file does not contain a request or OSError if it cannot be read."""
+    """Read a request. Raise FormatError if the file does not contain a request, or OSError on failure."""
     try:
         asked = object_of(content_of(path))
         arguments = asked.get("arguments", {})
@@ -208,21 +208,22 @@ def send_request(
     arguments : mapping, optional
         Arguments of the request.
     timeout : float, optional
-        Maximum time to wait, s; by default as long as the simulation runs.
+        Maximum time to wait, in s. By default, there is no limit as long as the simulation is running.
     is_cancelled : callable
-        Callable that returns True to cancel the request; it is polled while waiting.
+        Function that is called repeatedly while waiting. It returns True to cancel the request.
 
     Returns
     -------
     Answer
-        Answer of the simulation.
+        Answer from the simulation.
 
     Raises
     ------
     StreamTimeoutError
-        If the simulation did not answer in time. A request that it has not claimed is withdrawn.
+        If the simulation did not answer in time. If the simulation has not claimed the request yet, the request is
+        withdrawn.
     StreamError
-        If the simulation refuses the request or has ended.
+        If the simulation refuses the request, or has ended.
     FormatError
         If the answer is invalid.
     OSError
@@ -230,7 +231,7 @@ def send_request(
 
     Notes
     -----
-    The simulation checks for requests when it publishes, and only if its code calls `Producer.requests`.
+    A simulation checks for requests only if its code calls `Producer.requests` between two frames.
     """
     epoch = Status.read(channel).epoch
     folder = channel / FOLDER
@@ -317,7 +318,7 @@ def _find_end(channel: Path, epoch: int) -> tuple[bool, str]:
 
 
 def _withdraw(request: Path) -> bool:
-    """Withdraw a request; return False if the simulation has already claimed it."""
+    """Withdraw a request. Return False if the simulation has already claimed it."""
     try:
         request.unlink()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Runs of a channel: which one a reader joins."""
+"""Selection of the run of a channel that a reader joins."""
 
 import math
 import time
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def join_run(join: Callable[[], T], channel: Path, wait: float, *, new_run: bool, reports_end: bool = True) -> T:
-    """Join the present run of a channel, or the next one.
+    """Join the current run of a channel, or wait for the next run.
 
     Parameters
     ----------
@@ -27,9 +27,10 @@ def join_run(join: Callable[[], T], channel: Path, wait: float, *, new_run: bool
     channel : Path
         Directory of the channel.
     wait : float
-        Maximum time to wait for the channel or for the new run, s. With `new_run`, 0 means unlimited.
+        Maximum time to wait for the channel or for the new run, in s. If `new_run` is true, 0 means that there is no
+        limit.
     new_run : bool
-        Whether to wait for the next run if the run of the channel has ended or its producer was lost.
+        Whether to wait for the next run if the current run has ended or its producer was lost.
     reports_end : bool
         Whether to warn if the run has ended.
 
@@ -38,12 +39,12 @@ def join_run(join: Callable[[], T], channel: Path, wait: float, *, new_run: bool
     FileNotFoundError
         If the channel was not created in time.
     StreamTimeoutError
-        If no new run began in time.
+        If no new run started in time.
 
     Warns
     -----
     EndedRunWarning
-        If the run had ended, or its producer was lost, before the call.
+        If the run had ended or its producer had been lost before the call.
     """
     if new_run:
         _await_new_run(channel, wait)
@@ -54,7 +55,7 @@ def join_run(join: Callable[[], T], channel: Path, wait: float, *, new_run: bool
 
 
 def describe_end(status: Status) -> str | None:
-    """Return how and when the run of a channel ended, as a sentence; None while it goes on."""
+    """Return a sentence about how and when the run of a channel has ended, or None if the run is in progress."""
     if status.state == "running":
         return None
     if status.state == "lost":
@@ -74,7 +75,7 @@ def _ended_run(channel: Path) -> str | None:
 
 
 def _await_new_run(channel: Path, seconds: float) -> None:
-    """Wait until a channel has a producer, or has had one since the call."""
+    """Wait until a channel has a producer, or has had a producer since this function was called."""
     until = time.monotonic() + seconds if seconds else math.inf
     before: int | None = None
     while True:

@@ -1,4 +1,4 @@
-"""Sections of frames, which store one quantity in one data type."""
+"""Sections of frames. Each section stores a single quantity in a single data type."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -15,17 +15,17 @@ from mdreel.live.channels.manifest import Manifest
 
 PER_ATOM = ("positions", "velocities", "forces")
 TYPED = np.dtype([("type", "<i4"), ("position", "<f8", (3,))])
-"""Record of each atom, with its type and its position in Å; 28 bytes."""
+"""Record of 28 bytes per atom, which contains its type and its position in Å."""
 _OTHER_DTYPES = {"xtc": "float32", "type and float64": "float64"}
-"""Data type of velocities and forces, by the data type of positions, where the two differ."""
+"""Data type of velocities and forces for each data type of positions, if they differ."""
 DATA_TYPES = ("float32", "float64", *_OTHER_DTYPES)
 
 Section = tuple[str, str, NDArray[np.uint8]]
-"""Name, data type and bytes of a section."""
+"""Name, data type and content of a section."""
 
 
 def declared_sections(dtype: str, velocities: bool, forces: bool) -> tuple[tuple[str, str], ...]:
-    """Return names and data types of the per-atom sections. Raise UnsupportedError if the data type is unknown."""
+    """Return the name and data type of each per-atom section. Raise UnsupportedError if `dtype` is unknown."""
     if dtype not in DATA_TYPES:
         raise UnsupportedError(f"dtype must be one of {', '.join(DATA_TYPES)}, not {dtype!r}")
     other_dtype = _OTHER_DTYPES.get(dtype, dtype)
@@ -34,7 +34,7 @@ def declared_sections(dtype: str, velocities: bool, forces: bool) -> tuple[tuple
 
 
 def max_frame_bytes(manifest: Manifest) -> int:
-    """Return the maximum size of a frame, bytes."""
+    """Return the maximum size of a frame, in bytes."""
     return channel_frame_bytes([_bytes_of_section(manifest, *section) for section in manifest.sections])
 
 
@@ -47,7 +47,7 @@ def _bytes_of_section(manifest: Manifest, name: str, dtype: str) -> int:
 
 
 class Encoder:
-    """Encoder of the arrays of a simulation as sections.
+    """Encoder that converts the arrays of a simulation to sections.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Encoder:
     manifest : Manifest
         Manifest of the channel.
     precision : float
-        Precision of XTC-compressed positions, integers per nm.
+        Precision of XTC-compressed positions, in integers per nm.
     """
 
     def __init__(self, path: Path, manifest: Manifest, precision: float) -> None:
@@ -74,12 +74,12 @@ class Encoder:
         cell: Sequence[float] | None,
         types: ArrayLike | None = None,
     ) -> Section:
-        """Return the section of positions, Å, shape (n_atoms, 3).
+        """Return the section for positions in Å, shape (n_atoms, 3).
 
         Raises
         ------
         MismatchError
-            If the shape or the data type is wrong, or if `types` are given and the channel has none.
+            If the shape or the data type is wrong, or if `types` are given for a channel without types.
         """
         dtype = self._dtypes["positions"]
         if types is not None and dtype != "type and float64":
@@ -104,7 +104,7 @@ class Encoder:
         return "positions", dtype, _as_bytes(atoms)
 
     def _typed_atoms(self, atoms: NDArray[Any], types: ArrayLike | None, step: int) -> NDArray[Any]:
-        """Return atoms of the data type `TYPED` as a contiguous array; a contiguous array is not copied."""
+        """Return a contiguous array with the data type `TYPED`, copying the array only if it is not contiguous."""
         expected = (self._manifest.n_atoms,)
         if atoms.shape != expected:
             raise MismatchError(f"{self._path}, step {step}: expected atoms of shape {expected}, got {atoms.shape}")
@@ -113,7 +113,7 @@ class Encoder:
         return np.ascontiguousarray(atoms)
 
     def per_atom(self, name: str, values: ArrayLike, step: int) -> Section:
-        """Return a section with three numbers per atom; contiguous arrays of its data type are not copied."""
+        """Return a section with three numbers per atom. Contiguous arrays with the correct data type are not copied."""
         dtype = self._dtypes.get(name)
         if dtype is None:
             message = f"the channel was opened without {name}; open it with {name}=True"
@@ -122,7 +122,7 @@ class Encoder:
         return name, dtype, _as_bytes(np.ascontiguousarray(numbers, np.dtype(dtype).newbyteorder("<")))
 
     def energies(self, values: Mapping[str, float] | ArrayLike, step: int) -> Section:
-        """Return the section of energies, kJ/mol, given by name or in order."""
+        """Return the section for energies in kJ/mol, given by name or in the order of the manifest."""
         names = self._manifest.energies
         if not names:
             message = "the channel was opened without energies; open it with energies="
@@ -136,12 +136,12 @@ class Encoder:
         return "energies", "float64", _as_bytes(np.ascontiguousarray(numbers, "<f8"))
 
     def cell(self, box: ArrayLike, step: int) -> list[float]:
-        """Return the row vectors of a cell, Å, one after the other, from vectors or from lengths and angles.
+        """Return the concatenated row vectors of a cell, in Å, given its vectors or its lengths and angles.
 
         Raises
         ------
         MismatchError
-            If the shape is wrong, a number is not finite, or no cell has these lengths and angles.
+            If the shape is wrong, if a number is not finite, or if no cell can have these lengths and angles.
         """
         shape = np.shape(box)
         if shape not in ((3, 3), (6,)):
@@ -174,7 +174,7 @@ class Encoder:
 
 
 def section_arrays(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> dict[str, NDArray[Any]]:
-    """Return arrays as views of the bytes of a section; compressed positions are decompressed into a new array."""
+    """Return arrays as views of a section. Compressed positions are decompressed into a new array."""
     if dtype == "xtc":
         return {name: channel_xtc_positions(np.frombuffer(buffer, np.uint8), n_atoms)}
     stored = TYPED if dtype == "type and float64" else np.dtype(dtype).newbyteorder("<")
@@ -186,5 +186,5 @@ def section_arrays(name: str, dtype: str, buffer: memoryview, n_atoms: int) -> d
 
 
 def _as_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return a view of the bytes of a contiguous array."""
+    """Return the bytes of a contiguous array as a view."""
     return array.reshape(-1).view(np.uint8)

@@ -1,4 +1,4 @@
-"""Staging of frames on disk, so that they survive the memory of the node."""
+"""Staging of frames on disk, where they remain available after they have left the memory of the node."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -11,25 +11,25 @@ class Staging:
     Attributes
     ----------
     path : path
-        Directory on a disk of the node, created if it does not exist. Each channel needs its own.
+        Directory on a disk of the node. It is created if it does not exist. Each channel needs its own directory.
     level : {"file", "fsync"}
-        Durability of a published frame: it survives the end of all processes (``file``), or also a crash of the
-        machine (``fsync``).
+        Durability of published frames. With ``"file"``, they remain available after all processes have ended. With
+        ``"fsync"``, they also survive a crash of the machine.
     n_frames : int, optional
-        Minimum number of frames to retain; older frames may be deleted.
+        Minimum number of frames to retain. Older frames can be deleted.
     n_bytes : int, optional
-        Maximum total size of the files, bytes, as long as there is more than one.
+        Maximum total size of the files, in bytes. At least one file is always retained.
     seconds : float, optional
-        Age at which frames are deleted, s.
+        Age at which frames are deleted, in s.
     segment_bytes : int
-        Size at which a new file is started. Only whole files are deleted.
+        File size, in bytes, at which a new file is started. Only whole files are deleted.
 
     Notes
     -----
-    Without `n_frames`, `n_bytes` and `seconds`, all frames are retained.
+    If none of `n_frames`, `n_bytes` and `seconds` is set, all frames are retained.
 
-    mdreel writes new frames into the files of deleted frames, which is faster than creating files. Copy a file to
-    keep its frames. A file with a second hard link is deleted and not reused.
+    mdreel overwrites the files of deleted frames with new frames, because this is faster than creating new files. To
+    keep the frames of a file, copy the file. If a file has a second hard link, it is deleted instead of being reused.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Status of channels, read without joining them."""
+"""Status of channels, which can be read without joining them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,13 +21,14 @@ class Status:
     Attributes
     ----------
     path : Path
-        Directory of the channel, whose name is the channel's name.
+        Directory of the channel. It has the same name as the channel.
     manifest : Manifest
-        Properties common to all frames.
+        Properties that all frames have in common.
     state : {"running", "lost", "finished", "stopped", "failed"}
-        Running with a producer; else how the channel ended, or ``lost`` if its producer died without ending it.
+        ``running`` if the channel has a producer. Otherwise, how the channel has ended, or ``lost`` if its producer
+        died without ending it.
     reason : str or None
-        Reason of a failure.
+        Reason for a failure.
     epoch : int
         Number of earlier producers of the channel.
     n_published : int
@@ -37,17 +38,17 @@ class Status:
     lags : tuple of int
         Lag of each consumer, in frames.
     n_slots : int
-        Number of slots of the ring.
+        Number of slots in the ring.
     n_bytes : int
-        Size of the ring, bytes.
+        Size of the ring, in bytes.
     producer : Participant or None
-        Process of the producer; None without a producer, or if it is not known.
+        Process of the producer, or None if there is no producer or its process is unknown.
     consumers : tuple of ConsumerStatus
-        All consumers, including those that take only the newest frame or read staging.
+        All consumers, including consumers that receive only the newest frame or read from staging.
     waits : float or None
-        Time for which the producer has waited for a free slot, s; None if it is not waiting.
+        Time for which the producer has been waiting for a free slot, in s, or None if it is not waiting.
     ended_at : float or None
-        Time at which the run ended, s since 1970; None while it goes on, or if it is not known.
+        Time at which the run ended, in seconds since 1970, or None if the run is in progress or the time is unknown.
 
     Examples
     --------
@@ -88,7 +89,7 @@ class Status:
         FileNotFoundError
             If the channel does not exist.
         PermissionError
-            If another user owns the directory or may enter it.
+            If another user owns the directory or has access to it.
         FormatError
             If the directory does not contain a channel.
         """
@@ -124,12 +125,12 @@ class Status:
 
     @property
     def lag(self) -> int | None:
-        """Lag of the slowest consumer, in frames; None without consumers."""
+        """Number of frames by which the slowest consumer lags behind, or None if there are no consumers."""
         return max(self.lags, default=None)
 
     @property
     def waiting(self) -> str | None:
-        """Sentence that names the consumers for which the producer waits; None if it is not waiting."""
+        """Sentence about the consumers that the producer is waiting for, or None if it is not waiting."""
         if self.waits is None:
             return None
         blockers = [consumer for consumer in self.consumers if consumer.is_waited_for]
@@ -137,22 +138,22 @@ class Status:
 
 
 def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:
-    """Return the status of all channels of this user.
+    """Return the status of all of this user's channels.
 
     Parameters
     ----------
     folder : path, optional
-        Folder of the channels; by default the folder of named channels.
+        Folder that contains the channels. By default, this is the folder of named channels.
 
     Returns
     -------
     list of Status
-        Status of each channel, sorted by name.
+        Status of each channel. The list is sorted by name.
 
     Raises
     ------
     PermissionError
-        If another user owns the folder or a channel in it, or may enter it.
+        If another user owns the folder or a channel in it, or has access to it.
     FormatError
         If a directory does not contain a channel.
 
@@ -173,7 +174,7 @@ def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:
 
 
 def list_channel_paths(folder: Path) -> list[Path]:
-    """Return the directories in a folder by name. The folder need not exist; see `check_folder` for the errors."""
+    """Return the directories in a folder, which can be missing, sorted by name; see `check_folder` for the errors."""
     if not folder.exists():
         return []
     check_folder(folder)
@@ -181,7 +182,7 @@ def list_channel_paths(folder: Path) -> list[Path]:
 
 
 def measure_rates(seen: Sequence[Status], seconds: float) -> list[float]:
-    """Measure the frames per second of channels over a time, s; a channel that was removed has 0."""
+    """Measure the frames per second of channels for some time, in s. The rate of a channel that was removed is 0."""
     since = monotonic()
     sleep(seconds)
     found = []

@@ -21,7 +21,7 @@ Write: TypeAlias = Callable[[Path], None]
 
 
 class EngineReporter:
-    """Attributes that the reporters of all engines have in common."""
+    """Base class with the attributes that the reporters of all engines have in common."""
 
     _commands: "EngineCommands"
 
@@ -37,14 +37,14 @@ class EngineReporter:
 
 
 class EngineCommands:
-    """Periodic checkpoints of an engine, and the requests ``stop``, ``checkpoint`` and ``change-stride``.
+    """Writes periodic checkpoints of an engine, and handles ``stop``, ``checkpoint`` and ``change-stride`` requests.
 
     Parameters
     ----------
     producer : Producer
         The channel.
     engine : str
-        Name of the engine, which is used when a request is refused.
+        Name of the engine, which is used in the message if a request is refused.
     interval : int
         Number of steps between two frames.
     checkpoint : path, optional
@@ -52,7 +52,7 @@ class EngineCommands:
         replaces the previous checkpoint atomically. Without a checkpoint file, you cannot continue the simulation after
         a stop.
     checkpoint_frames : int, optional
-        Number of frames between two checkpoints. By default, a checkpoint is only written when the simulation stops.
+        Number of frames between two checkpoints. By default, a checkpoint is written only when the simulation stops.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class EngineCommands:
         self._last_frame: int | None = None
 
     def handle_requests(self, step: int, write: Write) -> bool:
-        """Write a checkpoint if one is due, and carry out the requests received since the previous frame.
+        """Write a checkpoint if it is due, and carry out the requests received since the previous frame.
 
         Parameters
         ----------

@@ -35,11 +35,12 @@ _LAST_FRAME_SECONDS = 5.0
 
 
 class LAMMPSReporter(EngineReporter):
-    """Reporter that publishes a simulation run with LAMMPS's Python module on a channel, and carries out requests.
+    """Reporter that publishes a LAMMPS simulation on a channel, and carries out requests.
 
-    The reporter runs LAMMPS from frame to frame, and checks for requests after each frame. On ``stop``, it writes a
-    restart file, ends the channel as *stopped*, and `run` returns. On ``checkpoint``, it writes a restart file with the
-    step in its name. On ``change-stride``, it changes the number of steps between two frames.
+    The simulation has to use LAMMPS's Python module. The reporter runs LAMMPS from frame to frame, and checks for
+    requests after each frame. On ``stop``, it writes a restart file, ends the channel as *stopped*, and `run` returns.
+    On ``checkpoint``, it writes a restart file with the step in its name. On ``change-stride``, it changes the number
+    of steps between two frames.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class LAMMPSReporter(EngineReporter):
         Each restart file replaces the previous file atomically. Without a restart file, you cannot continue the
         simulation after a stop.
     checkpoint_frames : int, optional
-        Number of frames between two restart files. By default, a restart file is only written when the simulation
+        Number of frames between two restart files. By default, a restart file is written only when the simulation
         stops.
     wrap : bool
         Whether to wrap positions into the cell, like ``x`` in a dump. By default, positions are unwrapped, like ``xu``.

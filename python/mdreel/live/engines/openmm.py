@@ -40,7 +40,7 @@ class OpenMMReporter(EngineReporter):
     Parameters
     ----------
     producer : Producer
-        The channel. Velocities, forces, and the energies ``potential`` and ``kinetic`` are only published if the
+        The channel. Velocities, forces, and the energies ``potential`` and ``kinetic`` are published only if the
         channel was opened for them.
     interval : int
         Number of steps between two frames.
@@ -49,7 +49,7 @@ class OpenMMReporter(EngineReporter):
         replaces the previous checkpoint atomically. Without a checkpoint file, you cannot continue the simulation after
         a stop.
     checkpoint_frames : int, optional
-        Number of frames between two checkpoints. By default, a checkpoint is only written when the simulation stops.
+        Number of frames between two checkpoints. By default, a checkpoint is written only when the simulation stops.
     wrap : bool, optional
         Whether to wrap molecules into the cell. By default, OpenMM wraps them if the system is periodic.
 
@@ -61,7 +61,8 @@ class OpenMMReporter(EngineReporter):
     Notes
     -----
     A checkpoint is written after its frame has been published. Therefore, no frame is lost if you continue the
-    simulation from a checkpoint. Note that OpenMM checkpoints are only valid for the same system, platform and version.
+    simulation from a checkpoint. Note that an OpenMM checkpoint is valid only for the same system, platform and
+    version.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class OpenMMReporter(EngineReporter):
         self._has_velocities, self._has_forces = "velocities" in sections, "forces" in sections
 
     def describeNextReport(self, simulation: Any) -> tuple[int, bool, bool, bool, bool, bool | None]:  # noqa: N802
-        """Return when the next frame is due, and which quantities it needs. The method's name is defined by OpenMM."""
+        """Return when the next frame is due, and which quantities are needed. The method name is defined by OpenMM."""
         n_steps = self.interval - simulation.currentStep % self.interval
         has_energies = bool(self._producer.manifest.energies)
         return n_steps, True, self._has_velocities, self._has_forces, has_energies, self._wrap

@@ -52,7 +52,7 @@ class SlurmTable:
 
 @dataclass(frozen=True, kw_only=True)
 class EnsembleTable:
-    """Table of an ensemble. Paths are relative to the folder of the file."""
+    """Table that describes an ensemble. Paths are relative to the folder of the ensemble file."""
 
     name: str = entry("Name of the ensemble; its channels are named NAME-REPLICA.")
     replicas: int = entry("Number of replicas.", least=1)

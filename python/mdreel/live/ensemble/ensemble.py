@@ -56,7 +56,7 @@ class Ensemble:
     table : EnsembleTable
         Description of the ensemble.
     folder : Path
-        Folder of the file with the description.
+        Folder that contains the ensemble file.
     analyses : ReplicaAnalyses
         Analyses of each replica.
     identity : dict
@@ -115,8 +115,8 @@ class Ensemble:
         Notes
         -----
         After an error or KeyboardInterrupt, running replicas are asked to stop, and are terminated after `grace`
-        seconds. Replicas only continue to run if the manager is killed with SIGKILL. In this case, the next run ends
-        them.
+        seconds. Replicas continue to run only if the manager is killed with SIGKILL. In this case, the next run
+        terminates them.
         """
         chosen = [self.replicas[number] for number in (range(len(self.replicas)) if numbers is None else numbers)]
         self._begin()

@@ -111,7 +111,7 @@ class Journal(JsonLinesLog):
             raise
 
     def write(self, event: str, message: str, n_frames: int = 0, process: Process | None = None, **facts: Any) -> None:
-        """Write one of `EVENTS`, its description, the number of analysed frames, and fields of `ReplicaHistory`."""
+        """Write one of `EVENTS` with its description, the number of analysed frames, and fields of `ReplicaHistory`."""
         who = {} if process is None else {"process": process.number, "process_start": process.start}
         line = {"time": time(), "event": event, "message": message, "n_frames": n_frames, **who, **facts}
         if process is not None:

@@ -39,7 +39,7 @@ class Replica:
     table : EnsembleTable
         Description of the ensemble.
     folder : Path
-        Folder of the file with the description.
+        Folder that contains the ensemble file.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Replica:
         return self._program is None or self._program.status() is not None
 
     def open(self, retry: bool = False) -> None:
-        """Lock the replica, and end its program if a killed manager left it running.
+        """Lock the replica, and terminate its program if a manager that was killed has left it running.
 
         If `retry` is true, a failed replica is run again.
 

@@ -32,7 +32,7 @@ _TRIES = 10
 
 @dataclass(frozen=True)
 class ReplicaAnalysis:
-    """Analysis of each replica.
+    """Analysis that is carried out for each replica.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class ReplicaAnalysis:
 
 @dataclass(frozen=True)
 class ReplicaAnalyses:
-    """Analyses of each replica, and the window of frames that they use.
+    """Analyses that are carried out for each replica, and the frames that they use.
 
     Attributes
     ----------
@@ -112,9 +112,9 @@ class ReplicaObserver:
 
     Notes
     -----
-    If a replica dies, the observer waits indefinitely until it is restarted, because the manager decides when to give
-    up. `advance` releases its frames before it returns. Therefore, the frames of only one replica are in memory at a
-    time.
+    If a replica dies, the observer waits indefinitely until the replica is restarted, because the manager decides when
+    to give up. `advance` releases its frames before it returns. Therefore, the frames of only one replica are in memory
+    at a time.
     """
 
     def __init__(

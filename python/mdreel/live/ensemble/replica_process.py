@@ -17,7 +17,7 @@ _MOST_SECONDS = 30.0
 
 
 class Program:
-    """Program that runs in its own session, so that Ctrl-C on a terminal only reaches the manager.
+    """Program that runs in its own session, so that Ctrl-C on a terminal reaches only the manager.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Program:
 
 
 def end_leftover(process: Process) -> bool:
-    """End a program that a killed manager left running, and return whether it was. Raise WorkerError on failure."""
+    """Terminate a program that a killed manager left running. Return whether it was running, or raise WorkerError."""
     until = monotonic() + _MOST_SECONDS
     has_run = process.is_alive
     # If the process has gone but its process ID is unused, its child processes may still run. As long as they do, the
@@ -98,7 +98,7 @@ def end_leftover(process: Process) -> bool:
 
 
 def end_stray(name: str, value: str) -> bool:
-    """End this user's programs that have an environment variable with this value, and return whether any exist."""
+    """Terminate this user's programs that have an environment variable with this value. Return whether any existed."""
     wanted = f"{name}={value}".encode()
     found = False
     for path in Path("/proc").glob("[0-9]*/environ"):

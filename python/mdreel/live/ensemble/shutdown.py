@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.02
 
 
 def end_all(replicas: Sequence[Replica], grace: float) -> None:
-    """End running replicas in such a way that each can write a checkpoint. A second Ctrl-C interrupts this.
+    """Stop running replicas, and give each of them time to write a checkpoint. A second Ctrl-C interrupts this.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def run_managed(
     directory : str or path
         The directory. It is created if it does not exist.
     produces : bool
-        Whether the program is a producer. In this case, the state of the directory changes when the program exits, to
+        Whether the program is a producer. In this case, when the program exits, the state of the directory changes to
         *finished* if the exit status is 0, and to *failed* otherwise. Producers do not wait for missing files unless
         `timeout` is set.
     timeout : float, optional

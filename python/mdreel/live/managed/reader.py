@@ -162,7 +162,7 @@ class ManagedDirectory:
 
     @property
     def reason(self) -> str | None:
-        """Reason for which the producer failed, or None if it did not fail."""
+        """Reason why the producer failed, or None if it did not fail."""
         return self._core.state()[1]
 
     def __iter__(self) -> Iterator[Path]:

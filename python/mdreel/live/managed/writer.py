@@ -15,9 +15,9 @@ from mdreel.foundation.atomic_files import sync_directory, sync_file
 
 
 def _open_empty(path: str, flags: int) -> int:
-    """Open a file that is empty already.
+    """Open a file that is already empty.
 
-    Where a program truncates a file, ext4 begins to write it to the disk when the program closes it.
+    If a program truncates a file, ext4 starts to write the file to the disk when the program closes it.
     """
     return os.open(path, flags & ~os.O_TRUNC, 0o600)
 
@@ -148,7 +148,7 @@ class ManagedProducer:
         writer.publish()
 
     def publish(self, path: str | PathLike[str], name: str | None = None) -> Path:
-        """Publish a complete file by moving it to the directory. From a different file system, it is copied instead.
+        """Publish a complete file by moving it to the directory, or by copying it from a different file system.
 
         Parameters
         ----------

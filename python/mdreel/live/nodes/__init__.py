@@ -1,4 +1,4 @@
-"""Transfer of channels from a server on the node of the simulation to relays on the nodes of the consumers."""
+"""Transfer of channels from a server on one node to relays on other nodes."""
 
 from mdreel.live.nodes.relay import Relay
 from mdreel.live.nodes.security import Security

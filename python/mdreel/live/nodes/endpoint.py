@@ -25,7 +25,7 @@ def check_endpoint(endpoint: str, *, listens: bool = False, all_interfaces: bool
 
 
 def is_local(endpoint: str) -> bool:
-    """Return whether an address can only be reached from this machine."""
+    """Return whether an address can be reached only from this machine."""
     return all(place.is_loopback for place in resolve_host(host_and_port(endpoint)[0]))
 
 

@@ -85,7 +85,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Credit:
-    """Message from a relay: number of frames taken in the session, and total number that the server can send."""
+    """Message from a relay with the number of frames taken in the session, and the number that the server can send."""
 
     n_taken: int
     n_wanted: int
@@ -93,7 +93,7 @@ class Credit:
 
 @dataclass(frozen=True)
 class Leave:
-    """Message from a relay that it leaves."""
+    """Message from a relay that is leaving."""
 
 
 Message: TypeAlias = Chunk | Epoch | Heartbeat | End | Fault | Credit | Leave

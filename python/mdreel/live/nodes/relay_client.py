@@ -169,7 +169,7 @@ class RelayClient:
         return max(2, self._local.n_slots // 2)
 
     def _query(self, question: bytes) -> ChannelDescription:
-        """Send a query to the server. An empty query only asks for the description of the channel."""
+        """Send a query to the server. An empty query requests only the description of the channel."""
         assert self._zenoh is not None
         key = f"{KEY}/{self.channel}/join"
         with ignoring_transport_errors():

@@ -49,7 +49,7 @@ class RelayStatus:
     channel, host : str
         Name of the channel, and host name that the relay reports.
     state : {"running", "away", "lost", "finished", "stopped", "failed"}
-        State of the channel that was sent to the relay, or ``away`` if the relay has not sent any message for some
+        State of the channel that was sent to the relay, or ``away`` if the relay has not sent any message for a few
         seconds.
     n_frames, n_again : int
         Number of frames sent, and number of frames that were sent again.

@@ -28,7 +28,7 @@ _NEW = ".new"
 
 
 class NoticeFile:
-    """File that contains a notice. Readers only see complete lines, even if the writer is killed.
+    """File that contains a notice. Readers see only complete lines, even if the writer is killed.
 
     Notes
     -----

@@ -42,7 +42,7 @@ class Notice:
         Number of columns of the results. `columns` contains only the first of these columns.
     is_of_frames : bool
         Whether each row belongs to a frame and starts with the frame number and the time (in ps). Otherwise, the rows
-        are a curve of all frames so far, as a function of the first column.
+        form a curve that is computed from all frames so far, as a function of the first column.
     rows : ndarray, shape (n_rows, n_columns), float64
         Downsampled results so far. Missing values are NaN.
     last : ndarray, shape (n_columns,), float64, or None

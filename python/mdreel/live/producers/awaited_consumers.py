@@ -1,4 +1,4 @@
-"""Waiting of producers until consumers have joined."""
+"""Waiting until consumers have joined a channel."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +24,7 @@ def await_consumers(channel: Path, count: Callable[[], int], n_consumers: int, t
     n_consumers : int
         Number of consumers.
     timeout : float, optional
-        Maximum time to wait, s.
+        Maximum time to wait, in s.
     """
     most = channel_most_consumers()
     if n_consumers > most:

@@ -1,4 +1,4 @@
-"""Consumer groups that a producer declares before its first frame."""
+"""Consumer groups that a producer creates before its first frame."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from mdreel.errors import MismatchError
 
 @dataclass(frozen=True)
 class Group:
-    """Consumer group that exists before the first frame.
+    """Consumer group that a producer creates before the first frame.
 
     Parameters
     ----------
     name : str
-        Name of the group; at most 64 letters, digits, ``-`` and ``_``.
+        Name of the group, which consists of up to 64 letters, digits, ``-`` and ``_``.
     share : bool
-        Whether each frame goes to one member of the group instead of to all members.
+        Whether each frame is delivered to only one member of the group instead of to all members.
 
     Examples
     --------
@@ -30,23 +30,23 @@ class Group:
     share: bool = False
 
     def declare(self, channel: Path) -> None:
-        """Create the group in an open channel, unless it exists.
+        """Create the group in an open channel if it does not exist.
 
         Raises
         ------
         MismatchError
-            If the name is invalid, or the group exists with another value of `share`.
+            If the name is invalid, or if the group already exists with a different value of `share`.
         """
         channel_declare_group(channel, self.name, self.share)
 
 
 def parse_groups(groups: Sequence[str | Group]) -> tuple[Group, ...]:
-    """Return groups from names and groups.
+    """Convert names to groups.
 
     Raises
     ------
     MismatchError
-        If a name occurs twice, or `groups` is a single string.
+        If a name occurs twice, or if `groups` is a single string.
     """
     if isinstance(groups, str):
         raise MismatchError(f"groups must be a sequence of names, such as [{groups!r}], not {groups!r}")

@@ -1,4 +1,4 @@
-"""Warnings of producers that wait for consumers."""
+"""Warnings about consumers that a producer has to wait for."""
 
 import warnings
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from mdreel.live.channels.participants import ConsumerStatus, name_consumers
 from mdreel.live.channels.status import Status
 
 _AGAIN_SECONDS = 1.0
-"""Maximum time between two attempts to publish a frame that count as one wait."""
+"""Attempts to publish a frame that are at most this time apart are counted as a single wait."""
 
 ADVICE = (
     'for viewers set policy="latest"; otherwise give the producer staging and full="spill", so that slow consumers '
@@ -29,19 +29,19 @@ _Frame: TypeAlias = tuple[int, float, Sequence[float] | None, Sequence[tuple[str
 
 
 class Patience:
-    """Waiting for consumers of a channel, with a warning that names them.
+    """Waits for the consumers of a channel, and issues a warning that lists them.
 
     Parameters
     ----------
     channel : Path
         Directory of the channel.
     warn_after : float
-        Time of waiting before the warning, s.
+        Waiting time before the warning, in s.
 
     Raises
     ------
     MismatchError
-        If the time is not a number of at least 0.
+        If the time is negative or not a number.
     """
 
     def __init__(self, channel: Path, warn_after: float) -> None:
@@ -53,16 +53,16 @@ class Patience:
         self._since = self._last = -inf  # begin of the wait of the last frame, and its end if that was in vain
 
     def publish(self, core: ChannelProducer, frame: _Frame, timeout: float | None) -> tuple[int, str]:
-        """Publish a frame, and warn once of each process that the producer has to wait for.
+        """Publish a frame, and warn once about each process that the producer has to wait for.
 
         Parameters
         ----------
         core : ChannelProducer
-            Producer of the core.
+            The producer in the core.
         frame : tuple
             Step, time, cell and sections of the frame.
         timeout : float, optional
-            Maximum time to wait, s.
+            Maximum time to wait, in s.
 
         Raises
         ------

@@ -26,7 +26,7 @@ from mdreel.live.producers.step import parse_step
 from mdreel.live.producers.termination import ExitOnSigterm
 
 RING_BYTES = 16 << 20
-"""Default size of a ring; small, because shared memory is scarce in containers."""
+"""Default size of a ring. It is small because shared memory is scarce in containers."""
 
 _SLOTS = (4, 64)
 
@@ -34,52 +34,55 @@ _SLOTS = (4, 64)
 class Producer:
     """Producer that publishes the frames of a simulation on a channel, for analyses on the same node.
 
-    As a context manager, the producer opens and ends the channel. The end is *finished*, *failed* with the message of
-    an exception, or *stopped* on Ctrl-C and SIGTERM, which batch systems send at the time limit. Consumers then stop
-    waiting for frames. A producer that dies is reported as lost. In the main thread, SIGTERM raises `SystemExit` within
-    the ``with`` block, unless the program has a handler for it.
+    If you use the producer as a context manager, it opens the channel and ends it when the context exits. The final
+    state of the channel is *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C and SIGTERM,
+    which batch systems send at the time limit. Consumers then stop waiting for frames. If a producer dies, it is
+    reported as lost. In the main thread, SIGTERM raises `SystemExit` within the ``with`` block, unless the program has
+    its own handler for SIGTERM.
 
     Parameters
     ----------
     channel : str or path
-        Name or directory of the channel; see `mdreel.live.channel`. It is created if it does not exist.
+        Name or directory of the channel; see `mdreel.live.channel`. The channel is created if it does not exist.
     n_atoms : int
         Number of atoms.
     velocities, forces : bool
-        Whether frames may have velocities and forces.
+        Whether frames can contain velocities and forces.
     energies : sequence of str
-        Names of the energies that frames may have.
+        Names of the energies that frames can contain.
     dtype : {"float32", "float64", "xtc", "type and float64"}
-        Data type of positions, velocities and forces. ``"xtc"`` compresses positions like an XTC file, with rounding,
-        to a third of the size; velocities and forces are then float32. ``"type and float64"`` stores an int32 type
-        before each position, 28 bytes per atom; velocities and forces are then float64.
+        Data type of positions, velocities and forces. With ``"xtc"``, positions are rounded and compressed to a third
+        of their size as in an XTC file, and velocities and forces are float32. With ``"type and float64"``, an int32
+        type is stored before each position (28 bytes per atom), and velocities and forces are float64.
     precision : float
-        Precision of XTC-compressed positions, integers per nm.
+        Precision of XTC-compressed positions, in integers per nm.
     n_slots : int, optional
-        Number of slots of the ring; by default 4 to 64, so that the ring takes about 16 MiB.
+        Number of slots in the ring. By default, it is between 4 and 64, such that the ring has a size of about 16 MiB.
     full : {"block", "drop-oldest", "spill"}
-        Backpressure when the ring is full. ``"block"`` waits for the slowest consumer. ``"drop-oldest"`` never
-        waits. It overwrites the oldest frame that no consumer holds, which is counted and reported to consumers.
-        ``"spill"`` writes the frame only to `staging`, where consumers find it.
+        Behaviour if the ring is full. With ``"block"``, the producer waits for the slowest consumer. With
+        ``"drop-oldest"``, the producer never waits, but overwrites the oldest frame that is not held by a consumer.
+        Such frames are counted and reported to consumers. With ``"spill"``, the producer writes the frame only to
+        `staging`, from where consumers can read it.
     timeout : float, optional
-        Maximum time to wait for a free slot, s; by default unlimited.
+        Maximum time to wait for a free slot, in s. By default, there is no limit.
     warn_after : float
-        Time of waiting for a consumer, s, after which a `SlowConsumerWarning` names its process. A producer warns once
-        of each process.
+        Waiting time, in s, after which the producer issues a `SlowConsumerWarning` about the process of the consumer.
+        There is only one such warning for each process.
     groups : sequence of str or Group
-        Consumer groups that exist before the first frame. With staging, their members receive all frames, whenever
-        they join. Without staging, they miss the frames that leave the ring before they join. `Group` declares a group
-        whose members share the frames.
+        Consumer groups that are created before the first frame. With staging, their members receive all frames,
+        whenever they join. Without staging, they miss the frames that leave the ring before they join. Use a `Group` if
+        its members should share the frames.
     staging : Staging, optional
-        Files to which frames are written before they are published. Without staging, frames survive the end of any
-        process, but not of the machine.
+        Files to which frames are written before they are published. Without staging, frames survive the end of a
+        process, but not the shutdown of the machine.
     archive : path or Archive, optional
-        File to which a separate process writes the frames, as XTC, H5MD or another format; see `mdreel.live.archive`.
+        File to which a separate process writes the frames, in XTC, H5MD or another format; see `mdreel.live.archive`.
     resume_step : int, optional
-        First step to be published. It is required if the previous producer died without ending the channel; consumers
-        then continue without a repeated step. By default, a new run starts, and consumers ignore earlier frames.
+        First step to be published. It is required if the previous producer died without ending the channel. In this
+        case, consumers continue without repeating any steps. By default, a new run starts, and consumers ignore earlier
+        frames.
     time_step : float
-        Time between two steps, ps.
+        Time between two steps, in ps.
     stride : int
         Number of steps between two frames.
     topology_hash : bytes, optional
@@ -90,7 +93,7 @@ class Producer:
     path : Path
         Directory of the channel.
     manifest : Manifest
-        Properties common to all frames.
+        Properties that all frames have in common.
 
     Raises
     ------
@@ -99,9 +102,9 @@ class Producer:
 
     Notes
     -----
-    Publishing copies the arrays once and makes no system call unless a consumer is sleeping. Contiguous float32 arrays
-    are copied directly; others are converted first. A child process that is forked without ``exec`` keeps the channel
-    of its parent; see the page on channels.
+    When a frame is published, its arrays are copied once, and there is no system call unless a consumer is sleeping.
+    Contiguous float32 arrays are copied directly, whereas other arrays are converted first. If the process forks a
+    child without ``exec``, the child keeps the channel of its parent; see the page on channels.
 
     Examples
     --------
@@ -178,7 +181,7 @@ class Producer:
         self._sigterm = ExitOnSigterm()
 
     def open(self) -> Self:
-        """Open the channel, if it is not open yet, so that consumers can join.
+        """Open the channel so that consumers can join, if it is not open yet.
 
         Returns
         -------
@@ -190,17 +193,18 @@ class Producer:
         StreamError
             If the channel has a running producer.
         MismatchError
-            If the existing channel has other sections or another size, or if its producer has died and `resume_step` is
-            not set. Also if a declared group exists with another value of `share`.
+            If the existing channel has different sections or a different size, or if its producer has died and
+            `resume_step` is not set. Also raised if one of `groups` already exists with a different value of `share`.
         PermissionError
-            If another user owns the directory or may enter it.
+            If another user owns the directory or has access to it.
         OSError
-            If the channel cannot be created, for example because memory is short.
+            If the channel cannot be created, for example because there is not enough memory.
 
         Warns
         -----
         MdreelWarning
-            If the archive cannot be begun, for example because its file exists. The simulation runs without it.
+            If the archive cannot be started, for example because its file exists. The simulation then runs without an
+            archive.
         """
         if self._core is None:
             make_folder_for(self.path)
@@ -222,21 +226,21 @@ class Producer:
     def await_consumers(self, n_consumers: int = 1, timeout: float | None = None) -> None:
         """Wait until a number of consumers have joined, so that they receive the first frame.
 
-        A consumer that is still reading earlier frames from staging counts when it has read all of them.
+        A consumer that is still reading earlier frames from staging is counted after it has read all of them.
 
         Parameters
         ----------
         n_consumers : int
-            Number of consumers, at most 1,024. Consumers of the policy "latest" do not count.
+            Number of consumers, at most 1,024. Consumers with the policy "latest" are not counted.
         timeout : float, optional
-            Maximum time to wait, s; by default unlimited.
+            Maximum time to wait, in s. By default, there is no limit.
 
         Raises
         ------
         StreamTimeoutError
-            If too few consumers joined in time.
+            If not enough consumers joined in time.
         MismatchError
-            If a channel cannot have so many consumers.
+            If the number exceeds the maximum number of consumers.
         """
         self.open()
         await_consumers(self.path, lambda: self._require_open().n_consumers, n_consumers, timeout)
@@ -259,25 +263,25 @@ class Producer:
         Parameters
         ----------
         positions : array_like, shape (n_atoms, 3), float
-            Positions, Å. On a channel of "type and float64" also an array of shape (n_atoms,) with the fields ``type``
-            (int32) and ``position`` (3 float64), which is copied directly.
+            Positions, in Å. If the data type of the channel is "type and float64", you can also pass a structured array
+            of shape (n_atoms,). Its fields ``type`` (int32) and ``position`` (3 float64) are copied directly.
         step : int
-            Step of the simulation; an integer greater than the step of the frame before.
+            Step of the simulation, which must be an integer greater than the step of the previous frame.
         time : float
-            Time, ps.
+            Time, in ps.
         box : array_like, shape (3, 3) or (6,), float, optional
-            Row vectors of the cell, Å; or its three lengths, Å, and three angles, degrees, as in MDAnalysis's
-            ``dimensions``. None without a cell.
+            Row vectors of the cell in Å, or its three lengths in Å and three angles in degrees, as in MDAnalysis's
+            ``dimensions``. None if there is no cell.
         velocities : array_like, shape (n_atoms, 3), float, optional
-            Velocities, Å/ps.
+            Velocities, in Å/ps.
         forces : array_like, shape (n_atoms, 3), float, optional
-            Forces, kJ/(mol Å).
+            Forces, in kJ/(mol Å).
         energies : mapping of str to float, or array_like, shape (n_energies,), float, optional
-            Energies, kJ/mol, by name or in the order of the manifest.
+            Energies in kJ/mol, by name or in the order of the manifest.
         types : array_like, shape (n_atoms,), int, optional
-            Type of each atom, for a channel with types; by default 0.
+            Type of each atom, if the channel has types. By default, all types are 0.
         timeout : float, optional
-            Maximum time to wait for a free slot, s; by default that of the producer.
+            Maximum time to wait for a free slot, in s. By default, this is the timeout of the producer.
 
         Returns
         -------
@@ -287,12 +291,12 @@ class Producer:
         Raises
         ------
         MismatchError
-            If an array has a wrong shape or type, or the channel was opened without it; or if the step is not an
-            integer greater than the step before.
+            If an array has the wrong shape or type, if the channel was opened without this quantity, or if the step is
+            not an integer greater than the previous step.
         StreamTimeoutError
-            If no slot became free in time. The frame has no sequence number; you may publish it again.
+            If no slot became free in time. No sequence number was assigned to the frame, so you can publish it again.
         OSError
-            If the frame cannot be staged, for example on a full disk. It was not published.
+            If the frame cannot be staged, for example because the disk is full. In this case, it was not published.
         """
         step = parse_step(self.path, step)
         cell = None if box is None else self._encoder.cell(box, step)
@@ -310,7 +314,7 @@ class Producer:
         return Published(*self._patience.publish(self._require_open(), frame, wait))
 
     def requests(self) -> list[Request]:
-        """Return the new requests to the simulation; call the method between two frames.
+        """Return new requests to the simulation. Call this method between two frames.
 
         Returns
         -------
@@ -327,9 +331,9 @@ class Producer:
         Parameters
         ----------
         how : {"finished", "stopped", "failed"}
-            End of the simulation. A failure raises an exception in consumers.
+            How the simulation ended. If it failed, an exception is raised in consumers.
         reason : str
-            Reason of a failure; it is truncated to 256 bytes.
+            Reason for a failure. It is truncated to 256 bytes.
 
         Notes
         -----
@@ -352,7 +356,7 @@ class Producer:
 
     @property
     def lag(self) -> int | None:
-        """Lag of the slowest consumer, in frames; None without consumers."""
+        """Number of frames by which the slowest consumer lags behind, or None if there are no consumers."""
         return self._require_open().lag
 
     @property
@@ -366,7 +370,7 @@ class Producer:
         return self._core
 
     def _first_step(self) -> int:
-        """Return the first step; consumers ignore later frames of earlier producers."""
+        """Return the first step. Consumers ignore any frames of earlier producers from this step on."""
         if self._resume_step is not None:
             return int(self._resume_step)
         try:

@@ -1,4 +1,4 @@
-"""Outcome of publishing a frame."""
+"""Sequence number and durability of published frames."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,11 @@ class Published(NamedTuple):
     Attributes
     ----------
     sequence : int
-        Number of the frame in the stream.
+        Sequence number of the frame.
     level : {"ring", "file", "fsync", "dropped"}
-        Failures that the frame survives: the end of any process, of all processes, or of the machine. With
-        ``full="drop-oldest"``, a frame is ``dropped`` if consumers hold all slots of the ring and there is no staging.
+        Durability of the frame, which survives the end of a process (``ring``), the end of all processes (``file``), or
+        a crash of the machine (``fsync``). With ``full="drop-oldest"``, a frame is ``dropped`` if consumers hold all
+        slots of the ring and there is no staging.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Replay of a trajectory file on a channel, as if a simulation published it."""
+"""Replay of a trajectory file on a channel, as if the frames came from a simulation."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -27,14 +27,14 @@ _MOST_FRAMES = 64
 
 @dataclass(frozen=True)
 class Pace:
-    """Rate at which frames are published, in frames or in ps per second; without either as fast as possible.
+    """Publishing rate, in frames per second or in ps per second. If neither is set, there is no limit.
 
     Attributes
     ----------
     frames : float or None
-        Frames per second.
+        Number of frames per second.
     time : float or None
-        Simulated time per second, ps.
+        Simulated time per second, in ps.
     """
 
     frames: float | None = None
@@ -46,7 +46,7 @@ class Pace:
                 raise MismatchError(f"a pace must be more than 0 {name} a second, not {value}")
 
     def due(self, frame: int, time: float) -> float:
-        """Return when a frame is due, s after the first one, given the frames and simulated time, ps, since then."""
+        """Return the delay of a frame in s, given the number of frames and the simulated time in ps before it."""
         if self.frames is not None:
             return frame / self.frames
         return 0.0 if self.time is None else time / self.time
@@ -68,7 +68,7 @@ def replay(
     staging: Staging | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> int:
-    """Publish frames of a trajectory on a channel, and end the channel.
+    """Publish the frames of a trajectory on a channel, and end the channel.
 
     Parameters
     ----------
@@ -77,15 +77,15 @@ def replay(
     channel : str or path
         Name or directory of the channel.
     start, stop, step : int
-        Range of frames, as in a Python slice; start and stop not negative, step 1 or more.
+        Range of frames, as in a Python slice. `start` and `stop` must not be negative, and `step` must be positive.
     pace : Pace, optional
-        Rate of publishing; by default as fast as consumers take the frames.
+        Publishing rate. By default, the rate is limited only by the consumers.
     n_consumers : int
         Number of consumers to wait for before the first frame.
     n_slots, full, timeout, groups, staging
         See `Producer`.
     progress : callable, optional
-        Callable that receives the number of published frames after each frame.
+        Function that is called after each frame with the number of published frames.
 
     Returns
     -------
@@ -99,19 +99,20 @@ def replay(
     StreamError
         If the channel has a running producer.
     MdreelError, OSError
-        If reading or publishing fails; see `Source.read` and `Producer.publish`. The channel then ends as failed, and
-        on Ctrl-C as stopped.
+        If reading or publishing fails; see `Source.read` and `Producer.publish`. In this case, the channel ends as
+        *failed*. On Ctrl-C, it ends as *stopped*.
 
     Notes
     -----
-    Positions, velocities and forces are published bit for bit as the core reads them, as float32, and unit cells as
-    row vectors. If a killed replay is started again, consumers recognise repeated frames by their steps and skip them.
-    Steps that do not increase, as in a file that is given twice, are replaced by the frame numbers.
+    Positions, velocities and forces are published unchanged in float32, as they are read by the core. Unit cells are
+    published as row vectors. If you restart a replay that was killed, consumers recognise repeated frames by their
+    steps and skip them. If the steps do not increase, for example because the same file is given twice, they are
+    replaced by frame numbers.
 
     Warns
     -----
     MdreelWarning
-        If frame numbers replace the steps.
+        If the steps are replaced by frame numbers.
     """
     pace = pace or Pace()
     frames = range(source.n_frames)[slice(start, stop, step)]
@@ -150,7 +151,7 @@ def replay(
 
 
 def _increasing_steps(source: Source, frames: range) -> NDArray[np.int64]:
-    """Return the steps of the frames, or the frame numbers if the steps do not increase; shape (n_frames,)."""
+    """Return the step of each frame, shape (n_frames,), or the frame numbers if the steps do not increase."""
     reader = source.reader(np.empty(0, np.uint32), [])  # reads no positions
     steps: NDArray[np.int64] = reader.read(FrameSet.range(frames[0], frames.step, len(frames))).steps
     if (np.diff(steps) > 0).all():

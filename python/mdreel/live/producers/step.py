@@ -1,4 +1,4 @@
-"""Steps of a simulation, as producers accept them."""
+"""Conversion of simulation steps that are passed to a producer."""
 
 from operator import index
 from pathlib import Path
@@ -10,14 +10,14 @@ from mdreel.errors import MismatchError
 
 
 def parse_step(path: Path, step: SupportsIndex) -> int:
-    """Return a step as an int.
+    """Convert a step to an int.
 
     Parameters
     ----------
     path : Path
         Directory of the channel, for the error message.
     step : int
-        The step; a NumPy integer is also accepted.
+        The step. NumPy integers are also accepted.
 
     Returns
     -------
@@ -27,7 +27,7 @@ def parse_step(path: Path, step: SupportsIndex) -> int:
     Raises
     ------
     MismatchError
-        If the step is not an integer. Floating point numbers and booleans are refused.
+        If the step is not an integer. Floating-point numbers and booleans are not accepted.
     """
     try:
         if isinstance(step, bool | np.bool_):

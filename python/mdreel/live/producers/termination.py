@@ -1,4 +1,4 @@
-"""Orderly end of a simulation on SIGTERM, which batch systems send at the time limit."""
+"""Orderly shutdown of a simulation on SIGTERM, which batch systems send at the time limit."""
 
 import os
 import signal
@@ -6,27 +6,27 @@ import threading
 from types import FrameType
 
 EXIT_CODE = 128 + signal.SIGTERM
-"""Exit status of a program that ends on SIGTERM, as shells report it."""
+"""Exit status that shells report for a program that was terminated by SIGTERM."""
 
 
 class ExitOnSigterm:
-    """Conversion of SIGTERM into `SystemExit`, so that ``with`` blocks end in order.
+    """Converts SIGTERM to `SystemExit`, so that ``with`` blocks exit in an orderly way.
 
-    A handler of the program is never replaced, and only the main thread can install one.
+    The program's own handler is never replaced. The handler can be installed only from the main thread.
     """
 
     def __init__(self) -> None:
         self._process = 0
 
     def install(self) -> None:
-        """Install the handler if SIGTERM would end the process without cleaning up."""
+        """Install the handler if SIGTERM would terminate the process without cleaning up."""
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             self._process = os.getpid()
             signal.signal(signal.SIGTERM, self._exit)
 
     def remove(self) -> None:
-        """Restore the default action, unless the program has installed another handler since."""
+        """Restore the default action, unless the program has installed another handler in the meantime."""
         is_main = threading.current_thread() is threading.main_thread()
         if is_main and signal.getsignal(signal.SIGTERM) == self._exit:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)

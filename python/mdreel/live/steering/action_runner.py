@@ -71,7 +71,7 @@ class ActionRunner:
         self.n_failed = 0
 
     def plan(self, firing: Firing) -> Iterator[tuple[str, str]]:
-        """Yield the name and a description of each action of a firing."""
+        """Yield the name and a description of each action for a firing."""
         for name in firing.rule.actions:
             action = self._actions[name]
             if action.command is not None:
@@ -81,7 +81,7 @@ class ActionRunner:
                 yield name, f"would {self._engine.plan(action.type)}"
 
     def submit(self, firing: Firing) -> None:
-        """Schedule the actions of a firing."""
+        """Schedule the actions for a firing."""
         self.check()
         # No firing is submitted while this is True, so there is at most one stop at a time.
         self.is_stopping = any(self._actions[name].type == "stop" for name in firing.rule.actions)

@@ -103,11 +103,12 @@ def steer(
     MismatchError
         If a rule refers to an unknown analysis or column.
     MdreelError, OSError
-        If an analysis fails, or if the log cannot be written. If an action fails, this is only recorded in the log.
+        If an analysis fails, or if the log cannot be written. Failed actions do not raise an error, but are recorded in
+        the log.
 
     Notes
     -----
-    Each frame is checked once and in order. Therefore, the frame at which a rule fires only depends on the values (and
+    Each frame is checked once and in order. Therefore, the frame at which a rule fires depends only on the values (and
     on the clock, if the rule has a cool-down in seconds). Actions are carried out one after another in a separate
     thread, while the analyses continue. Rules do not fire while the simulation is being stopped, unless stopping it
     fails.

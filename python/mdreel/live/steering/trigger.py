@@ -1,4 +1,4 @@
-"""Decides when a rule fires, considering its maximum number of firings and its cool-down."""
+"""Decisions about when a rule fires, based on its maximum number of firings and its cool-down."""
 
 from collections.abc import Callable
 from enum import Enum

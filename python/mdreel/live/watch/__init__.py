@@ -1,1 +1,1 @@
-"""Watchers, which show channels and their analyses on a terminal and in a browser."""
+"""Watchers, which display channels and their analyses on a terminal or in a browser."""

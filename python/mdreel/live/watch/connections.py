@@ -1,4 +1,4 @@
-"""HTTP server of the page, with limits on the number and duration of connections."""
+"""HTTP server for the page, with limits on the number and the duration of connections."""
 
 import socket
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from mdreel.live.watch.request_head import read_head
 from mdreel.live.watch.token import PageAccess
 
 NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
-"""Content security policy of responses that are not a page."""
+"""Content security policy for all responses except the page."""
 
 _MOST_ANSWERS = 16
 _ANSWER_SECONDS = 10.0
-"""Timeout for sending a response."""
+"""Timeout for sending a response, in s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +34,11 @@ class _Waiting:
 
 
 class HttpServer(ThreadingHTTPServer):
-    """HTTP server that answers each request in its own thread, with one request per connection.
+    """HTTP server that answers each request in a separate thread. Each connection is used for a single request.
 
-    Connections wait in a lobby until they have sent the head of a request. If there are too many, the oldest one is
-    dropped, so that silent connections do not block others. The number of concurrent responses is limited separately.
+    Connections wait in a lobby until the head of a request has been received. If there are too many connections, the
+    oldest connection is dropped, so that silent connections do not block others. The number of concurrent responses is
+    limited separately.
 
     Parameters
     ----------
@@ -46,11 +47,12 @@ class HttpServer(ThreadingHTTPServer):
     version : {4, 6}
         IP version of the address.
     access : PageAccess
-        Access control.
+        Access control for requests.
     answer : callable
-        Function that returns type, content and policy of a resource; None if it does not exist.
+        Function that returns the type, the content and the policy of a resource, or None if the resource does not
+        exist.
     clock : callable
-        Callable that returns the monotonic time, s, for the timeout of requests.
+        Function that returns the monotonic time, in s. It is used for the timeout of requests.
     """
 
     daemon_threads = True
@@ -75,7 +77,7 @@ class HttpServer(ThreadingHTTPServer):
         super().__init__(place, _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Add a connection to the lobby and start its thread."""
+        """Add a connection to the lobby, and start its thread."""
         waiting = _Waiting(request, client_address[0])
         with self._lock:
             self._lobby.enter(waiting)
@@ -107,7 +109,7 @@ class HttpServer(ThreadingHTTPServer):
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore errors of connections that clients abort."""
+        """Ignore errors on connections that were aborted by the client."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -116,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def handle(self) -> None:
-        """Read the head of a request and answer it."""
+        """Read the head of a request, and answer the request."""
         head = read_head(self.connection, self.server.clock)
         self.server.leave_lobby(self.connection)
         if not head:
@@ -147,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse invalid and modifying requests, without details for clients that have no token."""
+        """Refuse invalid and modifying requests. Clients without a token do not receive any details."""
         self._refuse(HTTPStatus(code) if self._is_granted() else HTTPStatus.FORBIDDEN)
 
     def _is_granted(self) -> bool:
@@ -177,4 +179,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the library's name)
-        """Write no log, because the URLs contain the token."""
+        """Do nothing. Requests are not logged, because their URLs contain the token."""

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus, text format 0.0.4."""
+"""Metrics for Prometheus in text format 0.0.4."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ _FAMILIES = {
 
 
 def metrics(seen: Sequence[ChannelSnapshot]) -> str:
-    """Return the metrics of channels in the text format."""
+    """Return the metrics of channels in text format."""
     samples: dict[str, list[_Sample]] = {name: [] for name in _FAMILIES}
     names = [one.name for one in seen]
     for one in seen:

@@ -1,4 +1,4 @@
-"""HTML page of the watcher, with style and script in one response."""
+"""HTML page of the watcher, which includes its style sheet and its script."""
 
 import base64
 import hashlib
@@ -12,15 +12,15 @@ from mdreel.foundation.html.palette import stylesheet
 
 @dataclass(frozen=True)
 class Page:
-    """HTML page and its content security policy.
+    """HTML page, with its content security policy.
 
     Attributes
     ----------
     content : bytes
-        HTML.
+        The HTML page.
     policy : str
-        Content security policy. It allows only the script and the style of the page and requests to its server, so that
-        names of channels, columns and rules cannot inject anything.
+        Content security policy. It allows only the script and the style sheet of the page, and requests to its own
+        server. In this way, the names of channels, columns and rules cannot inject anything.
     """
 
     content: bytes
@@ -29,7 +29,7 @@ class Page:
 
 @cache
 def page(interval: float) -> Page:
-    """Return the page, which is updated at an interval, s."""
+    """Return the page, which is updated at regular intervals (in s)."""
     folder = Path(__file__).parent
     style = stylesheet() + (folder / "page.css").read_text(encoding="utf-8")
     script = "".join((folder / name).read_text(encoding="utf-8") for name in ("chart.js", "page.js"))
@@ -60,5 +60,5 @@ def page(interval: float) -> Page:
 
 
 def _hash(text: str) -> str:
-    """Return the hash of a script or style for the policy."""
+    """Return the hash of a script or a style sheet for the policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

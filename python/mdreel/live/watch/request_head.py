@@ -5,16 +5,17 @@ from collections.abc import Callable
 from time import monotonic
 
 HEAD_SECONDS = 2.0
-"""Timeout for the complete head of a request."""
+"""Time limit for receiving the complete head of a request, in s."""
 MOST_BYTES = 16 << 10
 _MOST_AT_ONCE = 4096
 _ENDS = (b"\r\n\r\n", b"\n\n", b"\n\r\n")
 
 
 def read_head(connection: socket.socket, clock: Callable[[], float] = monotonic) -> bytes | None:
-    """Read a request up to the empty line after its head, also if the client closes the connection early.
+    """Read a request up to the empty line after its head, even if the client closes the connection early.
 
-    Return None if the head is longer than `MOST_BYTES`, or incomplete after `HEAD_SECONDS` of `clock` (s).
+    Return None if the head is longer than `MOST_BYTES`, or if it is still incomplete after `HEAD_SECONDS`, measured
+    with `clock` (in s).
     """
     until = clock() + HEAD_SECONDS
     head = b""

@@ -1,4 +1,4 @@
-"""Read-only web server of the watcher, protected by a token."""
+"""Read-only web server of the watcher, which is protected by a token."""
 
 import json
 import secrets
@@ -21,27 +21,27 @@ from mdreel.live.watch.token import PageAccess
 from mdreel.live.watch.watcher import Watcher
 
 _MOST_OPEN = 16
-"""Maximum number of channels with curves in one response."""
+"""Maximum number of channels for which a response contains curves."""
 
 
 class WatchServer:
-    """Server of the snapshots of a watcher as a web page, as JSON and as Prometheus metrics.
+    """Server that provides the snapshots of a watcher as a web page, as JSON and as Prometheus metrics.
 
     Parameters
     ----------
     watcher : Watcher
-        Watcher, which takes one snapshot per interval, regardless of the number of clients.
+        The watcher. It takes one snapshot per interval, regardless of the number of clients.
     address : str
-        IP address at which to listen.
+        IP address at which the server listens.
     port : int
-        Port; 0 selects a free port.
+        Port. If it is 0, a free port is chosen.
     interval : float
-        Interval of snapshots, s.
+        Time between two snapshots, in s.
 
     Attributes
     ----------
     token : str
-        Token that requests must contain.
+        Token that has to be included in requests.
 
     Raises
     ------
@@ -68,12 +68,12 @@ class WatchServer:
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach the server."""
+        """Whether the server can be reached only from this machine."""
         return self._address.is_loopback
 
     @property
     def url(self) -> str:
-        """URL of the page with the token."""
+        """URL of the page, including the token."""
         host = socket.gethostname() if self._address.is_unspecified else str(self._address)
         host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self._http.server_address[1]}/?token={self.token}"
@@ -85,16 +85,16 @@ class WatchServer:
             self.refresh()
 
     def refresh(self) -> None:
-        """Take a snapshot, which the server shows from now on."""
+        """Take a snapshot, which the server then provides to its clients."""
         self._snapshots = tuple(self._watcher.take_snapshots())
 
     def _names(self) -> set[str]:
-        """Return the host names of this machine; use DNS only if other machines can connect."""
+        """Return the host names of this machine. DNS is used only if other machines can connect."""
         name = socket.gethostname()
         return {name} if self.is_local else {name, socket.getfqdn()}
 
     def _answer(self, path: str) -> tuple[str, bytes, str] | None:
-        """Return type, content and policy of a resource; None if it does not exist."""
+        """Return the type, the content and the policy of a resource, or None if the resource does not exist."""
         asked = urlsplit(path)
         if asked.path == "/":
             shown: Page = page(self._interval)
@@ -118,7 +118,7 @@ class WatchServer:
 
 
 def state_to_json(seen: Sequence[ChannelSnapshot], opened: Sequence[str]) -> dict[str, Any]:
-    """Return the JSON state of channels for the page, with curves of the channels with the paths `opened`."""
+    """Return the state of channels as JSON for the page, including curves for channels with paths in `opened`."""
     wanted = set(opened[:_MOST_OPEN])
     channels = []
     for one in seen:

@@ -12,13 +12,13 @@ from mdreel.live.notices.notice import Notice
 from mdreel.live.watch.steering import Event
 
 STATES = ("running", "lost", "finished", "stopped", "failed", "absent", "unreadable")
-"""States of a channel: those of `Status`, ``absent``, and ``unreadable``."""
+"""States of a channel, which are the states of `Status`, ``absent`` and ``unreadable``."""
 
 ANALYSIS_STATES = ("running", "finished", "stopped", "failed", "dead", "unreadable")
-"""States of an analysis: those of its notice, ``dead`` without a process, and ``unreadable``."""
+"""States of an analysis, which are the states of its notice and ``unreadable``."""
 
 HISTORY = ("elapsed", "frames_per_second", "lag")
-"""Columns of the history: time since the watcher started, s; frames per second; lag of the slowest consumer."""
+"""Columns of the history: time since the watcher was started (in s), frames per second, and largest lag."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class AnalysisSnapshot:
     Attributes
     ----------
     key : str
-        Name of its notice, unique in the channel.
+        Name of its notice, which is unique within the channel.
     notice : Notice or None
-        Its notice; None if it cannot be read.
+        Its notice, or None if the notice cannot be read.
     name : str
-        Display name, or the name of the unreadable file.
+        Display name, or the name of the file if it cannot be read.
     state : str
         One of `ANALYSIS_STATES`.
     reason : str or None
-        Reason of a failure or of a read error.
+        Reason for a failure or for a read error.
     """
 
     key: str
@@ -47,12 +47,12 @@ class AnalysisSnapshot:
 
     @property
     def process(self) -> int:
-        """Process ID; 0 if unknown."""
+        """Process ID, or 0 if it is unknown."""
         return 0 if self.notice is None else self.notice.process.number
 
     @property
     def latest(self) -> dict[str, tuple[float, str]]:
-        """Values and units of the last frame, by column; empty if rows do not belong to frames."""
+        """Values and units of the last frame by column. Empty if rows do not belong to frames."""
         notice = self.notice
         if notice is None or notice.last is None or not notice.is_of_frames:
             return {}
@@ -72,21 +72,21 @@ class ChannelSnapshot:
     state : str
         One of `STATES`.
     reason : str or None
-        Reason of a failure or of a read error, or the processes for which the simulation waits.
+        Reason for a failure or for a read error, or the processes that the simulation is waiting for.
     status : Status or None
-        Status of the channel; None if it cannot be read.
+        Status of the channel, or None if it cannot be read.
     frame_bytes : int
-        Size of a frame in the ring, bytes; the maximum for compressed frames.
+        Size of a frame in the ring, in bytes. If frames are compressed, this is the maximum size.
     frames_per_second : float or None
-        Rate of frames; None after a single snapshot.
+        Frame rate, or None after a single snapshot.
     analyses : tuple of AnalysisSnapshot
-        Analyses that publish notices, running ones first.
+        Analyses that publish notices, starting with running analyses.
     events : tuple of Event
-        Last events of the steering log.
+        Last events in the steering log.
     n_damaged_events : int
-        Number of unreadable lines among them.
+        Number of unreadable lines among these events.
     history : ndarray, shape (n_looks, 3), float64
-        Downsampled earlier values in the columns of `HISTORY`; NaN for missing values.
+        Downsampled earlier values, with the columns `HISTORY`. Missing values are NaN.
     """
 
     path: Path
@@ -107,7 +107,7 @@ class ChannelSnapshot:
 
     @property
     def bytes_per_second(self) -> float | None:
-        """Rate of frames, bytes per second."""
+        """Frame rate, in bytes per second."""
         return None if self.frames_per_second is None else self.frames_per_second * self.frame_bytes
 
     @property

@@ -1,4 +1,4 @@
-"""JSON representation of observed channels, with stable names."""
+"""JSON representation of watched channels, with stable names."""
 
 import math
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ from mdreel.live.watch.snapshot import HISTORY, AnalysisSnapshot, ChannelSnapsho
 from mdreel.live.watch.steering import Event
 
 _MOST_POINTS = 500
-"""Maximum number of points of a curve."""
+"""Maximum number of points in a curve."""
 
 
 def to_json(seen: ChannelSnapshot, with_curves: bool = False) -> dict[str, Any]:
-    """Return the JSON representation of a channel, optionally with earlier results and the history."""
+    """Return the JSON representation of a channel, optionally including earlier results and the history."""
     status = seen.status
     facts: dict[str, Any] = {
         "name": seen.name,
@@ -45,7 +45,7 @@ def to_json(seen: ChannelSnapshot, with_curves: bool = False) -> dict[str, Any]:
 
 
 def consumer_to_json(consumer: ConsumerStatus) -> dict[str, Any]:
-    """Return the JSON representation of a consumer of a channel."""
+    """Return the JSON representation of a channel's consumer."""
     process = consumer.process
     return {
         "process": None if process is None else process.process,
@@ -59,12 +59,12 @@ def consumer_to_json(consumer: ConsumerStatus) -> dict[str, Any]:
 
 
 def number(value: float | None) -> float | None:
-    """Round a number to six digits; return None for NaN and infinity, which JSON does not support."""
+    """Round a number to six digits. Return None for NaN and infinity, which JSON does not support."""
     return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
 
 
 def downsample_columns(rows: NDArray[np.float64]) -> list[list[float | None]]:
-    """Downsample rows for display, always including the last one, and return their columns."""
+    """Downsample rows for display, always keeping the last row, and return their columns."""
     stride = max(1, -(-len(rows) // _MOST_POINTS))
     picked = rows[::stride]
     if len(rows) and (len(rows) - 1) % stride:

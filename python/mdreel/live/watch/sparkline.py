@@ -1,4 +1,4 @@
-"""Sparklines, small bar charts of text characters."""
+"""Sparklines, which are small bar charts that consist of text characters."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,14 +7,14 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: ArrayLike, width: int, from_zero: bool = False) -> str:
-    """Return a sparkline of values, scaled from the lowest to the highest.
+    """Return a sparkline of values. The scale extends from the lowest to the highest value.
 
     Parameters
     ----------
     values : array_like, shape (n_values,)
-        The values; NaN leaves a gap.
+        The values. NaN is shown as a gap.
     width : int
-        Maximum number of characters; each shows the mean of its values.
+        Maximum number of characters. Each character shows the mean of its values.
     from_zero : bool
         Whether the scale starts at 0 instead of the lowest value.
     """
@@ -23,7 +23,7 @@ def sparkline(values: ArrayLike, width: int, from_zero: bool = False) -> str:
 
 
 def bars(values: ArrayLike, most: int, from_zero: bool = False) -> list[int | None]:
-    """Return at most `most` bar heights of 0 to 7; see `sparkline`. NaN becomes None, equal values a medium height."""
+    """Return up to `most` bar heights (0 to 7); see `sparkline`. NaN becomes None. Equal values get a medium height."""
     array = np.asarray(values, np.float64)
     if not np.isfinite(array).any():
         return []

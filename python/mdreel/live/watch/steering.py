@@ -1,4 +1,4 @@
-"""Steering logs, as shown by `mdreel watch`."""
+"""Steering logs, which are displayed by `mdreel watch`."""
 
 import os
 from collections.abc import Mapping
@@ -15,30 +15,30 @@ NAME = "steering.jsonl"
 """Name of the log in a channel's directory."""
 
 _END_OF_TIME = 1e11
-"""Latest time that is displayed, s since 1970."""
+"""Latest time that can be displayed, in seconds since 1970."""
 
 _TAIL_BYTES = 64 * 1024
-"""Size of the end of the file that is read."""
+"""Number of bytes that are read from the end of the file."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """A line of the log.
+    """A line in the log.
 
     Attributes
     ----------
     time : float
-        Time, seconds since 1970.
+        Time, in seconds since 1970.
     event : str
-        ``started``, ``fired``, ``acted``, ``failed``, ``dry-run``, ``cooling-down``, ``ended``.
+        One of ``started``, ``fired``, ``acted``, ``failed``, ``dry-run``, ``cooling-down`` and ``ended``.
     rule, action : str or None
         Names of the rule and of the action.
     sequence, step : int or None
         Number and step of the frame.
     frame_time : float or None
-        Time of the frame, ps.
+        Time of the frame, in ps.
     values : mapping of str to float
-        Checked values by column.
+        Checked value of each column.
     message : str
         Human-readable description.
     """
@@ -55,7 +55,7 @@ class Event:
 
     @classmethod
     def from_json(cls, said: dict[str, Any]) -> Self:
-        """Parse a line. Raise FormatError if it is invalid."""
+        """Parse a line. Raise FormatError if the line is invalid."""
         values = said.get("values") or {}
         time = number(said, "time")
         if not 0 <= time < _END_OF_TIME:
@@ -76,7 +76,7 @@ class Event:
 
 
 class SteeringLog:
-    """Last lines of a log, which is read again only if it has changed.
+    """Last lines of a log. The log is read again only if it has changed.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class SteeringLog:
     events : tuple of Event
         Last events.
     n_damaged : int
-        Number of unreadable lines among them, without an incomplete last line.
+        Number of unreadable lines among these events. An incomplete last line is not counted.
     """
 
     def __init__(self, channel: Path, most: int = 100) -> None:
@@ -101,7 +101,7 @@ class SteeringLog:
         self.n_damaged = 0
 
     def refresh(self) -> None:
-        """Read the file, if it exists and has changed."""
+        """Read the file if it exists and has changed."""
         try:
             with opened(self._path) as file:
                 facts = os.fstat(file.fileno())

@@ -31,7 +31,7 @@ _MOST_EVENTS = 5
 _HEADINGS = ("channel", "state", "frames", "per second", "lag", "dropped", "latest")
 _WORDS = ("channel", "state", "latest")
 _LEAST_WIDTHS = {"per second": 60, "lag": 60, "dropped": 90}
-"""Minimum width of the terminal for these columns."""
+"""Minimum width of the terminal at which these columns are shown."""
 _FRAME = 4
 """Number of lines for the heading and the footer."""
 
@@ -43,7 +43,7 @@ class DisplaySize:
     Attributes
     ----------
     width, height : int
-        Columns and lines.
+        Numbers of columns and lines.
     """
 
     width: int
@@ -61,7 +61,7 @@ class DisplaySize:
 
 
 def render(seen: Sequence[ChannelSnapshot], size: DisplaySize) -> RenderableType:
-    """Return the rendered channels, limited to the lines of the terminal."""
+    """Return the rendered channels, limited to the number of lines on the terminal."""
     if not seen:
         return Text("no channels yet; Ctrl-C ends", style="dim")
     events = _last_events(seen)
@@ -136,7 +136,7 @@ def _analysis_row(seen: AnalysisSnapshot, size: DisplaySize) -> tuple[Renderable
 
 
 def _values(seen: AnalysisSnapshot, size: DisplaySize, n_left: int = 0) -> Iterator[Text]:
-    """Yield the latest values of an analysis with sparklines, leaving `n_left` characters free."""
+    """Yield the latest values of an analysis with sparklines, and leave `n_left` characters free."""
     notice = seen.notice
     if notice is None:
         return

@@ -8,7 +8,7 @@ from mdreel.live.watch.snapshot import AnalysisSnapshot, ChannelSnapshot
 
 
 def lines(seen: Sequence[ChannelSnapshot], now: float) -> list[str]:
-    """Return one line of text for each channel, with the time `now` (s since 1970)."""
+    """Return one line of text for each channel, with the time `now` (in seconds since 1970)."""
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
     return [" ".join((stamp, one.name, one.state, *_words(one))) for one in seen]
 

@@ -1,4 +1,4 @@
-"""Access control for the page, by token and host name."""
+"""Access control for the page, based on a token and on host names."""
 
 import hmac
 import ipaddress
@@ -9,19 +9,19 @@ _BEARER = "bearer "
 
 
 class PageAccess:
-    """Rules that decide whether a request is answered.
+    """Rules that determine whether a request is answered.
 
     Parameters
     ----------
     token : str
-        Required token, in the URL as ``token=`` or in the header ``Authorization: Bearer``.
+        Required token. Clients send it in the URL as ``token=``, or in the header ``Authorization: Bearer``.
     names : collection of str
         Host names of this machine.
 
     Notes
     -----
-    A foreign web page can let its own host name resolve to this machine (DNS rebinding) and then send requests in the
-    name of the user. Therefore, the ``Host`` header must be an IP address or a name of this machine.
+    A malicious web page can make its own host name resolve to this machine (DNS rebinding), and then send requests on
+    behalf of the user. Therefore, the ``Host`` header must be an IP address or a host name of this machine.
     """
 
     def __init__(self, token: str, names: Collection[str] = ()) -> None:
@@ -29,7 +29,7 @@ class PageAccess:
         self._names = {"localhost", *(name.lower().rstrip(".") for name in names)}
 
     def is_granted(self, host: str | None, authorization: str | None, path: str) -> bool:
-        """Return whether a request is answered, given two of its headers and its path with the query."""
+        """Return whether to answer a request, given two of its headers, and its path including the query."""
         return self._is_own(host or "") and self._is_token(authorization, path)
 
     def _is_own(self, host: str) -> bool:

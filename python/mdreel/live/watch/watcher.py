@@ -1,4 +1,4 @@
-"""Watcher, which takes snapshots of channels without joining them."""
+"""Watcher that takes snapshots of channels without joining them."""
 
 import math
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ _MOST_KEPT = 600
 
 
 class Watcher:
-    """Watcher that takes snapshots of channels and of the notices of their analyses, and keeps a history for rates.
+    """Takes snapshots of channels and of their analyses' notices, and keeps a history from which rates are computed.
 
     Parameters
     ----------
     names : sequence of str
-        Names or directories of channels, which need not exist; by default all channels of this user.
+        Names or directories of channels. The channels do not have to exist yet. By default, all channels of this user.
 
     Raises
     ------
@@ -50,7 +50,7 @@ class Watcher:
 
 
 class _WatchedChannel:
-    """State of a channel that is kept between snapshots."""
+    """State of a channel that is kept from one snapshot to the next."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

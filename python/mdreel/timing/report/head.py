@@ -34,7 +34,7 @@ def head(record: "Record") -> Markup:
 def timing_head(timing: Timing) -> Markup:
     """Return the head of the timing section, with rates, bottleneck and stragglers.
 
-    For a short run, it only contains the time and the rates.
+    For a short run, the head contains only the time and the rates.
 
     Parameters
     ----------

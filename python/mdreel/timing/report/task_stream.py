@@ -116,7 +116,7 @@ def _heights(cells: NDArray[np.float64], levels: int) -> NDArray[np.int64]:
     """Return how many levels of its lane each kind fills in each column.
 
     Each level is assigned to the kind with the largest deficit so far. In this way, areas are proportional to times
-    even if a column has only a single level. Even little activity is still visible in a column.
+    even if a column has only a single level. Even a small amount of activity is visible in a column.
     """
     busy = cells.sum(axis=1, keepdims=True)
     filled = np.ceil(np.minimum(busy, 1.0) * levels - 0.25)

@@ -35,7 +35,7 @@ _PITCH = 10  # height of a lane in the layer
 
 
 def worker_bars(timing: Timing) -> Markup:
-    """Draw the time of each worker as a bar that consists of its kinds of time.
+    """Draw the time of each worker as a bar that is divided by kind of time.
 
     Parameters
     ----------

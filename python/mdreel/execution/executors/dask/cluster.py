@@ -20,7 +20,7 @@ _REACH_SECONDS = 1.0
 
 @contextmanager
 def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
-    """Yield the given client, a new client for the given scheduler, or a client for a new local cluster."""
+    """Yield the given client, or create a client for the given scheduler or for a new local cluster."""
     from distributed import Client
 
     if isinstance(client, Client):
@@ -39,7 +39,7 @@ def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
 
 @contextmanager
 def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
-    """Start a Dask cluster on this machine that only accepts connections from this process.
+    """Start a Dask cluster on this machine that accepts connections only from this process.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def local_cluster(n_workers: int, n_threads: int = 1) -> Iterator[LocalCluster]:
     Notes
     -----
     A Dask scheduler executes any code that it receives. Therefore, all ports are on the loopback interface, and the
-    scheduler and the workers only accept TLS connections that use the temporary certificate of this cluster. The key
-    and the certificate are only stored in the memory of its processes. Dask's HTTP servers cannot be disabled, but they
+    scheduler and the workers accept only TLS connections that use the temporary certificate of this cluster. The key
+    and the certificate are stored only in the memory of its processes. Dask's HTTP servers cannot be disabled, but they
     do not provide any pages.
     """
     from dask import config
@@ -105,7 +105,7 @@ def n_threads(client: Client) -> int:
 
 
 def is_reached(address: str) -> bool:
-    """Return whether this process can connect to a worker. A firewall could only allow the scheduler."""
+    """Return whether this process can connect to a worker. A firewall could allow connections only to the scheduler."""
     from distributed.comm.addressing import get_address_host_port
 
     if not address.startswith(("tcp://", "tls://")):

@@ -48,8 +48,8 @@ class Dask(SingleProcess):
     ----------
     n_workers : int, optional
         Number of worker processes in a cluster on this machine. Each process has one thread. By default, there is one
-        process per processor. If you pass a client, this must be the number of threads of its cluster, which is also
-        the default.
+        process per processor. If you pass a client, `n_workers` must be the number of threads in its cluster, which is
+        also the default.
     schedule : {"demand", "static"}
         How blocks are assigned: each block to the next free worker, or one share of all blocks to each worker.
     client : distributed.Client or str, optional

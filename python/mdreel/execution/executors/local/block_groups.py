@@ -1,4 +1,4 @@
-"""Groups of blocks, after each of which a checkpoint is written."""
+"""Groups of blocks. A checkpoint is written after each group."""
 
 from time import monotonic, perf_counter_ns
 

@@ -17,7 +17,7 @@ _AT_ONCE = 1 << 30
 
 
 class Kind(IntEnum):
-    """Kind of a message."""
+    """Kind of message."""
 
     ROUND = 0
     """All ranks compute a round of blocks."""

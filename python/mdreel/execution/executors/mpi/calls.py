@@ -1,4 +1,4 @@
-"""Calls of functions on all ranks, and the barrier at which ranks wait without keeping a core busy."""
+"""Function calls on all ranks, and a barrier at which waiting ranks do not keep a core busy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PAUSE_SECONDS = 0.002
 
 
 class RankCalls:
-    """All ranks, as rank 0 calls them while the others serve it; see `mdreel.execution.serving_processes.Helpers`.
+    """Calls functions on all ranks while the other ranks serve rank 0; see `serving_processes.Helpers`.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class RankCalls:
 
 
 def take_part(communicator: Any, message: Message) -> None:
-    """Call the function of a message on this rank, and send its value to rank 0."""
+    """Call the function that a message contains on this rank, and send its return value to rank 0."""
     value, failure = None, None
     try:
         function, arguments = message.read()
@@ -62,7 +62,7 @@ def take_part(communicator: Any, message: Message) -> None:
 
 
 def meet(communicator: Any) -> BaseException | None:
-    """Wait for the other ranks without keeping a core busy; return the interrupt that arrived, if any."""
+    """Wait for the other ranks without keeping a core busy. Return the exception if Ctrl-C was received, or None."""
     request, interrupted = communicator.Ibarrier(), None
     while not request.Test():
         try:

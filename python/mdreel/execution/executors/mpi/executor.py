@@ -49,15 +49,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SERVED: ContextVar[tuple[Any, ...]] = ContextVar("communicators whose other ranks serve rank 0", default=())
-"""The communicators whose other ranks serve this one."""
+"""Communicators whose other ranks serve this rank."""
 
 
 _AFTER_THE_LOOP = ("communicate", "wait", "communicate")
-"""What a rank does after its last block: pack its results, wait for the other ranks, and send."""
+"""Kinds of the spans after the last block of a rank: it packs its results, waits for the other ranks, and sends."""
 
 
 class _Packed(NamedTuple):
-    """Pickled record of a rank, empty on rank 0, and when it was made."""
+    """Pickled record of a rank (empty on rank 0), and the times at which pickling started and ended."""
 
     content: bytes
     begun_ns: int
@@ -70,30 +70,30 @@ class Mpi:
     Parameters
     ----------
     n_workers : int, optional
-        Number of ranks. If given, it must be the size of the communicator.
+        Number of ranks. If it is given, it must be equal to the size of the communicator.
     schedule : {"demand", "static"}
-        Distribution of the blocks: to the next free rank, or one share for each rank.
+        How blocks are assigned: each block to the next free rank, or one share of all blocks to each rank.
     communication : {"gather", "window", "global-arrays"}
-        Transfer of results to rank 0. ``"gather"`` uses Gatherv at the end. ``"window"`` uses one-sided puts into an
-        array of rank 0. ``"global-arrays"`` uses a global array that is distributed over all ranks. This needs an
-        interpreter with Global Arrays. The default is ``"window"`` on a single node if the frame index is known, and
-        ``"gather"`` otherwise.
+        How results are transferred to rank 0. ``"gather"`` uses Gatherv at the end. ``"window"`` uses one-sided
+        communication to put results into an array on rank 0. ``"global-arrays"`` uses a global array that is
+        distributed over all ranks, and requires an interpreter with Global Arrays. The default is ``"window"`` on a
+        single node if the frame index is known, and ``"gather"`` otherwise.
     communicator : mpi4py.MPI.Comm, optional
-        The ranks; by default all ranks.
+        The ranks. By default, all ranks are used.
 
     Raises
     ------
     UnsupportedError
-        If no MPI launcher has started this process, or mpi4py is not installed.
+        If this process was not started by an MPI launcher, or if mpi4py is not installed.
     WorkerError
         If the launcher and the MPI library belong to different MPI implementations.
 
     Notes
     -----
-    All ranks call ``run`` of an analysis, and all get its results. Ranks open the files of a chain together, each its
-    share. Only rank 0 plans the run; it sends the job and the frame index to the other ranks. Pass other work that one
-    rank should do for all, such as reading the topology, to `share`. Ranks take blocks from a counter in the memory of
-    rank 0. Each rank uses one thread.
+    All ranks must call ``run`` of an analysis, and all of them receive the results. If a trajectory consists of several
+    files, each rank opens a part of the files. Only rank 0 plans the run, and sends the job and the frame index to the
+    other ranks. Use `share` for other work that a single rank should do for all ranks, such as reading the topology.
+    The next block is determined by a counter in the memory of rank 0. Each rank uses a single thread.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class Mpi:
         self.communication: Communication | None = communication
 
     def share(self, compute: Callable[[], T]) -> T:
-        """Call a function on rank 0, which the other ranks serve, and return its value on all; see `Executor.share`."""
+        """Call a function on rank 0, served by the other ranks. Return its value on all ranks; see `Executor.share`."""
         if self._communicator.rank != 0:
             result, failure = self._serve(Kind.END).read()
             if failure is not None:
@@ -154,7 +154,7 @@ class Mpi:
 
     @contextmanager
     def served(self) -> Iterator[None]:
-        """Mark that the other ranks serve rank 0, which calls this while they are in `share` or `serve`."""
+        """Record on rank 0 that the other ranks are in `share` or `serve`, and therefore serve this rank."""
         token = _SERVED.set((*_SERVED.get(), self._communicator))
         try:
             with among_processes(RankCalls(self._communicator)):
@@ -163,15 +163,15 @@ class Mpi:
             _SERVED.reset(token)
 
     def serve(self) -> NoReturn:
-        """Serve the runs of rank 0 until it calls `leave`; then exit with its exit code."""
+        """Serve the runs of rank 0 until rank 0 calls `leave`, and then exit with the exit code from this call."""
         sys.exit(self._serve(Kind.LEAVE).read())
 
     def leave(self, code: int) -> None:
-        """End `serve` on all other ranks."""
+        """End `serve` on all other ranks, which then exit with this exit code."""
         send(self._communicator, Kind.LEAVE, code)
 
     def run(self, work: Work) -> Outcome | None:
-        """Run all blocks; rank 0 calls this while the other ranks are in `share` or `serve`. See `Executor.run`."""
+        """Run all blocks; see `Executor.run`. Call this on rank 0 while the other ranks are in `share` or `serve`."""
         if work.job.source.is_growing:
             raise UnsupportedError("only one process can read a growing trajectory: use the backend threads or serial")
         check_communication(self.communication, self._communicator)
@@ -193,7 +193,7 @@ class Mpi:
         return f"Mpi({self.n_workers}, {self.schedule!r}, communication={self.communication!r})"
 
     def _serve(self, until: Kind) -> Message:
-        """Follow the messages of rank 0 until one of this kind; rank 0 handles Ctrl-C for all ranks."""
+        """Process messages from rank 0 until a message of this kind arrives. Rank 0 handles Ctrl-C for all ranks."""
         previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             with among_processes():
@@ -216,7 +216,7 @@ class Mpi:
             signal.signal(signal.SIGINT, previous)
 
     def _serve_round(self, message: Message) -> None:
-        """Compute a round that rank 0 has sent."""
+        """Compute a round for which rank 0 has sent a message."""
         since_ns = perf_counter_ns()
         job, blocks, assignment, kept = _order_in(message, self._communicator)
         checkpoint = None
@@ -236,7 +236,7 @@ class Mpi:
         results: Results | None,
         since_ns: int,
     ) -> None:
-        """Compute a round together with the other ranks; rank 0 passes `results`, which receives the results."""
+        """Compute a round together with the other ranks. Only rank 0 passes `results`, which is then filled."""
         ranks = self._communicator
         handed_in = HandedIn(f"rank {ranks.rank} ({socket.gethostname()})")
         log = handed_in.log
@@ -288,7 +288,7 @@ class Mpi:
                 results.take_in(round_.begun_ns, gathered, transfer)
 
     def _hosts(self, failure: Failure | None, log: SpanLog) -> list[str]:
-        """Return the host of each rank, or an empty list if a rank cannot begin; rank 0 then raises its error."""
+        """Return the host of each rank. If a rank cannot begin, rank 0 raises its error, and other ranks return []."""
         since_ns = perf_counter_ns()
         answers = self._communicator.allgather((socket.gethostname(), failure))
         log.record("wait", self._communicator.rank, since_ns)
@@ -300,7 +300,7 @@ class Mpi:
         return [host for host, _ in answers]
 
     def _gather(self, handed_in: HandedIn, packed: _Packed, met_ns: int) -> list[HandedIn]:
-        """Gather the records of all ranks on rank 0, and record the times since a record was packed."""
+        """Gather the records of all ranks on rank 0, and add spans for the time since each record was packed."""
         from mpi4py import MPI
 
         ranks = self._communicator
@@ -328,7 +328,7 @@ def world() -> Any:
     Raises
     ------
     UnsupportedError
-        If no MPI launcher has started this process, or mpi4py is not installed.
+        If this process was not started by an MPI launcher, or if mpi4py is not installed.
     WorkerError
         If the launcher and the MPI library belong to different MPI implementations.
     """
@@ -350,7 +350,7 @@ def world() -> Any:
 
 
 def _packed(handed_in: HandedIn, transfer: ResultTransfer, rank: int, since_ns: int) -> _Packed:
-    """Prepare the results of a rank, so that they can be sent at once."""
+    """Prepare the results of a rank, so that they can be sent immediately."""
     transfer.prepare()
     content = b"" if rank == 0 else pickle.dumps(handed_in, protocol=pickle.HIGHEST_PROTOCOL)
     return _Packed(content, since_ns, perf_counter_ns())
@@ -361,7 +361,7 @@ def _counting(monitor: Monitor, n_before: int) -> Monitor:
 
 
 def _order_in(message: Message, communicator: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the job, blocks, assignment and checkpoint of a message; a `Failure` as job if this rank cannot run it."""
+    """Return the job, blocks, assignment and checkpoint of a message. The job can be a `Failure` of this rank."""
     try:
         job, blocks, assignment, kept = message.read()
         check_communication(assignment.communication, communicator)

@@ -1,6 +1,6 @@
 """Detection of an MPI launcher without importing MPI.
 
-Importing mpi4py can terminate the process if MPI does not work. Therefore, mdreel only imports it if environment
+Importing mpi4py can terminate the process if MPI does not work. Therefore, mdreel imports it only if environment
 variables indicate that the process was started by a launcher.
 """
 

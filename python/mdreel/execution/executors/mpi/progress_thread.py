@@ -16,7 +16,7 @@ def progress_thread(communicator: Any) -> Iterator[None]:
 
     Notes
     -----
-    This thread is not needed for networks with remote memory access. Over TCP, a request is only answered when this
+    This thread is not needed for networks with remote memory access. Over TCP, a request is answered only when this
     rank calls MPI. During computations, this happens every 50 ms, whereas each rank makes several requests per task.
     The thread uses about a tenth of a core.
     """

@@ -1,4 +1,4 @@
-"""Independent and collective reading by ranks."""
+"""Independent and collective access of ranks to files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobTogether:
-    """Job that reads a file that all ranks open together.
+    """Job that reads a single file, which all ranks have opened together.
 
     Attributes
     ----------

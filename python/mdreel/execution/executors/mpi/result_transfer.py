@@ -31,7 +31,7 @@ class ResultTransfer(Protocol):
         """Take the rows of a part on the rank that has computed the part, and return their number."""
 
     def prepare(self) -> None:
-        """Prepare the transfer, as far as this rank can do so alone, before all ranks meet."""
+        """Prepare the transfer before all ranks meet, as far as this is possible without other ranks."""
 
     def settle(self) -> None:
         """Complete the transfer collectively, after all ranks have met."""

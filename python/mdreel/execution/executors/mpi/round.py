@@ -58,7 +58,7 @@ class _Cancelled(BaseException):
 
 
 class Round:
-    """Computation of a rank in a round.
+    """Computation of a single rank in a round.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ class HubAccess:
 
     Notes
     -----
-    Without `allow` and `token`, only this user and root are allowed to connect, and only from this machine. The kernel
-    reports which user has opened a local connection.
+    If neither `allow` nor `token` is given, only this user and root are allowed to connect, and only from this machine.
+    The kernel reports which user has opened a local connection.
     """
 
     def __init__(self, listen: Address, allow: Sequence[str] = (), token: str | None = None) -> None:
@@ -109,7 +109,7 @@ _End = tuple[IPAddress, int]
 
 
 def _connections() -> Iterator[tuple[_End, _End, str, int]]:
-    """Yield both ends, the state, and the user of the first end for each TCP connection of this machine."""
+    """Yield both ends, the state, and the user of the first end for each TCP connection on this machine."""
     for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
         if path.exists():
             for line in path.read_text().splitlines()[1:]:

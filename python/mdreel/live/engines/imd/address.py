@@ -44,7 +44,7 @@ class Address(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether the address can only be reached from this machine."""
+        """Whether the address can be reached only from this machine."""
         return all(place.is_loopback for place in self.ip_addresses())
 
     @property

@@ -75,7 +75,7 @@ class ClientEvents(Protocol):
 class Client(threading.Thread):
     """Thread that serves a client until the client disconnects or sends an invalid message, or the channel ends.
 
-    The thread copies frames from the ring into a buffer as soon as they are published. In this way, a slow client does
+    The thread copies frames from the ring into a buffer as soon as they are published. Therefore, a slow client does
     not block the producer. If the buffer is full, the oldest frames are dropped. If the channel has staging, however,
     no frames are dropped, because the thread can read them from there later.
 

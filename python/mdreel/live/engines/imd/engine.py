@@ -29,7 +29,7 @@ _CONNECT_SECONDS = 5.0
 _AGAIN_SECONDS = 0.1
 _GREETING_SECONDS = 30.0
 _KEEP_ALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-"""TCP keep-alive settings. If the engine's machine has failed, they detect this after a minute."""
+"""TCP keep-alive settings. With these settings, a failure of the engine's machine is detected after a minute."""
 
 
 @dataclass
@@ -103,7 +103,7 @@ class EngineLink:
         self.has_disconnected = False
 
     def open(self, wait: float, stops: threading.Event) -> Self:
-        """Connect and complete the handshake, within `wait` s or until `stops` is set. `go` then requests frames.
+        """Connect and complete the handshake within `wait` s, unless `stops` is set. Then call `go` to request frames.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class EngineLink:
         self._send(header(Kind.KILL))
 
     def leave(self) -> None:
-        """Disconnect. For a thread that is waiting for a frame, the connection then ends."""
+        """Disconnect. If a thread is waiting for a frame, its connection ends."""
         if self._socket is not None:
             with suppress(OSError, StreamError):
                 self._send(header(Kind.DISCONNECT))
@@ -165,7 +165,7 @@ class EngineLink:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Disconnect and close the socket. No thread must be reading from the socket at this point."""
+        """Disconnect and close the socket. Make sure that no thread is reading from the socket."""
         self.leave()
         if self._socket is not None:
             self._socket.close()
@@ -176,7 +176,7 @@ class EngineLink:
         Raises
         ------
         StreamError
-            If the connection is lost, or ends within a frame.
+            If the connection is lost, or if it ends within a frame.
         FormatError
             If a message is invalid.
         MismatchError

@@ -24,41 +24,43 @@ _POLL_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Engine:
-    """Address and properties of a simulation engine that speaks IMD.
+    """Address and properties of a simulation engine that uses the IMD protocol.
 
     Attributes
     ----------
     address : str
         Address at which the engine listens, such as ``127.0.0.1:8888``.
     wait : float
-        Maximum time to wait for the engine, s.
+        Maximum time to wait for the engine, in s.
     n_atoms : int, optional
-        Number of atoms that the engine must send.
+        Number of atoms that the engine has to send.
     n_frames : int, optional
-        Number of frames that the engine must send. The channel then ends as *finished* after these frames, and as
-        *failed* if the connection ends with another number. Without it, the channel ends as *finished* if the engine
-        sends a disconnect message. It ends as *stopped* if the engine only closes the connection, which looks the same
-        as a crash between two frames.
+        Number of frames that the engine has to send. The channel ends as *finished* after these frames, and as *failed*
+        if the connection ends after a different number of frames. If `n_frames` is not given, the channel ends as
+        *finished* if the engine sends a disconnect message. If the engine only closes the connection, the channel ends
+        as *stopped*, because this looks the same as a crash between two frames.
     rate : int, optional
-        Number of steps between two frames to request from the engine.
+        Number of steps between two frames that the hub requests from the engine.
     time_step : float, optional
-        Time between two steps, ps. Times are computed from it if the engine sends none, as in version 2.
+        Time between two steps, in ps. It is used to compute the times of frames if the engine does not send them, as in
+        version 2.
     stride : int, optional
-        Number of steps between two published frames; the frames between them are left out. If the engine sends no
-        steps, as in version 2 without energies, it is the number of steps between two frames of the engine, from which
-        steps are computed.
+        Number of steps between two published frames. Frames between them are not published. If the engine does not send
+        steps, as in version 2 without energies, this is the number of steps between two frames of the engine. Steps are
+        then computed from it.
     dialect : {"imd", "gromacs", "kcal", "metal", "real"}
-        Units and step numbers of the engine. ``"imd"`` is version 3 of IMD (ps, Å and kJ/mol). ``"gromacs"``
-        is GROMACS in version 2. ``"kcal"`` is version 2 with energies in kcal/mol. ``"metal"`` and ``"real"`` are
-        LAMMPS with these units.
+        Units and step numbers of the engine. ``"imd"`` stands for IMD version 3 (ps, Å and kJ/mol), ``"gromacs"`` for
+        GROMACS with version 2, and ``"kcal"`` for version 2 with energies in kcal/mol. ``"metal"`` and ``"real"`` stand
+        for LAMMPS with these units.
     token_file : path, optional
-        File with the token to send to the engine, if it is another hub.
+        File that contains the token to send to the engine, if the engine is another hub.
     n_consumers : int
-        Number of consumers to wait for before the first frame is published. The engine waits until then.
+        Number of consumers to wait for before the first frame is published. The engine waits until they have joined.
     n_slots, full, groups, staging
         See `Producer`.
     memory : str or int
-        Maximum size of the ring, in bytes or as ``"1G"``. It limits the sizes that the engine can announce.
+        Maximum size of the ring, in bytes or as a str such as ``"1G"``. It limits the frame size that the engine can
+        announce.
     resumes : bool
         Whether to continue a channel whose hub has died.
 
@@ -97,7 +99,7 @@ class Engine:
                 raise MismatchError(f"{self.address}: {name} must be a positive number, not {value!r}")
 
     def link(self) -> EngineLink:
-        """Return a connection to the engine, not opened yet."""
+        """Return a connection to the engine that has not been opened yet."""
         most_bytes = parse_memory(self.memory) // max(self.n_slots or 0, _LEAST_SLOTS)
         return EngineLink(Address.parse(self.address), most_bytes, self.n_atoms, read_token_file(self.token_file))
 
@@ -112,16 +114,16 @@ class Feed(threading.Thread):
     path : Path
         Directory of the channel.
     report : callable
-        Callable that receives lines of text.
+        Function that is called with lines of text.
 
     Attributes
     ----------
     is_open : Event
-        Event that is set when the channel exists, or when it will not be created.
+        Event that is set when the channel exists, or when it is known that the channel will not be created.
     end : str or None
-        End of the channel.
+        How the channel has ended.
     error : Exception or None
-        Exception with which the feed has failed.
+        Exception that caused the feed to fail.
     n_published : int
         Number of published frames.
     """
@@ -146,9 +148,9 @@ class Feed(threading.Thread):
         Raises
         ------
         MismatchError
-            If the engine sends no times and `Engine.time_step` is not set.
+            If the engine does not send times, and `Engine.time_step` is not set.
         MdreelError
-            If connecting fails; see `EngineLink.open`.
+            If the connection fails; see `EngineLink.open`.
         """
         session = self.link.open(self.engine.wait, self._stops).session
         if not session.time and self.engine.time_step is None:
@@ -159,7 +161,7 @@ class Feed(threading.Thread):
         self.link.go(self.engine.rate)
 
     def stop(self) -> None:
-        """Disconnect from the engine and end the channel as stopped."""
+        """Disconnect from the engine, and end the channel as *stopped*."""
         self._stops.set()
         if self.is_alive():
             self.link.leave()
@@ -167,7 +169,7 @@ class Feed(threading.Thread):
             self.link.close()
 
     def run(self) -> None:
-        """Publish frames until the end."""
+        """Publish frames until the engine ends or the feed is stopped."""
         try:
             for frame in self.link.frames():
                 self._publish(frame)
@@ -181,7 +183,7 @@ class Feed(threading.Thread):
             self.is_open.set()
 
     def _end_channel(self) -> None:
-        """End the channel. A closed connection alone does not mean that the simulation finished."""
+        """End the channel. Note that a closed connection alone does not mean that the simulation has finished."""
         expected, n_frames = self.engine.n_frames, self.link.n_frames
         if self._stops.is_set():
             self._end("stopped")
@@ -237,7 +239,7 @@ class Feed(threading.Thread):
         return self.n_published * self.engine.stride
 
     def _open_channel(self, frame: EngineFrame, step: int) -> Producer:
-        """Open the channel with the sections of the first frame."""
+        """Open the channel with the sections that the first frame contains."""
         session, engine = self.link.session, self.engine
         is_lost = _is_lost(self.path)
         if is_lost and not engine.resumes:
@@ -271,7 +273,7 @@ class Feed(threading.Thread):
 
 
 def _is_lost(path: Path) -> bool:
-    """Return whether the producer of a channel died without ending it."""
+    """Return whether the producer of a channel died without ending the channel."""
     try:
         status = channel_status(path)
     except FileNotFoundError:

@@ -74,7 +74,7 @@ class Hub:
     wait : float
         Maximum time to wait for the channel if there is no engine, in s.
     restart : float
-        Maximum time to wait for the lost producer of such a channel to restart, in s.
+        Maximum time to wait for a lost producer to restart if there is no engine, in s.
     allow : sequence of str
         Hosts, or networks such as ``10.0.0.0/24``, from which all users are allowed to connect. By default, only this
         user can connect, and only from this machine.
@@ -91,7 +91,7 @@ class Hub:
     patience : float
         Maximum time to send the remaining frames after the channel has ended, in s.
     linger : float
-        Time during which clients can still connect after the channel has ended, in s.
+        Time after the end of the channel during which clients can still connect, in s.
     report : callable, optional
         Function that is called with a line of text when an engine or a client connects or disconnects.
 
@@ -284,7 +284,7 @@ class Hub:
         self._rejects.report_total("connections")
 
     def admit(self, client: Client) -> str | None:
-        """Admit a client after its handshake. If the client is refused, return the reason."""
+        """Admit a client after its handshake. Return the reason if the client is refused."""
         with self._lock:
             self._lobby.leave(client)
             if len(self._clients) >= _MOST_CLIENTS:
@@ -344,7 +344,7 @@ class Hub:
             self._error = error
 
     def _accept_next(self) -> None:
-        """Accept the next connection. Errors only affect this connection."""
+        """Accept the next connection. Errors affect only this connection."""
         assert self._socket is not None, "it was opened"
         try:
             connection, peer = self._socket.accept()

@@ -1,4 +1,4 @@
-"""Pending connections to a hub, which have not completed the handshake yet."""
+"""Pending connections to a hub, for which the handshake is not complete yet."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 MOST = 16
 """Maximum number of pending connections."""
 MOST_OF_ONE = 8
-"""Maximum number of pending connections from the same address, so that no host can block other hosts."""
+"""Maximum number of pending connections from the same address. Without this limit, a host could block others."""
 
 
 class Waiting(Protocol):
@@ -35,7 +35,7 @@ class Lobby(Generic[W]):
 
     Notes
     -----
-    If a peer opens many connections without completing the handshake, it can only displace other pending connections,
+    If a peer opens many connections without completing the handshake, it can displace only other pending connections,
     because connections leave the queue when their handshake is complete.
     """
 

@@ -2,7 +2,7 @@
 
 Notes
 -----
-Version 3 is specified at https://imdclient.readthedocs.io/en/latest/protocol_v3.html. Version 2 is only defined by its
+Version 3 is specified at https://imdclient.readthedocs.io/en/latest/protocol_v3.html. Version 2 is defined only by its
 first implementation in VMD and NAMD (https://www.ks.uiuc.edu/Research/vmd/imd/). Its messages are the same as those of
 version 3 up to number 9. Headers are big-endian, whereas message bodies have the byte order of the engine, which can be
 inferred from its handshake.
