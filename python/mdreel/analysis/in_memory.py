@@ -34,7 +34,7 @@ def prepare(universe: "Universe", wanted: bool, has_own_trajectory: bool, filena
     Raises
     ------
     MismatchError
-        If `wanted` is true and the alignment reads another trajectory.
+        If `wanted` is true, but the analysis reads a trajectory other than that of its Universe.
 
     Warns
     -----

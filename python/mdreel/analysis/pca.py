@@ -42,10 +42,9 @@ class PCA(ComponentAnalysis):
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
-        including repeated atoms.
+        The atoms, in MDAnalysis's selection language. None selects all atoms in the given order, with repetitions.
     align : bool
-        Whether to superpose each frame on the first analysed frame, with equal weights of the same atoms.
+        Whether to superpose each frame on the first analysed frame, with equal weights.
     mean : array_like, shape (n_atoms, 3), float64, optional
         Positions in Å from which displacements are computed. By default, the mean positions are used.
     n_components : int, optional
@@ -58,8 +57,8 @@ class PCA(ComponentAnalysis):
     Attributes
     ----------
     results.p_components : ndarray, shape (3 * n_atoms, n_components), float64
-        Normalised components as columns, in order of decreasing variance. The rows are x, y and z of the first atom,
-        then of the second, and so on. In each component, the entry with the largest magnitude is positive.
+        Normalised components as columns, in order of decreasing variance. Rows are x, y and z of each atom in turn. In
+        each component, the entry with the largest magnitude is positive.
     results.variance : ndarray, shape (n_components,), float64
         Eigenvalue of each component in Å^2.
     results.cumulated_variance : ndarray, shape (n_components,), float64
@@ -86,9 +85,8 @@ class PCA(ComponentAnalysis):
     the first analysed frame, in steps of 2^-21 Å (4.8e-7 Å), and their products. The sums are exact, so the matrix is
     bitwise identical for every executor and any number of workers. The eigenvectors are computed with LAPACK.
 
-    Apart from 16 bytes per frame, the memory use does not depend on the number of frames. Each block that waits to be
-    merged needs 72 bytes per pair of atoms (72 MB for 1000 atoms), and up to 16 blocks per worker may wait. If there
-    are many atoms, use few workers.
+    Memory use grows by 16 bytes per frame. Each block that waits to be merged needs 72 bytes per pair of atoms (72 MB
+    for 1000 atoms), and up to 16 blocks per worker may wait. If there are many atoms, use few workers.
 
     MDAnalysis's `PCA` superposes frames in single precision.
 
@@ -394,10 +392,8 @@ class PCA(ComponentAnalysis):
         self.results.p_components = np.ascontiguousarray(vectors[:, kept])
 
     def _warn_of_superposition(self, method: str, remedy: str) -> None:
-        message = (
-            f"the components are of frames superposed on the first (align=True), but {method} does not superpose "
-            f"frames, like MDAnalysis: {remedy}; ignore this if the frames are superposed already"
-        )
+        message = f"the components are of frames superposed on the first (align=True), but {method} does not superpose "
+        message += f"frames, like MDAnalysis: {remedy}; ignore this if the frames are superposed already"
         if method == "transform":
             message = message.replace("ignore this", "give superposition=False")
         warnings.warn(message, MdreelWarning, stacklevel=caller_level())

@@ -138,7 +138,8 @@ class RecipeAnalysis:
     type : str
         Type of the analysis, such as ``"rmsd"``.
     settings : dict
-        The values that the recipe sets, by the keys of the settings. Without a format, they are as in the recipe.
+        The values that the recipe sets, as a dict whose keys are those of the settings. Without a format, they are
+        as in the recipe.
     """
 
     type: str
@@ -210,7 +211,7 @@ def parse_recipe(path: Path, content: Mapping[str, Any], form: RecipeFormat, giv
     form : RecipeFormat
         The settings that the recipe can contain.
     given : collection of str
-        Keys of inputs that the caller already has, so that they are optional in the recipe.
+        Keys of inputs that the caller already has. They are optional in the recipe.
     """
     _check_names(str(path), content, (*form.inputs, "run", "analysis"))
     run, entries = content.get("run", {}), content.get("analysis", [])

@@ -24,7 +24,7 @@ class Work:
         Function that is called regularly with the number of analysed frames, on the calling thread. If it raises an
         exception, the run is stopped.
     checkpoint : Checkpoint, optional
-        Results of complete blocks, and the file in which new results are stored.
+        Checkpoint file, which contains the results of completed blocks and receives new results.
     memory : int, optional
         Total memory limit of all processes, in bytes.
     access : str, optional

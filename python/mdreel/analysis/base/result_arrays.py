@@ -24,8 +24,8 @@ def result_arrays(
     results : mapping of str to object
         The results. Entries that are neither arrays nor numbers are omitted.
     dimensions : mapping of str to tuple of str
-        Dimensions of the results whose dimensions are known. A result with a single column after its leading columns
-        has no dimension for columns. Dimensions of other results are named after the result and numbered. If there is
+        Dimensions of the results whose dimensions are known. A table with only one column of values has no
+        dimension for its columns. Dimensions of other results are named after the result and numbered. If there is
         one entry per frame, the first dimension is ``frame``.
     units : mapping of str to str
         Units of the results that have a unit.

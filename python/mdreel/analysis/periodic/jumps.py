@@ -66,8 +66,8 @@ def find_jump(
 
     Notes
     -----
-    An atom jumps if its displacement is longer than half the cell, but shorter than a quarter of the cell after
-    subtraction of whole cells. In addition, half of the atoms must move by less than an eighth of the cell. For frames
+    An atom jumps if its displacement is longer than half the cell, but becomes shorter than a quarter of the cell when
+    whole cells are subtracted. In addition, half of the atoms must move by less than an eighth of the cell. For frames
     that are farther apart in time, jumps can be told apart from diffusion only if positions are known to be wrapped.
     """
     steps = (after - before).astype(np.float64)

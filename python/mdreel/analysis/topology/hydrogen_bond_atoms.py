@@ -140,7 +140,7 @@ def guess_donors(
     Warns
     -----
     MdreelWarning
-        If the charges of nitrogens or oxygens with such hydrogens are not below the limit.
+        If nitrogen or oxygen atoms that are bound to hydrogens have charges above the limit.
     """
     every = select(universe, within, "select")
     atoms = every[_values(every, "charges", "charge") < max_charge]

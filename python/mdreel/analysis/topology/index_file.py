@@ -99,7 +99,7 @@ class IndexFile:
             A selection in MDAnalysis's language. Names with blanks or parentheses are enclosed in quotation marks, as
             in ``group "Water and ions" and name OW``.
         prefix : str
-            Part of the new names that distinguishes the groups of several selections.
+            Prefix of the new group names, which must differ between selections.
 
         Raises
         ------

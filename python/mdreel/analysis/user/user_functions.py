@@ -174,7 +174,7 @@ class Failed:
 
 
 class Fold:
-    """A fold of user code over the batches of a block, with values that can be merged.
+    """Call user code with each batch of a block, and combine the returned values.
 
     The core calls `add`, `merge`, `pack` and `unpack`. A subclass implements `added` and `merged`, which may raise
     exceptions. If a subclass runs in other processes, it must be possible to pickle it.

@@ -1,4 +1,4 @@
-"""Command ``mdreel average``, which computes mean positions after superposition."""
+"""The command ``mdreel average``, which computes mean positions after superposition."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

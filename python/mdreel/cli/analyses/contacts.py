@@ -1,4 +1,4 @@
-"""Command ``mdreel contacts``, which computes native contacts or the number of contacts over time."""
+"""The command ``mdreel contacts``, which computes native contacts or the number of contacts over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

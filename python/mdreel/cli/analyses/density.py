@@ -1,4 +1,4 @@
-"""Command ``mdreel density``, which computes the density of atoms on a grid."""
+"""The command ``mdreel density``, which computes the density of atoms on a grid."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""Command ``mdreel dihedral``, which computes dihedral angles between any four atoms over time."""
+"""The command ``mdreel dihedral``, which computes dihedral angles between any four atoms over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""Command ``mdreel dihedrals``, which computes the torsions of a protein over time."""
+"""The command ``mdreel dihedrals``, which computes the torsions of a protein over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

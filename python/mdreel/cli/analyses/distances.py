@@ -1,4 +1,4 @@
-"""Command ``mdreel distances``, which computes the mean, variance and contact frequency for all distances."""
+"""The command ``mdreel distances``, which computes the mean, variance and contact frequency for all distances."""
 
 from typing import TYPE_CHECKING, Annotated
 

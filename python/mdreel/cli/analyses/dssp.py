@@ -1,4 +1,4 @@
-"""Command ``mdreel dssp``, which assigns the secondary structure of a protein."""
+"""The command ``mdreel dssp``, which assigns the secondary structure of a protein."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

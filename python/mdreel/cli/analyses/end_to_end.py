@@ -1,4 +1,4 @@
-"""Command ``mdreel end-to-end``, which computes the distance from the first to the last atom of chains."""
+"""The command ``mdreel end-to-end``, which computes the distance from the first to the last atom of chains."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Command ``mdreel hbonds``, which finds hydrogen bonds within a selection or between two selections."""
+"""The command ``mdreel hbonds``, which finds hydrogen bonds within a selection or between two selections."""
 
 import math
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""Command ``mdreel helices``, which computes eigenvalues of distance matrices for helices over time."""
+"""The command ``mdreel helices``, which computes eigenvalues of distance matrices for helices over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

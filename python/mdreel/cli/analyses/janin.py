@@ -1,4 +1,4 @@
-"""Command ``mdreel janin``, which computes the torsions chi1 and chi2 of protein residues over time."""
+"""The command ``mdreel janin``, which computes the torsions chi1 and chi2 of protein residues over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

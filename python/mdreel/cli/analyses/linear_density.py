@@ -1,4 +1,4 @@
-"""Command ``mdreel linear-density``, which computes mass and charge profiles along the axes."""
+"""The command ``mdreel linear-density``, which computes mass and charge profiles along the axes."""
 
 from typing import TYPE_CHECKING, Annotated
 

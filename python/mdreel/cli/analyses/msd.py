@@ -1,4 +1,4 @@
-"""Command ``mdreel msd``, which computes mean square displacements and the diffusion coefficient."""
+"""The command ``mdreel msd``, which computes mean square displacements and the diffusion coefficient."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Command ``mdreel pca``, which computes the principal components of the motion of a selection."""
+"""The command ``mdreel pca``, which computes the principal components of the motion of a selection."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""Command ``mdreel projection``, which projects frames on the first principal components."""
+"""The command ``mdreel projection``, which projects frames on the first principal components."""
 
 from typing import TYPE_CHECKING, Annotated
 

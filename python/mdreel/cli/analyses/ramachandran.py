@@ -1,4 +1,4 @@
-"""Command ``mdreel ramachandran``, which computes the torsions phi and psi of protein residues over time."""
+"""The command ``mdreel ramachandran``, which computes the torsions phi and psi of protein residues over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

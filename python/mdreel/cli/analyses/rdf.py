@@ -1,4 +1,4 @@
-"""Command ``mdreel rdf``, which computes the radial distribution function between two selections."""
+"""The command ``mdreel rdf``, which computes the radial distribution function between two selections."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Command ``mdreel residue-contacts``, which finds contacts between residues, and their frequencies and lifetimes."""
+"""The command ``mdreel residue-contacts``, which finds contacts between residues."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,7 +39,7 @@ def residue_contacts(
     ] = "closest-heavy",
     cutoff: Annotated[
         float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Longest distance between two residues in contact."),
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Maximum distance of two residues in contact."),
     ] = 4.5,
     min_separation: Annotated[
         int | None,

@@ -1,4 +1,4 @@
-"""Command ``mdreel rg``, which computes the radius of gyration of a selection over time."""
+"""The command ``mdreel rg``, which computes the radius of gyration of a selection over time."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Command ``mdreel rmsd``, which computes the minimum RMSD of a selection over time."""
+"""The command ``mdreel rmsd``, which computes the minimum RMSD of a selection over time."""
 
 from typing import TYPE_CHECKING, Annotated
 

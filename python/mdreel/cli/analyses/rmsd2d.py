@@ -1,4 +1,4 @@
-"""Command ``mdreel rmsd2d``, which computes the RMSD between all pairs of frames."""
+"""The command ``mdreel rmsd2d``, which computes the RMSD between all pairs of frames."""
 
 from typing import TYPE_CHECKING
 

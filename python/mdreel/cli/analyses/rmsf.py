@@ -1,4 +1,4 @@
-"""Command ``mdreel rmsf``, which computes the root mean square fluctuation of each atom."""
+"""The command ``mdreel rmsf``, which computes the root mean square fluctuation of each atom."""
 
 from typing import TYPE_CHECKING, Annotated
 

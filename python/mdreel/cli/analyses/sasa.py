@@ -1,4 +1,4 @@
-"""Command ``mdreel sasa``, which computes the solvent-accessible surface area of a selection."""
+"""The command ``mdreel sasa``, which computes the solvent-accessible surface area of a selection."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""Command ``mdreel select``, which re-evaluates a selection in each frame, and computes how long atoms stay in it."""
+"""The command ``mdreel select``, which evaluates a selection in each frame, and computes residence times."""
 
 from typing import TYPE_CHECKING, Annotated
 

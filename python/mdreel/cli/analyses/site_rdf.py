@@ -1,4 +1,4 @@
-"""Command ``mdreel site-rdf``, which computes the radial distribution function for each pair of atoms."""
+"""The command ``mdreel site-rdf``, which computes the radial distribution function for each pair of atoms."""
 
 from typing import TYPE_CHECKING
 

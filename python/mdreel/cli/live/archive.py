@@ -1,4 +1,4 @@
-"""Command ``mdreel archive``, which writes the frames of a channel to a file."""
+"""The command ``mdreel archive``, which writes the frames of a channel to a file."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Command ``mdreel channels``, which lists channels and their states."""
+"""The command ``mdreel channels``, which lists channels and their states."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Command ``mdreel ensemble``, which runs many replicas of a simulation."""
+"""The command ``mdreel ensemble``, which runs many replicas of a simulation."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Command ``mdreel hub``, which sends the frames of an engine or a channel to many IMD clients."""
+"""The command ``mdreel hub``, which sends the frames of an engine or a channel to many IMD clients."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Command ``mdreel managed``, which lets unmodified programs exchange complete files."""
+"""The command ``mdreel managed``, which lets unmodified programs exchange complete files."""
 
 from pathlib import Path
 from typing import Annotated

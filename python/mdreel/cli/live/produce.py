@@ -1,4 +1,4 @@
-"""Command ``mdreel produce``, which publishes a trajectory as a simulation would."""
+"""The command ``mdreel produce``, which publishes a trajectory as a simulation would."""
 
 from typing import TYPE_CHECKING, Annotated
 

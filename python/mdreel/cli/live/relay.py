@@ -1,4 +1,4 @@
-"""Command ``mdreel relay``, which makes a channel on another node available on this node."""
+"""The command ``mdreel relay``, which makes a channel on another node available on this node."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Command ``mdreel serve``, which sends channels on this node to relays on other nodes."""
+"""The command ``mdreel serve``, which sends channels on this node to relays on other nodes."""
 
 from threading import Event
 from typing import Annotated

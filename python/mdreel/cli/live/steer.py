@@ -1,4 +1,4 @@
-"""Command ``mdreel steer``, which checks rules against live results and acts on the simulation."""
+"""The command ``mdreel steer``, which checks rules against live results and acts on the simulation."""
 
 import os
 from collections.abc import Iterator

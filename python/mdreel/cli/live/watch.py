@@ -1,4 +1,4 @@
-"""Command ``mdreel watch``, which shows channels and their analyses on a terminal or in a browser."""
+"""The command ``mdreel watch``, which shows channels and their analyses on a terminal or in a browser."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Command ``mdreel advise``, which uses a short sample to estimate the fastest way to run an analysis."""
+"""The command ``mdreel advise``, which uses a short sample to estimate the fastest way to run an analysis."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""Command ``mdreel cluster``, which writes batch scripts to run an analysis on several nodes of a cluster."""
+"""The command ``mdreel cluster``, which writes batch scripts to run an analysis on several nodes of a cluster."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""Command ``mdreel report``, which writes the report page of a recorded run."""
+"""The command ``mdreel report``, which writes the report page of a recorded run."""
 
 from pathlib import Path
 from typing import Annotated

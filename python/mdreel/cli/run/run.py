@@ -1,4 +1,4 @@
-"""Command ``mdreel run``, which runs the analyses of a recipe in a single pass."""
+"""The command ``mdreel run``, which runs the analyses of a recipe in a single pass."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Command ``mdreel correlation``, which computes the autocorrelation of table columns and the errors of their means."""
+"""The command ``mdreel correlation``, which computes the autocorrelation of table columns and standard errors."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Command ``mdreel align``, which superposes each frame of a trajectory on a reference."""
+"""The command ``mdreel align``, which superposes each frame of a trajectory on a reference."""
 
 from mdreel.cli.analyses.request import check_reference, check_window
 from mdreel.cli.options import shared

@@ -1,4 +1,4 @@
-"""Command ``mdreel check``, which reports defects and irregular times in trajectories."""
+"""The command ``mdreel check``, which reports defects and irregular times in trajectories."""
 
 from collections.abc import Iterator
 from dataclasses import asdict

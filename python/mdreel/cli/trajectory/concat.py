@@ -1,4 +1,4 @@
-"""Command ``mdreel concat``, which joins several trajectory files into one file."""
+"""The command ``mdreel concat``, which joins several trajectory files into one file."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Command ``mdreel convert``, which writes a trajectory, or a part of it, in a different format."""
+"""The command ``mdreel convert``, which writes a trajectory, or a part of it, in a different format."""
 
 from mdreel.cli.analyses.request import check_window
 from mdreel.cli.errors import CommandError, ExitCode

@@ -1,4 +1,4 @@
-"""Command ``mdreel info``, which shows the atoms, frames, times, box, size and format of a trajectory."""
+"""The command ``mdreel info``, which shows the atoms, frames, times, box, size and format of a trajectory."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

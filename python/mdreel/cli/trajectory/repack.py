@@ -1,4 +1,4 @@
-"""Command ``mdreel repack``, which writes a trajectory to H5MD with chunks that suit the expected access."""
+"""The command ``mdreel repack``, which writes a trajectory to H5MD with chunks that suit the expected access."""
 
 from pathlib import Path
 from typing import Annotated

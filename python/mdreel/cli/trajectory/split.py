@@ -1,4 +1,4 @@
-"""Command ``mdreel split``, which splits a trajectory into several files."""
+"""The command ``mdreel split``, which splits a trajectory into several files."""
 
 from pathlib import Path
 from typing import Annotated

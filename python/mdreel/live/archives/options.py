@@ -31,8 +31,8 @@ class Archive:
     Notes
     -----
     H5MD stores float32 positions, velocities and forces exactly, together with steps and times. DCD and NetCDF store
-    positions exactly, but times less precisely. TRR and XTC store coordinates in nm. Therefore, TRR rounds the last bit
-    of each number, and XTC rounds to its precision.
+    positions exactly, but times less precisely. TRR and XTC store coordinates in nm. This conversion changes
+    the last bit of numbers in TRR, and XTC rounds positions to its precision.
 
     Examples
     --------

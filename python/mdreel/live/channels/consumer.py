@@ -168,8 +168,8 @@ class Consumer:
         -------
         Frame or None
             The frame, or None if the simulation has finished or was stopped. If the members of the group share frames
-            and this member has uncommitted frames, it receives None immediately. If another member dies, it can receive
-            more frames after it has committed.
+            and this member has uncommitted frames, it receives None immediately. If another member dies, this
+            member receives the remaining frames after it has committed its own.
 
         Raises
         ------

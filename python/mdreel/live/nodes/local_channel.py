@@ -168,7 +168,7 @@ class LocalChannel:
         Raises
         ------
         FormatError
-            If the frame is damaged, or if the channel has been left after the frame was begun.
+            If the frame is damaged, or if `leave` was called before it was complete.
         """
         if self._current is None:
             return

@@ -55,8 +55,8 @@ class Relay:
     memory : str or int
         Maximum size of the local ring, in bytes or as a str such as ``"1G"``.
     n_consumers : int
-        Number of local consumers to wait for before the relay requests the first frame. If the remote producer waits
-        for consumers, it continues to wait until then.
+        Number of local consumers to wait for before the relay requests the first frame. Until
+        then, a remote producer that waits for consumers does not publish.
     groups : sequence of str or Group
         Consumer groups of this node that exist before the first frame. With staging, their members receive all frames,
         whenever they join. Without staging, they miss the frames that leave the ring before they join.

@@ -34,11 +34,10 @@ _SLOTS = (4, 64)
 class Producer:
     """Producer that publishes the frames of a simulation on a channel, for analyses on the same node.
 
-    If you use the producer as a context manager, it opens the channel and ends it when the context exits. The final
-    state of the channel is *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C and SIGTERM,
-    which batch systems send at the time limit. Consumers then stop waiting for frames. If a producer dies, it is
-    reported as lost. In the main thread, SIGTERM raises `SystemExit` within the ``with`` block, unless the program has
-    its own handler for SIGTERM.
+    As a context manager, the producer opens the channel, and ends it when the context exits. The final state is
+    *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C and SIGTERM, which batch systems send
+    at the time limit. Consumers then stop waiting for frames. If a producer dies, it is reported as lost. In the main
+    thread, SIGTERM raises `SystemExit` within the ``with`` block, unless the program has its own handler for SIGTERM.
 
     Parameters
     ----------
@@ -66,8 +65,7 @@ class Producer:
     timeout : float, optional
         Maximum time to wait for a free slot, in s. By default, there is no limit.
     warn_after : float
-        Waiting time, in s, after which the producer issues a `SlowConsumerWarning` about the process of the consumer.
-        There is only one such warning for each process.
+        Waiting time, in s, after which the producer issues one `SlowConsumerWarning` for each slow process.
     groups : sequence of str or Group
         Consumer groups that are created before the first frame. With staging, their members receive all frames,
         whenever they join. Without staging, they miss the frames that leave the ring before they join. Use a `Group` if
@@ -78,9 +76,8 @@ class Producer:
     archive : path or Archive, optional
         File to which a separate process writes the frames, in XTC, H5MD or another format; see `mdreel.live.archive`.
     resume_step : int, optional
-        First step to be published. It is required if the previous producer died without ending the channel. In this
-        case, consumers continue without repeating any steps. By default, a new run starts, and consumers ignore earlier
-        frames.
+        First step to be published. It is required if the previous producer died without ending the channel. Consumers
+        then continue without repeated steps. By default, a new run starts, and consumers ignore earlier frames.
     time_step : float
         Time between two steps, in ps.
     stride : int

@@ -17,8 +17,8 @@ class Assignment:
     Attributes
     ----------
     ranges : sequence of (int, int)
-        Ranges of blocks in ascending order, each with the first block and the end. Within a round, blocks are numbered
-        from 0.
+        Ranges of blocks in ascending order, given as the first block and the block after the last one. Within a
+        round, blocks are numbered from 0.
     schedule : {"demand", "static"}
         How blocks are assigned to ranks.
     one_by_one : bool
