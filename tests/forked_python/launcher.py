@@ -58,7 +58,7 @@ def main() -> None:
     request = marshal.dumps((folder, words, dict(os.environ), ignored, given, inherited()))
     server.sendmsg([len(request).to_bytes(8, "big")], [(SOL_SOCKET, SCM_RIGHTS, handles)])
     server.sendall(request)
-    process = int(server.recv(16))
+    process = int.from_bytes(server.recv(8), "big")  # not more: how it ended may follow at once
     if process:
         for number in PASSED_ON:
             if number not in ignored:
@@ -68,7 +68,8 @@ def main() -> None:
         os.execv(sys.executable, [sys.executable, *words])
     for number in given:
         os.close(number)
-    status = int(server.recv(16) or signal.SIGKILL)
+    answer = server.recv(8)
+    status = int.from_bytes(answer, "big") if answer else signal.SIGKILL
     if os.WIFSIGNALED(status):
         if os.WTERMSIG(status) != signal.SIGKILL:
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)

@@ -151,7 +151,7 @@ class Server:
             fcntl.fcntl(launcher, fcntl.F_SETOWN, process)
             fcntl.fcntl(launcher, fcntl.F_SETFL, fcntl.fcntl(launcher, fcntl.F_GETFL) | os.O_ASYNC)
         with suppress(OSError):  # the launcher was killed meanwhile; the selector tells so
-            launcher.sendall(b"%d" % max(0, process))
+            launcher.sendall(max(0, process).to_bytes(8, "big"))
         if process < 0:
             launcher.close()
             return None
@@ -175,14 +175,16 @@ class Server:
         with suppress(KeyError):
             self._selector.unregister(launcher)
         with suppress(OSError):
-            launcher.sendall(b"%d" % status)
+            launcher.sendall(status.to_bytes(8, "big"))
         launcher.close()
 
 
 def _receive(launcher: socket.socket) -> tuple[Request, list[int]]:
     """Receive a request and the open files of the process."""
     head, files, _, _ = socket.recv_fds(launcher, 8, _MOST_FILES)
-    request = launcher.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
+    request, n_bytes = b"", int.from_bytes(head, "big")
+    while len(request) < n_bytes and (more := launcher.recv(n_bytes - len(request))):
+        request += more
     try:
         return marshal.loads(request), files
     except (EOFError, ValueError, TypeError):
@@ -299,6 +301,8 @@ def _execute(words: list[str]) -> None:
     sys.path[:1] = [] if "-P" in options else [path]
     if words[0] == "-m":
         sys.argv = words[1:]
+        if not hasattr(sys.modules.get(words[1]), "__path__"):
+            sys.modules.pop(words[1], None)  # else it would be there twice, and `runpy` warn
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
         return
     main_module = types.ModuleType("__main__")

@@ -1,5 +1,6 @@
 """The fork server of the tests goes on whatever becomes of its launchers."""
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -67,3 +68,20 @@ def test_filters_of_warnings_are_obeyed(words: list[str]) -> None:
     done = subprocess.run([forked_python(), *words, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "['error'] True\n")
     assert done.stderr.endswith("UserWarning: so\n")
+
+
+def test_arguments_may_be_longer_than_what_a_socket_takes_at_once() -> None:
+    words = [forked_python(), "-c", "import sys; print(sum(map(len, sys.argv[1:])))", *["x" * 100_000] * 10]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "1000000\n"
+
+
+def test_launcher_learns_how_a_process_has_ended_that_ended_before_its_beginning_was_known(tmp_path: Path) -> None:
+    nobody, status = 1 << 22, 3 << 8
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "server"))
+        server.listen()
+        with subprocess.Popen([shutil.copy(forked_python(), tmp_path), "-c", ""]) as launcher:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(nobody.to_bytes(8, "big") + status.to_bytes(8, "big"))
+                assert launcher.wait(60) == 3
