@@ -1,6 +1,7 @@
 """Small trajectories of every format, and where their frames are: to be damaged."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import h5py
@@ -13,6 +14,7 @@ from conformance.netcdf_writer import write as write_netcdf
 from h5md_writer import write_h5md
 from mdreel._core import FrameSet, Source
 from mdreel.errors import FormatError
+from mdreel.trajectory.open import open as open_trajectory
 
 N_FRAMES, N_ATOMS = 9, 21
 KINDS = ("xtc", "trr", "dcd", "nc", "h5md")
@@ -42,6 +44,11 @@ class Sound:
         path = self.path.with_name(f"damaged{self.path.suffix}")
         path.write_bytes(content)
         return path
+
+    @cached_property
+    def frames(self) -> frozenset[bytes]:
+        """The bits of all frames."""
+        return frozenset(frame_by_frame(open_trajectory(self.path, index="none")).values())
 
     def frame_of(self, byte: int) -> int:
         """The frame that a byte belongs to."""

@@ -38,10 +38,14 @@ class Launcher:
     is_forked: bool = False
     """Whether a server forks the ranks, which then need no time for imports."""
 
+    @property
+    def interpreter(self) -> str:
+        """The interpreter of the ranks."""
+        return forked_python(str(self.python)) if self.is_forked else str(self.python)
+
     def command(self, n_ranks: int, *arguments: str) -> list[str]:
         """The command that starts an interpreter with these arguments on each rank."""
-        python = forked_python(str(self.python)) if self.is_forked else str(self.python)
-        return [str(self.program), *self.options, "-n", str(n_ranks), python, *arguments]
+        return [str(self.program), *self.options, "-n", str(n_ranks), self.interpreter, *arguments]
 
     def unforked(self) -> "Launcher":
         """The same launcher, which starts the ranks itself: for tests that look at their processes."""

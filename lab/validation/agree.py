@@ -16,7 +16,7 @@ import secondary
 import structures
 import superposed
 import surfaces
-from comparison import SYSTEMS, Compared
+from comparison import SYSTEMS, Compared, thin_out
 
 HERE = Path(__file__).parent
 FAMILIES = (structures, superposed, neighbours, surfaces, secondary, profiles, boundaries)
@@ -48,10 +48,14 @@ def main() -> int:
     """Compare, write the table, and return 1 if a difference is larger than allowed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=HERE / "agreement.md", help="the table")
-    output = parser.parse_args().output
+    parser.add_argument("--every", type=int, default=1, help="compare only every so many frames of long trajectories")
+    arguments = parser.parse_args()
+    output = arguments.output
     warnings.simplefilter("ignore")
     rows: list[Compared] = []
     with tempfile.TemporaryDirectory() as folder:
+        if arguments.every > 1:
+            thin_out(arguments.every, Path(folder))
         for family in FAMILIES:
             rows += family.compare(Path(folder))
     output.write_text(table(rows), encoding="utf-8")

@@ -37,6 +37,15 @@ class Compared:
     note: str = ""
 
 
+def thin_out(every: int, folder: Path) -> None:
+    """Replace the long trajectory by a file of every so many frames of it."""
+    universe, path = MDAnalysis.Universe(datafiles.PSF, datafiles.DCD), folder / "thin.dcd"
+    universe.atoms.write(path, frames=universe.trajectory[::every])
+    for name, (topology, trajectory, text) in tuple(SYSTEMS.items()):
+        if trajectory == datafiles.DCD:
+            SYSTEMS[name] = (topology, str(path), text)
+
+
 def systems() -> Iterator[tuple[str, MDAnalysis.Universe, MDAnalysis.AtomGroup]]:
     """Yield the name, Universe and protein of each system."""
     for name, (topology, trajectory, _) in SYSTEMS.items():

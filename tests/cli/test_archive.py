@@ -3,11 +3,11 @@
 import json
 import resource
 import subprocess
-import sys
 import time
 
 import pytest
 
+from forked_python.command import forked_python
 from growing_file import N_ATOMS
 from mdreel.live.channels.staging import Staging
 from mdreel.live.producers.producer import Producer
@@ -44,7 +44,7 @@ def test_archive_of_a_published_file_is_what_it_converts_to(run, published, tmp_
 
 
 def test_archive_that_was_killed_goes_on(run, tmp_path):
-    command = [sys.executable, "-m", "mdreel.cli", "archive", "run1", "-o", "run1.dcd", "--wait", "60", "-q"]
+    command = [forked_python(), "-m", "mdreel.cli", "archive", "run1", "-o", "run1.dcd", "--wait", "60", "-q"]
     hidden = tmp_path / ".run1.dcd.archive"
     with (
         subprocess.Popen(command, cwd=tmp_path) as first,
@@ -56,6 +56,7 @@ def test_archive_that_was_killed_goes_on(run, tmp_path):
             assert first.poll() is None
             time.sleep(0.01)
         first.kill()
+        first.wait()
         for frame in range(20, 40):
             publish(producer, frame)
     assert not (tmp_path / "run1.dcd").exists()
@@ -70,7 +71,7 @@ def test_file_that_cannot_grow_is_an_output_error_and_goes_on_later(run, publish
     def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
 
-    command = [sys.executable, "-m", "mdreel.cli", "archive", "run1", "-o", "run1.dcd", "-q"]
+    command = [forked_python(), "-m", "mdreel.cli", "archive", "run1", "-o", "run1.dcd", "-q"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=small_files)
     assert done.returncode == 4
     assert "run1.dcd: File too large" in done.stderr

@@ -6,10 +6,11 @@ import pty
 import select
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
+
+from forked_python.command import forked_python
 
 LONGEST_SECONDS = 5.0  # to the end of the process; 0.2 s are meant, but a test must not fail because a machine is busy
 
@@ -47,10 +48,10 @@ def test_channel_prints_a_summary_and_names_itself_in_files(run, adk, tmp_path):
 
 
 def test_output_is_written_as_frames_come_and_at_the_end(run, adk, tmp_path):
-    slow = [sys.executable, "-m", "mdreel.cli", "produce", str(adk["dcd"]), "--channel", "run1", "--rate", "40"]
+    slow = [forked_python(), "-m", "mdreel.cli", "produce", str(adk["dcd"]), "--channel", "run1", "--rate", "40"]
     with subprocess.Popen([*slow, "--consumers", "1", "-q"], cwd=tmp_path) as simulation:
         options = ["-s", str(adk["psf"]), "--channel", "run1", "--wait", "60", "--every", "0", "-o", "rmsd.csv", "-q"]
-        command = [sys.executable, "-m", "mdreel.cli", "rmsd", *options]
+        command = [forked_python(), "-m", "mdreel.cli", "rmsd", *options]
         lengths = set()
         with subprocess.Popen(command, cwd=tmp_path) as analysis:
             while analysis.poll() is None:
@@ -159,13 +160,13 @@ def test_produce_refuses_what_makes_no_sense(run, adk, folder, options, words):
 
 
 def test_produce_goes_on_where_it_was_killed(run, adk, tmp_path):
-    slow = [sys.executable, "-m", "mdreel.cli", "produce", str(adk["dcd"]), "--channel", "run1", "--slots", "128"]
+    slow = [forked_python(), "-m", "mdreel.cli", "produce", str(adk["dcd"]), "--channel", "run1", "--slots", "128"]
     with subprocess.Popen([*slow, "--rate", "20", "-q"], cwd=tmp_path) as first:
         until = time.monotonic() + 60
         while json.loads(run("channels", "--json", "--seconds", "0").stdout or "[]") == []:
             assert time.monotonic() < until
         options = ["-s", str(adk["psf"]), "--channel", "run1", "--restart", "60", "-o", "rmsd.csv", "-q"]
-        with subprocess.Popen([sys.executable, "-m", "mdreel.cli", "rmsd", *options], cwd=tmp_path) as analysis:
+        with subprocess.Popen([forked_python(), "-m", "mdreel.cli", "rmsd", *options], cwd=tmp_path) as analysis:
             while json.loads(run("channels", "--json", "--seconds", "0").stdout)[0]["n_consumers"] == 0:
                 assert time.monotonic() < until
             first.kill()
@@ -178,12 +179,12 @@ def test_produce_goes_on_where_it_was_killed(run, adk, tmp_path):
 
 def test_interrupt_ends_the_waiting_for_frames(adk, tmp_path, run):
     with subprocess.Popen(
-        [sys.executable, "-m", "mdreel.cli", "produce", str(adk["dcd"]), "--channel", "run1", "--rate", "0.1", "-q"],
+        [forked_python(), "-m", "mdreel.cli", "produce", str(adk["dcd"]), "--channel", "run1", "--rate", "0.1", "-q"],
         cwd=tmp_path,
     ) as simulation:
         controller, terminal = pty.openpty()
         options = ["-s", str(adk["psf"]), "--channel", "run1", "--wait", "60", "-o", "rmsd.csv"]
-        command = [sys.executable, "-m", "mdreel.cli", "rmsd", *options]
+        command = [forked_python(), "-m", "mdreel.cli", "rmsd", *options]
         with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal) as process:
             os.close(terminal)
             shown = b""

@@ -5,10 +5,11 @@ import pty
 import select
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
+
+from forked_python.command import forked_python
 
 LONGEST_SECONDS = 5.0  # to the end of the process; 0.05 s are meant, but a test must not fail because a machine is busy
 
@@ -48,7 +49,7 @@ def test_follow_says_that_the_file_never_came(run, adk, tmp_path):
 def test_interrupt_ends_the_waiting_for_frames(adk, tmp_path):
     options = ["-s", str(adk["psf"]), "-f", str(adk["xtc"]), "--follow", "--end-file", "never", "-o", "rmsd.csv"]
     controller, terminal = pty.openpty()
-    command = [sys.executable, "-m", "mdreel.cli", "rmsd", *options]
+    command = [forked_python(), "-m", "mdreel.cli", "rmsd", *options]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal) as process:
         os.close(terminal)
         shown = b""

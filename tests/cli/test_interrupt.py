@@ -5,12 +5,13 @@ import pty
 import select
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from MDAnalysisTests.datafiles import GRO, XTC
+
+from forked_python.command import forked_python
 
 LONGEST_SECONDS = 5.0  # to the end of the process; 0.2 s are meant, but a test must not fail because a machine is busy
 
@@ -38,7 +39,7 @@ def long_run(
 def test_interrupt_ends_soon_and_quietly_and_leaves_nothing(
     long_run: list[str], tmp_path: Path, number: int, code: int, last_words: bytes, backend: str
 ) -> None:
-    command = [sys.executable, "-m", "mdreel.cli", "rmsd", *long_run, "-o", "rmsd.csv", "--plot", "rmsd.png"]
+    command = [forked_python(), "-m", "mdreel.cli", "rmsd", *long_run, "-o", "rmsd.csv", "--plot", "rmsd.png"]
     command += ["--backend", backend]
     controller, terminal = pty.openpty()
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal) as process:

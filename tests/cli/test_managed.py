@@ -3,9 +3,9 @@
 import json
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
+from forked_python.command import forked_python
 from mdreel.live.managed.reader import ManagedDirectory
 from mdreel.live.managed.writer import ManagedProducer
 
@@ -13,7 +13,7 @@ LONG = 60.0  # what is waited for comes at once, but a test must not fail becaus
 
 
 def test_one_program_reads_what_another_one_writes(run, tmp_path):
-    read = [sys.executable, "-m", "mdreel.cli", "managed", "run", "frames", "--read", "--timeout", "60", "--"]
+    read = [forked_python(), "-m", "mdreel.cli", "managed", "run", "frames", "--read", "--timeout", "60", "--"]
     with subprocess.Popen([*read, "cat", "frames/1"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as reader:
         done = run("managed", "run", "frames", "--", "sh", "-c", "echo one > frames/1; echo two > frames/2")
         assert (done.returncode, done.stderr) == (0, "")
@@ -36,7 +36,7 @@ def test_end_of_the_program_is_that_of_the_directory_and_of_the_command(run, tmp
 
 
 def test_program_ends_with_the_command(tmp_path):
-    command = [sys.executable, "-m", "mdreel.cli", "managed", "run", "frames", "--", "sh", "-c", "echo $$; exec cat"]
+    command = [forked_python(), "-m", "mdreel.cli", "managed", "run", "frames", "--", "sh", "-c", "echo $$; exec cat"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as process:
         number = int(process.stdout.readline())

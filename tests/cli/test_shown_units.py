@@ -57,7 +57,8 @@ def recipe(folder: Path, has_cell: bool, has_output: bool, units: str) -> Path:
         if has_cell != (name in NEEDS_CELL):
             continue
         lines += ["[[analysis]]", f'type = "{name}"', *(f"{key} = {json.dumps(one)}" for key, one in settings.items())]
-        lines += [f'output = ["{name}{units}.csv", "{name}{units}.png"]'] * has_output
+        files = [f"{name}{units}.csv", *[f"{name}{units}.png"] * bool(units)]
+        lines += [f"output = {json.dumps(files)}"] * has_output
     path = folder / f"{has_cell}-{has_output}-{units}.toml"
     path.write_text("\n".join(lines) + "\n")
     return path

@@ -5,13 +5,13 @@ import pty
 import select
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from command_results import refused
+from forked_python.command import forked_python
 from mdreel.cli.trajectory.written_files import EXTENSIONS
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.output_file import formats
@@ -147,7 +147,7 @@ def test_selection_that_matches_nothing_is_refused(run, adk):
     ("number", "code", "last_words"), [(signal.SIGINT, 130, b"mdreel: interrupted"), (signal.SIGTERM, 143, b"")]
 )
 def test_interrupt_leaves_nothing(adk, tmp_path, number, code, last_words, output):
-    command = [sys.executable, "-m", "mdreel.cli", "convert", *(["-f", str(adk["dcd"])] * 2000), "-o", output]
+    command = [forked_python(), "-m", "mdreel.cli", "convert", *(["-f", str(adk["dcd"])] * 2000), "-o", output]
     controller, terminal = pty.openpty()
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal) as process:
         os.close(terminal)

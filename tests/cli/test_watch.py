@@ -7,7 +7,6 @@ import re
 import select
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from itertools import cycle
 from pathlib import Path
@@ -15,12 +14,13 @@ from typing import Any
 
 import pytest
 
+from forked_python.command import forked_python
 from growing_file import N_ATOMS
 from mdreel.live.producers.producer import Producer
 from publishing import publish
 from told_notices import Series, Told
 
-MDREEL = [sys.executable, "-m", "mdreel.cli"]
+MDREEL = [forked_python(), "-m", "mdreel.cli"]
 
 
 @pytest.fixture(autouse=True)

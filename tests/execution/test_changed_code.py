@@ -153,14 +153,14 @@ class Killed:
     kind: str
 
     def run(
-        self, n_kept: int = 0, changed: str = "", version: str = "", *, is_forked: bool = False
+        self, n_kept: int = 0, changed: str = "", version: str = "", hash_seed: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run in a fresh interpreter or a forked one, which is killed when so many parts were kept."""
+        """Run in a forked interpreter, with this seed of hashes, and kill it when so many parts were kept."""
         words = [self.kind, str(self.folder / "kept"), str(n_kept), changed, version]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(self.folder), *sys.path])}
-        if not is_forked:
-            environment["PYTHONHASHSEED"] = str(len(changed) + n_kept)  # no digest may depend on it
-        command = [forked_python() if is_forked else sys.executable, str(self.folder / "run.py"), *words]
+        if hash_seed:
+            environment["PYTHONHASHSEED"] = hash_seed
+        command = [forked_python(hash_seed=hash_seed), str(self.folder / "run.py"), *words]
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
     def change(self, file: str, old: str, new: str) -> None:
@@ -203,7 +203,7 @@ def test_killed_run_goes_on_in_a_fresh_process_when_its_code_only_moved(killed: 
         killed.change(file, "\n", "\n\n# A comment.\n\n")
     if killed.kind in ("function", "partial"):
         killed.change("own.py", '"""What it measures."""', '"""What it measures, in other words."""')
-    again = killed.run()
+    again = killed.run(hash_seed="7")  # no digest may depend on it
     assert again.returncode == 0, again.stderr
     n_done, results = again.stdout.split(" ", 1)
     assert 0 < int(n_done) < 98
@@ -255,7 +255,7 @@ def test_checkpoint_is_refused_by_name_of_what_has_changed(
     killed: Killed, file: str, old: str, new: str, what: str
 ) -> None:
     killed.change(file, old, new)
-    again = killed.run(is_forked=True)
+    again = killed.run()
     assert again.returncode == 1, again.stdout
     (line,) = [line for line in again.stderr.splitlines() if line.startswith("mdreel.errors.MismatchError: ")]
     assert "the checkpoint is of another run" in line

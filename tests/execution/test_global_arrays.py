@@ -146,7 +146,10 @@ def test_interpreter_without_global_arrays_is_named(adk_xtc: Path, tmp_path: Pat
         timeout=60,
     )
     assert done.returncode != 0
-    assert f"UnsupportedError: communication 'global-arrays': {mpi.python} has no Global Arrays built in" in done.stderr
+    assert (
+        f"UnsupportedError: communication 'global-arrays': {mpi.interpreter} has no Global Arrays built in"
+        in done.stderr
+    )
 
 
 @needs(GLOBAL_ARRAYS)

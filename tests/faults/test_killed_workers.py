@@ -21,7 +21,7 @@ from mdreel.trajectory.open import open as open_trajectory
 from repetitions import N_TIMES
 
 ATOMS = np.arange(0, 3341, 5, dtype=np.uint32)
-MANY = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 1000))
+MANY = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 300))
 
 Workers = Callable[[], list[int]]
 

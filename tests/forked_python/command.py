@@ -36,25 +36,38 @@ class ForkServer:
         return self.interpreter.with_name("server")
 
 
-def forked_python(python: str | None = None) -> str:
-    """Return the path of the stand-in for an interpreter, by default this one; the first call starts its server."""
-    return str(fork_server(python or sys.executable).interpreter)
+def forked_python(python: str | None = None, hash_seed: str = "") -> str:
+    """Return the path of the stand-in for an interpreter, by default this one; the first call starts its server.
+
+    Its processes need the variable `PYTHONHASHSEED` to be `hash_seed`, where that is given.
+    """
+    return str(fork_server(python or sys.executable, hash_seed).interpreter)
+
+
+def fork_server(python: str, hash_seed: str = "") -> ForkServer:
+    """Return the server of an interpreter, started by the first call; it ends with this process."""
+    return _start(python, hash_seed)
 
 
 @functools.cache
-def fork_server(python: str) -> ForkServer:
-    """Start the server of an interpreter; it ends with this process."""
+def _start(python: str, hash_seed: str) -> ForkServer:
     folder = Path(tempfile.mkdtemp(prefix="forked-python-"))
+    programs = folder / "bin"
+    programs.mkdir()
     server = subprocess.Popen(
-        [python, str(_HERE / "server.py"), str(folder / "server")],
+        [python, str(_HERE / "server.py"), str(programs / "server")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, **_ONE_THREAD},
+        env={**os.environ, **_ONE_THREAD, **({"PYTHONHASHSEED": hash_seed} if hash_seed else {})},
     )
     atexit.register(_end, server, folder)
-    interpreter = folder / "python"
+    interpreter = programs / "python"
     interpreter.write_text(f"#!{python} -IS\n{(_HERE / 'launcher.py').read_text()}")
     interpreter.chmod(0o755)
+    for beside in (Path(python).parent, Path(python).parent.parent):  # programs are looked for beside the interpreter
+        for path in beside.iterdir():
+            if not (place := folder / path.relative_to(Path(python).parent.parent)).exists():
+                place.symlink_to(path)
     assert server.stdout is not None
     assert server.stdout.readline(), "the server of forked processes did not start"
     return ForkServer(server, interpreter)

@@ -13,6 +13,30 @@ from _socket import AF_UNIX, SCM_RIGHTS, SOL_SOCKET, socket  # `socket` itself t
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
+def inherited() -> list[object]:
+    """What a process has from its parent that a process of the server would not have from the launcher."""
+    mask = os.umask(0)
+    os.umask(mask)
+    with open("/proc/self/limits") as limits:  # noqa: PTH123 (pathlib takes 10 ms to import)
+        return [
+            mask,
+            limits.read(),
+            sorted(os.readlink(f"/proc/self/ns/{name}") for name in os.listdir("/proc/self/ns")),  # noqa: PTH115
+            sorted(os.sched_getaffinity(0)),
+            os.getpriority(os.PRIO_PROCESS, 0),
+            os.getresuid(),
+            os.getresgid(),
+        ]
+
+
+def _pass_on(process: int, number: int) -> None:
+    """Send a signal to the process, unless it has just ended."""
+    try:  # noqa: SIM105 (contextlib takes 10 ms to import)
+        os.kill(process, number)
+    except ProcessLookupError:
+        pass
+
+
 def _is_open(number: int) -> bool:
     """Whether a file is open, unlike that of the listing of all."""
     try:
@@ -31,20 +55,21 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # until there is a process to pass them on to
     handles = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2, *given))
     folder = os.getcwd()  # noqa: PTH109 (pathlib takes 10 ms to import)
-    request = marshal.dumps((folder, words, dict(os.environ), ignored, given))
+    request = marshal.dumps((folder, words, dict(os.environ), ignored, given, inherited()))
     server.sendmsg([len(request).to_bytes(8, "big")], [(SOL_SOCKET, SCM_RIGHTS, handles)])
     server.sendall(request)
-    process = int(server.recv(16))
+    process = int.from_bytes(server.recv(8), "big")  # not more: how it ended may follow at once
     if process:
         for number in PASSED_ON:
             if number not in ignored:
-                signal.signal(number, lambda number, _: os.kill(process, number))
+                signal.signal(number, lambda number, _: _pass_on(process, number))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     if not process:
         os.execv(sys.executable, [sys.executable, *words])
     for number in given:
         os.close(number)
-    status = int(server.recv(16) or signal.SIGKILL)
+    answer = server.recv(8)
+    status = int.from_bytes(answer, "big") if answer else signal.SIGKILL
     if os.WIFSIGNALED(status):
         if os.WTERMSIG(status) != signal.SIGKILL:
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
@@ -52,4 +77,5 @@ def main() -> None:
     os._exit(os.WEXITSTATUS(status))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,8 @@
 
     python server.py ADDRESS
 
-It prints a line when it listens, and ends with its standard input.
+It prints a line when it listens, and ends with its standard input. The stand-in for the interpreter lies beside the
+address. It is `sys.executable` in all processes, so that the processes that they start are forked, too.
 """
 
 import atexit
@@ -12,9 +13,11 @@ import gc
 import importlib
 import io
 import marshal
+import multiprocessing
 import os
 import pkgutil
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -28,10 +31,7 @@ from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).parents[1]))
 
-from MDAnalysis import Universe
-from MDAnalysisTests import datafiles
-
-from parsed_topologies import parse_once
+from forked_python.launcher import inherited
 
 _HIGH, _MOST_FILES = 500, 64
 _PATIENCE = 60.0
@@ -48,16 +48,22 @@ MODULES = (
     "rich.progress",
 )
 """What is imported, where it is installed; packages of ours with all that is in them."""
-Request = tuple[str, list[str], dict[str, str], list[int], list[int]]
-"""Working directory, arguments, variables, ignored signals and open files of a process."""
-BY_PATH = ("PYTHONPATH", "LD_LIBRARY_PATH")
-"""Variables that may differ: processes add the folders of the first, and ranks of Open MPI do not need the second."""
+Request = tuple[str, list[str], dict[str, str], list[int], list[int], list[object]]
+"""Working directory, arguments, variables, ignored signals, open files, and what else a process has inherited."""
+MAY_DIFFER = ("PYTHONPATH", "PYTHONWARNINGS", "LD_LIBRARY_PATH")
+"""Variables that may differ: processes obey the first two, and ranks of Open MPI do not need the third."""
 AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME")
 """Beginnings of the names of variables that the interpreter and libraries read when they start."""
 
 
 def main() -> None:
     os.setsid()  # Ctrl-C on the terminal is for the launchers
+    n_filters = len(warnings.filters)
+    from MDAnalysis import Universe
+    from MDAnalysisTests import datafiles
+
+    from parsed_topologies import parse_once
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _import_all()
@@ -66,8 +72,10 @@ def main() -> None:
             Universe(file)
     gc.collect()
     gc.freeze()
+    sys.executable = str(Path(sys.argv[1]).with_name("python"))
+    multiprocessing.set_executable(sys.executable)
     request = Server(sys.argv[1]).serve()
-    _become(request)
+    _become(request, n_filters)
     os._exit(_end_with(_status_of(request[1])))
 
 
@@ -87,6 +95,7 @@ class Server:
 
     def __init__(self, address: str) -> None:
         self._selector = selectors.DefaultSelector()
+        self._inherited = inherited()
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(address)
         self._listener.listen(64)
@@ -110,7 +119,7 @@ class Server:
                     with suppress(KeyError, ValueError):
                         self._selector.unregister(key.fileobj)
                     if key.data in self._running:
-                        os.kill(self._running[key.data][0], signal.SIGKILL)
+                        self._kill(key.data)
 
     def _fork(self) -> Request | None:
         """Answer a launcher; return its request in the new process."""
@@ -121,7 +130,8 @@ class Server:
         except (OSError, EOFError):  # a launcher that was killed before its request was complete
             launcher.close()
             return None
-        process = os.fork() if _can_be_forked(request) else -1
+        is_like_us = request[5] == self._inherited
+        process = os.fork() if is_like_us and _can_be_forked(request) else -1
         if process == 0:
             for connection in (launcher, self._listener, self._selector, *(one for _, one in self._running.values())):
                 connection.close()
@@ -135,8 +145,13 @@ class Server:
             return request
         for file in files:
             os.close(file)
+        if process > 0:
+            # The kernel kills the process when its launcher is killed, before anybody can know of that end.
+            fcntl.fcntl(launcher, fcntl.F_SETSIG, signal.SIGKILL)
+            fcntl.fcntl(launcher, fcntl.F_SETOWN, process)
+            fcntl.fcntl(launcher, fcntl.F_SETFL, fcntl.fcntl(launcher, fcntl.F_GETFL) | os.O_ASYNC)
         with suppress(OSError):  # the launcher was killed meanwhile; the selector tells so
-            launcher.sendall(b"%d" % max(0, process))
+            launcher.sendall(max(0, process).to_bytes(8, "big"))
         if process < 0:
             launcher.close()
             return None
@@ -145,6 +160,11 @@ class Server:
         self._selector.register(handle, selectors.EVENT_READ)
         self._selector.register(launcher, selectors.EVENT_READ, handle)
         return None
+
+    def _kill(self, handle: int) -> None:
+        """Kill the process of a launcher that was killed, before anybody can ask for its successor."""
+        os.kill(self._running[handle][0], signal.SIGKILL)
+        select.select([handle], [], [], _PATIENCE)
 
     def _tell_end(self, handle: int) -> None:
         """Tell the launcher how its process has ended."""
@@ -155,14 +175,16 @@ class Server:
         with suppress(KeyError):
             self._selector.unregister(launcher)
         with suppress(OSError):
-            launcher.sendall(b"%d" % status)
+            launcher.sendall(status.to_bytes(8, "big"))
         launcher.close()
 
 
 def _receive(launcher: socket.socket) -> tuple[Request, list[int]]:
     """Receive a request and the open files of the process."""
     head, files, _, _ = socket.recv_fds(launcher, 8, _MOST_FILES)
-    request = launcher.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
+    request, n_bytes = b"", int.from_bytes(head, "big")
+    while len(request) < n_bytes and (more := launcher.recv(n_bytes - len(request))):
+        request += more
     try:
         return marshal.loads(request), files
     except (EOFError, ValueError, TypeError):
@@ -171,21 +193,46 @@ def _receive(launcher: socket.socket) -> tuple[Request, list[int]]:
         raise EOFError("the request is not complete") from None
 
 
+def _parsed(words: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Split the arguments of an interpreter into filters of warnings, options without values, and the rest."""
+    filters, options = list[str](), list[str]()
+    while words and (words[0] in ("-P", "-u") or words[0].startswith("-W")):
+        if words[0] == "-W":
+            filters, words = [*filters, words[1]], words[2:]
+        elif words[0].startswith("-W"):
+            filters, words = [*filters, words[0][2:]], words[1:]
+        else:
+            options, words = [*options, words[0]], words[1:]
+    return filters, options, words
+
+
+def _filter_warnings(filters: list[str], n_own: int) -> None:
+    """Put filters of warnings where the interpreter does: before its own, behind those of imported packages."""
+    sys.warnoptions[:] = filters
+    of_imports = warnings.filters[: len(warnings.filters) - n_own]
+    del warnings.filters[: len(of_imports)]  # type: ignore[attr-defined]
+    warnings._processoptions(filters)  # type: ignore[attr-defined]
+    warnings.filters[:0] = of_imports  # type: ignore[index]
+    warnings._filters_mutated()  # type: ignore[attr-defined]
+
+
 def _can_be_forked(request: Request) -> bool:
     """Whether the process begins as the server did: no other options, the same variables at its start."""
-    _, words, variables, _, _ = request
-    words = words[words[:1] == ["-P"] :]
+    _, words, variables, *_ = request
+    *_, words = _parsed(words)
     known = len(words) > 1 if words[:1] in (["-m"], ["-c"]) else bool(words) and not words[0].startswith("-")
     return known and _at_start(variables) == _at_start(os.environ)
 
 
 def _at_start(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in variables.items() if name.startswith(AT_START) and name not in BY_PATH}
+    return {name: value for name, value in variables.items() if name.startswith(AT_START) and name not in MAY_DIFFER}
 
 
-def _become(request: Request) -> None:
+def _become(request: Request, n_filters: int) -> None:
     """Take over the working directory, the variables, the signals and the streams of the process."""
-    folder, _, variables, ignored, _ = request
+    folder, words, variables, ignored, *_ = request
+    filters, options, _ = _parsed(words)
+    os.setsid()  # a signal for the group of a process is not for the server
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)
@@ -194,7 +241,8 @@ def _become(request: Request) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
-    at_once = bool(os.environ.get("PYTHONUNBUFFERED"))
+    _filter_warnings([*filter(None, os.environ.get("PYTHONWARNINGS", "").split(",")), *filters], n_filters)
+    at_once = "-u" in options or bool(os.environ.get("PYTHONUNBUFFERED"))
     for name, number, errors in (("stdin", 0, "strict"), ("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
         mode = "rb" if number == 0 else "wb"
         buffering = 0 if at_once and number else -1
@@ -248,12 +296,13 @@ def _end_with(code: int) -> int:
 
 def _execute(words: list[str]) -> None:
     """Run the module, the code or the script as the interpreter does."""
-    if is_safe := words[0] == "-P":
-        words = words[1:]
+    _, options, words = _parsed(words)
     path = {"-m": str(Path.cwd()), "-c": ""}.get(words[0], str(Path(words[0]).resolve().parent))
-    sys.path[:1] = [] if is_safe else [path]
+    sys.path[:1] = [] if "-P" in options else [path]
     if words[0] == "-m":
         sys.argv = words[1:]
+        if not hasattr(sys.modules.get(words[1]), "__path__"):
+            sys.modules.pop(words[1], None)  # else it would be there twice, and `runpy` warn
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
         return
     main_module = types.ModuleType("__main__")

@@ -1,8 +1,11 @@
 """The fork server of the tests goes on whatever becomes of its launchers."""
 
+import shutil
 import socket
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -32,3 +35,53 @@ def test_server_goes_on_when_launchers_are_killed_at_any_time() -> None:
     words = [forked_python(), "-c", "raise SystemExit(3)"]
     assert subprocess.run(words, check=False).returncode == 3
     assert fork_server(sys.executable).process.poll() is None
+
+
+def test_process_has_ended_when_the_end_of_its_killed_launcher_is_known(tmp_path: Path) -> None:
+    code = "import sys\nwhile True: open(sys.argv[1], 'ab', 0).write(b'.')"
+    for i in range(20):
+        path = tmp_path / str(i)
+        with subprocess.Popen([forked_python(), "-c", code, path]) as launcher:
+            while not path.exists():
+                time.sleep(0.001)
+            launcher.kill()
+        n_written = path.stat().st_size
+        time.sleep(0.02)
+        assert path.stat().st_size == n_written
+
+
+def test_process_and_its_children_are_forked_with_a_group_of_their_own() -> None:
+    code = "import os, subprocess, sys\nprint(os.getpgrp() == os.getpid(), 'mdreel' in sys.modules, flush=True)\n"
+    words = [forked_python(), "-c", code + f"subprocess.run([sys.executable, '-c', {code!r}], check=True)"]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "True True\n" * 2
+
+
+def test_process_with_other_limits_is_not_forked() -> None:
+    code = "import resource, sys; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 'mdreel' in sys.modules)"
+    words = ["prlimit", "--nofile=200:", forked_python(), "-c", code]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "200 False\n"
+
+
+@pytest.mark.parametrize("words", [["-W", "error"], ["-Werror"], ["-u", "-W", "error", "-P"]])
+def test_filters_of_warnings_are_obeyed(words: list[str]) -> None:
+    code = "import sys, warnings; print(sys.warnoptions, 'mdreel' in sys.modules); warnings.warn('so')"
+    done = subprocess.run([forked_python(), *words, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "['error'] True\n")
+    assert done.stderr.endswith("UserWarning: so\n")
+
+
+def test_arguments_may_be_longer_than_what_a_socket_takes_at_once() -> None:
+    words = [forked_python(), "-c", "import sys; print(sum(map(len, sys.argv[1:])))", *["x" * 100_000] * 10]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "1000000\n"
+
+
+def test_launcher_learns_how_a_process_has_ended_that_ended_before_its_beginning_was_known(tmp_path: Path) -> None:
+    nobody, status = 1 << 22, 3 << 8
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "server"))
+        server.listen()
+        with subprocess.Popen([shutil.copy(forked_python(), tmp_path), "-c", ""]) as launcher:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(nobody.to_bytes(8, "big") + status.to_bytes(8, "big"))
+                assert launcher.wait(60) == 3

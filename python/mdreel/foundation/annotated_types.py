@@ -302,7 +302,7 @@ def _one_of(hint: Any) -> Expected | None:
             try:
                 accepted = kind.accept(name, value)
             except RefusedError as error:
-                inner.append(error)
+                inner.append(error.with_traceback(None))  # its frames would keep their arguments, and those this list
                 continue
             if accepted is value:
                 return value

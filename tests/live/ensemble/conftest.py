@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,12 +37,6 @@ select = "all"
 """
 
 
-def words(*more: str | int) -> str:
-    """Return the command of a walk in TOML."""
-    each = [sys.executable, str(WALK), "{channel}", "--seed", "{seed}", *map(str, more)]
-    return json.dumps(each)
-
-
 class Walks:
     """Ensemble of walks in a folder.
 
@@ -51,10 +44,14 @@ class Walks:
     ----------
     folder : Path
         Where its file is.
+    python : str
+        Interpreter of the walks, by default one whose processes are forked. Walks that the manager kills need
+        `sys.executable`: a forked one ends a moment after the process that the manager knows.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.python = forked_python()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import MDAnalysis
@@ -72,19 +69,23 @@ class Walks:
     def say(self, replicas: int, frames: int, *how: str | int, settings: str = "", staging: bool = False) -> None:
         """Write the ensemble file."""
         staged = ("--staging", "{staging}") if staging else ()
-        again = words("--frames", frames, "--restart", "{checkpoint}", *staged, *how)
+        again = self.words("--frames", frames, "--restart", "{checkpoint}", *staged, *how)
         self.write(
             f'name = "walk"\nreplicas = {replicas}\ncheckpoint = "state.chk"\ntopology = "top.pdb"\n'
-            f"command = {words('--frames', frames, *staged, *how)}\nrestart = {again}\n{settings}\n{ANALYSES}"
+            f"command = {self.words('--frames', frames, *staged, *how)}\nrestart = {again}\n{settings}\n{ANALYSES}"
         )
+
+    def words(self, *more: str | int) -> str:
+        """Return the command of a walk in TOML."""
+        return json.dumps([self.python, str(WALK), "{channel}", "--seed", "{seed}", *map(str, more)])
 
     def write(self, content: str) -> None:
         (self.folder / "e.toml").write_text(content)
 
     @contextmanager
-    def start(self, *options: str, python: str = sys.executable) -> "Iterator[subprocess.Popen[str]]":
+    def start(self, *options: str, python: str = "") -> "Iterator[subprocess.Popen[str]]":
         """Start a run whose output can be read; kill it if the test fails."""
-        command = [python, "-m", "mdreel.cli", "ensemble", "run", "e.toml", *options]
+        command = [python or forked_python(), "-m", "mdreel.cli", "ensemble", "run", "e.toml", *options]
         pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
         with subprocess.Popen(command, cwd=self.folder, env=os.environ, text=True, **pipes) as process:
             try:
@@ -95,7 +96,7 @@ class Walks:
 
     def run(self, *options: str, code: int = 0) -> str:
         """Run the ensemble to its end and return its output."""
-        with self.start(*options, python=forked_python()) as process:
+        with self.start(*options) as process:
             _, said = process.communicate(timeout=LONGEST_SECONDS)
         assert process.returncode == code, said
         return str(said)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from forked_python.command import forked_python
 from full_disk import full_disk
 from live.ensemble.conftest import LONGEST_SECONDS, Walks, wait_for
 from mdreel.cli.errors import ExitCode
@@ -37,20 +38,23 @@ def processes(walks: Walks) -> list[Process]:
     return [Process.from_id(one["process"]) for one in walks.status() if one["process"] is not None]
 
 
-def is_standing(number: int | None) -> bool:
-    """Return whether a process has stopped itself."""
+def standing(walks: Walks, label: str) -> int | None:
+    """Return the process of a walk that has stopped itself, or None while it runs."""
     try:
-        return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
-    except FileNotFoundError:
-        return False
+        producer = Status.read(walks.folder / "channels" / f"walk-{label}").producer
+        fields = Path(f"/proc/{producer.process if producer else None}/stat").read_text().rsplit(")", 1)[1].split()
+    except (MdreelError, FileNotFoundError):
+        return None
+    return producer.process if producer and fields[0] == "T" else None
 
 
 @pytest.mark.parametrize("staging", [True, False])
 def test_manager_that_was_killed_is_followed_by_one_that_goes_on(walks: Walks, staging: bool) -> None:
+    walks.python = sys.executable
     # Of three replicas one has finished, one stands still at frame 77, and nobody has started the third.
     walks.say(3, FRAMES, "--hang-at", 77, "--only", 2, settings="at-once = 1", staging=staging)
     with walks.start() as manager:
-        wait_for(lambda: is_standing(walks.status()[1]["process"]), "the second replica")
+        wait_for(lambda: standing(walks, "001"), "the second replica")
         left = processes(walks)
         manager.kill()
         manager.communicate(timeout=LONGEST_SECONDS)
@@ -111,7 +115,7 @@ def test_replicas_stop_with_a_checkpoint_when_the_manager_is_told_to(walks: Walk
 def test_replicas_that_do_not_listen_are_ended(walks: Walks) -> None:
     walks.say(1, FRAMES, "--hang-at", 20, settings="grace = 0.5", staging=True)
     with walks.start() as manager:
-        wait_for(lambda: is_standing(walks.status()[0]["process"]), "the replica")
+        wait_for(lambda: standing(walks, "000"), "the replica")
         (left,) = processes(walks)
         manager.send_signal(signal.SIGINT)
         manager.communicate(timeout=LONGEST_SECONDS)
@@ -124,7 +128,7 @@ def test_replicas_that_do_not_listen_are_ended(walks: Walks) -> None:
 def test_second_interrupt_ends_replicas_at_once(walks: Walks) -> None:
     walks.say(1, FRAMES, "--hang-at", 20, settings="grace = 10000", staging=True)
     with walks.start() as manager:
-        wait_for(lambda: is_standing(walks.status()[0]["process"]), "the replica")
+        wait_for(lambda: standing(walks, "000"), "the replica")
         (left,) = processes(walks)
         manager.send_signal(signal.SIGINT)
         assert manager.stderr is not None
@@ -215,7 +219,7 @@ def test_process_of_a_journal_is_looked_for_only_where_it_can_be(
 def test_status_says_what_has_happened(walks: Walks) -> None:
     walks.say(2, FRAMES, "--die-at", 30, "--only", 2)
     walks.run()
-    command = [sys.executable, "-m", "mdreel.cli", "ensemble", "status", "e.toml"]
+    command = [forked_python(), "-m", "mdreel.cli", "ensemble", "status", "e.toml"]
     done = subprocess.run(command, cwd=walks.folder, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         "replica  state     frames  deaths  process  what happened last",

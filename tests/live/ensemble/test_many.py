@@ -4,12 +4,13 @@ import os
 import random
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
 from live.ensemble.conftest import Walks, wait_for
-from live.ensemble.test_again import is_standing
+from live.ensemble.test_again import standing
 from mdreel.live.channels.status import Status
 
 REPLICAS = 64
@@ -46,17 +47,15 @@ def test_all_of_64_replicas_finish_when_a_tenth_is_killed(walks: Walks) -> None:
     labels = [f"{number:03}" for number in range(REPLICAS)]
     channels = walks.folder / "channels"
     most = 0
-    with walks.start() as manager:
+    with walks.start(python=sys.executable) as manager:  # whose memory is measured
         left = set(victims)
 
         def kill() -> bool:
             nonlocal most
-            facts = walks.status()
             rings = sum(ring_bytes(path) for path in channels.iterdir())
             most = max(most, proportional_bytes(manager.pid) + rings)
             for number in tuple(left):
-                process = facts[number]["process"]
-                if is_standing(process):
+                if process := standing(walks, labels[number]):
                     os.kill(process, signal.SIGKILL)
                     left.remove(number)
             return not left

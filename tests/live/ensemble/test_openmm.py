@@ -5,7 +5,6 @@ import os
 import runpy
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 
 import mdreel
 from architecture.checkout import ROOT
+from forked_python.command import forked_python
 from live.ensemble.conftest import Walks, wait_for
 from live.ensemble.test_again import published
 
@@ -35,7 +35,7 @@ def test_replicas_of_openmm_have_the_results_of_their_archives(walks: Walks, exa
 
     topology = walks.folder / "beads.pdb"
     example["write_topology"](topology)
-    begin = [sys.executable, str(EXAMPLE), "--simulate", "{channel}", "--seed", "{seed}", "--frames", str(FRAMES)]
+    begin = [forked_python(), str(EXAMPLE), "--simulate", "{channel}", "--seed", "{seed}", "--frames", str(FRAMES)]
     begin += ["--archive", "run.dcd"]
     walks.write(
         f'name = "walk"\nreplicas = 2\nat-once = 2\ntopology = "beads.pdb"\ncheckpoint = "state.checkpoint"\n'
@@ -65,7 +65,7 @@ def test_example_runs_its_ensemble(tmp_path: Path, example: dict[str, Any], monk
     channels = tmp_path / "channels"
     channels.mkdir(mode=0o700)
     monkeypatch.setenv("MDREEL_CHANNELS", str(channels))
-    done = subprocess.run([sys.executable, EXAMPLE], capture_output=True, text=True, timeout=LONGEST_SECONDS)
+    done = subprocess.run([forked_python(), EXAMPLE], capture_output=True, text=True, timeout=LONGEST_SECONDS)
     assert done.returncode == 0, done.stderr
     assert "16 of 16 replicas have finished" in done.stderr
     rows = [line.split(",") for line in done.stdout.splitlines() if line[:1].isdigit() and "," in line]

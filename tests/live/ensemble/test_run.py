@@ -1,6 +1,7 @@
 """Tests of runs of ensembles with replicas that die, hang or fail."""
 
 import random
+import sys
 from collections import Counter
 
 import pytest
@@ -66,6 +67,7 @@ def test_simulation_that_fails_goes_on_with_staging_and_else_begins_anew(walks: 
 
 
 def test_simulation_whose_staging_has_not_all_frames_begins_anew(walks: Walks) -> None:
+    walks.python = sys.executable
     walks.say(1, FRAMES, "--fail-at", 97, "--keep", 20, staging=True)
     said = walks.run()
     assert "in staging, got step" in said
@@ -74,6 +76,7 @@ def test_simulation_whose_staging_has_not_all_frames_begins_anew(walks: Walks) -
 
 
 def test_replica_that_hangs_is_ended_and_started_again(walks: Walks) -> None:
+    walks.python = sys.executable
     walks.say(2, FRAMES, "--hang-at", 33, "--only", 2, settings="patience = 15")
     said = walks.run()
     assert "it was ended because it published no frame for 15 s" in said
@@ -142,6 +145,7 @@ def test_directory_in_use_is_refused(walks: Walks) -> None:
 
 
 def test_simulation_with_other_atoms_than_the_topology_has_failed(walks: Walks) -> None:
+    walks.python = sys.executable
     walks.say(1, FRAMES)
     walks.universe.atoms[:4].write(walks.folder / "top.pdb")
     said = walks.run(code=4)
@@ -150,6 +154,7 @@ def test_simulation_with_other_atoms_than_the_topology_has_failed(walks: Walks) 
 
 
 def test_simulation_that_does_not_wait_for_its_analyses_has_failed_and_not_fewer_frames(walks: Walks) -> None:
+    walks.python = sys.executable
     walks.say(1, 10_000, "--no-wait")
     said = walks.run(code=4)
     assert "frames were overwritten before the analyses joined; let the simulation wait for them" in said

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from cluster.slurm_service import Slurm, reason_to_skip, running_slurm, wait_for
+from forked_python.command import forked_python
 from live.ensemble.conftest import Walks
-from live.ensemble.test_again import is_standing
+from live.ensemble.test_again import standing
 
 FRAMES = 100
 
@@ -40,7 +41,7 @@ def environment(tmp_path: Path) -> Path:
 
 def script_of(walks: Walks) -> Path:
     """Write the batch script."""
-    command = [sys.executable, "-m", "mdreel.cli", "ensemble", "slurm", "e.toml", "-o", "job.sh"]
+    command = [forked_python(), "-m", "mdreel.cli", "ensemble", "slurm", "e.toml", "-o", "job.sh"]
     done = subprocess.run(command, cwd=walks.folder, env=os.environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return walks.folder / "job.sh"
@@ -72,7 +73,7 @@ def test_job_whose_time_is_over_is_queued_again_and_goes_on(slurm: Slurm, walks:
     walks.say(3, FRAMES, "--hang-at", 60, "--only", 3, settings=settings(environment), staging=True)
     slurm.environment["MDREEL_CHANNELS"] = os.environ["MDREEL_CHANNELS"]
     job = slurm.submit(script_of(walks))
-    wait_for(lambda: is_standing(walks.status()[2]["process"]), "the last replica", lambda: logs(walks))
+    wait_for(lambda: standing(walks, "002"), "the last replica", lambda: logs(walks))
     slurm.command("scancel", "--signal=USR1", "--batch", f"{job}_0")  # as when the time is nearly over
     slurm.wait_for_state(f"{job}_0", "PENDING")
     assert "the job is requeued and continues from" in logs(walks)

@@ -2,12 +2,12 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from architecture.checkout import ROOT
+from forked_python.command import forked_python
 from live.ensemble.conftest import Walks
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -113,7 +113,7 @@ def test_good_file_is_understood(walks: Walks) -> None:
 
 
 def test_schema_in_the_documentation_is_the_one_that_is_printed() -> None:
-    words = [sys.executable, "-m", "mdreel.cli", "ensemble", "run", "--schema"]
+    words = [forked_python(), "-m", "mdreel.cli", "ensemble", "run", "--schema"]
     printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     assert printed == Path(ROOT / "docs" / "reference" / "schemas" / "ensemble.schema.json").read_text()
     schema = json.loads(printed)
