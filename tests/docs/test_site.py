@@ -1,16 +1,24 @@
 """The built site: links, files that pages load, and what a browser shows on a desktop and on a phone."""
 
+import re
 import time
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
+import numpy as np
 import pytest
 
+from architecture.checkout import ROOT
 from browser import Browser, open_browser, why_there_is_none
 from docs.site_pages import Page, broken_links, is_external
+
+GALLERY = ROOT / "docs" / "gallery"
+FEWEST_COLOURS = 20
+"""Of a picture of the gallery."""
 
 needs_browser = pytest.mark.skipif(why_there_is_none() is not None, reason=str(why_there_is_none()))
 
@@ -69,6 +77,22 @@ def test_tutorial_shows_what_its_cells_print(site: Path, name: str) -> None:
     assert "Traceback" not in page
 
 
+@pytest.mark.parametrize("name", sorted(path.stem for path in GALLERY.glob("*.py")))
+def test_picture_of_the_gallery_is_not_empty(site: Path, name: str) -> None:
+    # The build draws the pictures, and fails if a script fails or mdreel warns.
+    from PIL import Image
+
+    with Image.open(GALLERY / "pages" / f"{name}.png") as image:
+        pixels = np.asarray(image.convert("RGB"))
+    assert pixels.shape[0] >= 250
+    assert pixels.shape[1] >= 600
+    height, width, _ = pixels.shape
+    middle = pixels[height // 8 : -height // 6, width // 8 : -width // 8].reshape(-1, 3)
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) >= FEWEST_COLOURS
+    is_coloured = np.ptp(middle.astype(np.int64), axis=1) > 30
+    assert is_coloured.mean() > 0.002, "nothing is drawn in the axes"
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with open_browser(tmp_path_factory.mktemp("browser")) as opened:
@@ -78,6 +102,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def server(site: Path) -> Iterator[str]:
     class Quiet(SimpleHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def end_headers(self) -> None:
+            self.send_header("Cache-Control", "max-age=3600")  # scripts and styles of all pages
+            super().end_headers()
+
         def log_message(self, *_: object) -> None:
             pass
 
@@ -99,10 +129,12 @@ def overflow(browser: Browser) -> int:
 
 
 @needs_browser
-def test_every_page_fits_a_desktop_and_a_phone_without_an_error(pages: dict[Path, Page], browser: Browser) -> None:
+def test_every_page_fits_a_desktop_and_a_phone_without_an_error(
+    site: Path, server: str, pages: dict[Path, Page], browser: Browser
+) -> None:
     wrong = []
     for path in pages:
-        browser.look_at(path, width=1280)
+        browser.visit(f"{server}/{path.relative_to(site).as_posix()}", width=1280)
         if beside := overflow(browser):
             wrong.append(f"{path.name}: {beside} pixels beside a screen of 1,280")
         browser.resize(400)
@@ -112,26 +144,48 @@ def test_every_page_fits_a_desktop_and_a_phone_without_an_error(pages: dict[Path
     assert not wrong
 
 
-def found_by_search(browser: Browser, url: str, term: str) -> list[str]:
-    browser.visit(f"{url}/search.html?q={term.replace(' ', '+')}")
+SEARCH_AGAIN = """
+document.getElementById("search-results").replaceChildren();
+Search.performSearch(arguments[0]);
+"""
+SUMMARY = "return document.querySelector('#search-results .search-summary')?.textContent"
+FOUND = "return [...document.querySelectorAll('#search-results li a')].map(a => a.href)"
+EXCERPTS = "return [...document.querySelectorAll('#search-results li .context')].map(excerpt => excerpt.textContent)"
+
+
+def shown(browser: Browser, script: str) -> Any:
+    """Wait until a script returns something, and return it."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        summary = browser.run("return document.querySelector('#search-results .search-summary')?.textContent ?? ''")
-        if "found" in summary.lower() or "did not match" in summary:
-            return list(browser.run("return [...document.querySelectorAll('#search-results li a')].map(a => a.href)"))
+        if found := browser.run(script):
+            return found
         time.sleep(0.02)
-    raise AssertionError(f"the search for {term} did not end")
+    raise AssertionError(f"the page shows nothing for {script}")
+
+
+def found_by_search(browser: Browser) -> list[str]:
+    """Return the pages that the search has found when it has ended."""
+    assert re.search("found|did not match", shown(browser, SUMMARY))
+    return list(browser.run(FOUND))
 
 
 @needs_browser
-@pytest.mark.parametrize("is_served", [True, False])
-def test_search_finds_pages(site: Path, server: str, browser: Browser, is_served: bool) -> None:
-    url = server if is_served else site.as_uri()
+def test_search_finds_pages(site: Path, browser: Browser) -> None:
+    browser.visit(f"{site.as_uri()}/search.html?q=qqxyzzy")
+    assert found_by_search(browser) == []
     for term, page in SEARCHED.items():
-        found = found_by_search(browser, url, term)
+        browser.run(SEARCH_AGAIN, term)
+        found = found_by_search(browser)
         assert any(f"{page}.html" in link for link in found), (term, found[:20])
     assert not complaints(browser)
-    assert found_by_search(browser, url, "qqxyzzy") == []
+
+
+@needs_browser
+def test_search_on_a_server_shows_excerpts(server: str, browser: Browser) -> None:
+    browser.visit(f"{server}/search.html?q=straggler")
+    assert any("reference/glossary.html" in link for link in found_by_search(browser))
+    assert any("straggler" in excerpt.lower() for excerpt in shown(browser, EXCERPTS))
+    assert not complaints(browser)
 
 
 @needs_browser
