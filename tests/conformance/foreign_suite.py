@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from forked_python.command import forked_python
-
 REPORT = "FOREIGN_SUITE_REPORT"
 
 
@@ -81,7 +79,7 @@ def run_modules(modules: Iterable[str], plugin: str, folder: Path) -> dict[str, 
     report, configuration = folder / "report.json", folder / "pytest.ini"
     configuration.write_text("[pytest]\n")
     options = ["-q", "--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", plugin]
-    command = [forked_python(), "-m", "pytest", *options, "-c", str(configuration), "--rootdir", str(folder)]
+    command = [sys.executable, "-m", "pytest", *options, "-c", str(configuration), "--rootdir", str(folder)]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, sys.path)]),
