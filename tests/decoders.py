@@ -251,7 +251,7 @@ _STARTED = {"process": 7, "process_start": 7, "host": "here", "boot": "now"}
 _EVENT = {"time": 1.7e9, "event": "started", "message": "as process 7", "n_frames": 0, "first_step": 1, **_STARTED}
 _MESSAGES = (
     Chunk(0, 0, 4, memoryview(b"some")),
-    Epoch(1, -5),
+    Epoch(1, -5, 7),
     Heartbeat(3, "running"),
     End(3, "failed", "why"),
     Fault("why"),

@@ -38,10 +38,10 @@ pub struct CatchUp {
     /// Whether frames were had before, by a member that has come again.
     is_resumed: bool,
     missed: u64,
-    /// The number of the last frame that was looked at.
-    looked: Option<u64>,
-    /// The number of the one before.
-    before: Option<u64>,
+    /// The number of the first frame that was looked at, and how many were counted as missed before it.
+    first_looked: Option<(u64, u64)>,
+    /// Whether a frame was there that is before the start, so that none of those that had gone was asked for.
+    is_from_start: bool,
     start: Start,
     /// How many frames of the run had gone before the first one that was handed out.
     n_late: Option<u64>,
@@ -130,20 +130,18 @@ impl CatchUp {
     }
 
     fn of(path: &Path, consumer: Consumer, staged: Option<Staged>, start: Start, wanted: u64) -> Self {
-        let (path, seen, missed, is_in_staging) = (path.to_owned(), 0, 0, false);
-        let (counts, is_resumed) = (false, false);
         CatchUp {
-            path,
+            path: path.to_owned(),
             consumer,
             staged,
-            is_in_staging,
+            is_in_staging: false,
             wanted,
-            seen,
-            counts,
-            is_resumed,
-            missed,
-            looked: None,
-            before: None,
+            seen: 0,
+            counts: false,
+            is_resumed: false,
+            missed: 0,
+            first_looked: None,
+            is_from_start: false,
             start,
             n_late: None,
         }
@@ -188,8 +186,9 @@ impl CatchUp {
                 Start::Earliest | Start::Step(_) | Start::Time(_) => 0,
             };
             let first = self.consumer.first_of_run(header.epoch).max(asked);
-            let there = header.sequence.min(self.consumer.first_there());
-            self.n_late = Some(there.saturating_sub(first.max(self.before.map_or(0, |looked| looked + 1))));
+            let (looked, n_missed) = self.first_looked.unwrap_or((header.sequence, 0));
+            let n_late = self.consumer.n_missing(first, looked).saturating_sub(n_missed);
+            self.n_late = Some(if self.is_from_start { 0 } else { n_late });
         }
         self.consumer.note(header);
     }
@@ -276,15 +275,17 @@ impl CatchUp {
 
     /// Takes note that there is nothing before this number any more.
     fn pass(&mut self, sequence: u64) {
-        let n_missing = sequence.saturating_sub(self.wanted);
         if self.counts {
-            self.missed += n_missing;
+            self.missed += self.consumer.n_missing(self.wanted, sequence);
         }
-        self.wanted += n_missing;
+        self.wanted = self.wanted.max(sequence);
     }
 
     fn had(&mut self, header: &Header) {
-        self.before = self.looked.replace(header.sequence);
+        if self.first_looked.is_none() {
+            self.first_looked = Some((header.sequence, self.missed()));
+        }
+        self.is_from_start |= self.consumer.is_before_start(header);
         self.wanted = header.sequence.saturating_add(1);
         self.counts = true;
     }

@@ -47,8 +47,6 @@ pub struct Consumer {
     position: u64,
     /// How many frames the ring had got before that.
     ordinal: u64,
-    /// The number of the first frame that was there when this consumer came, or of the next one.
-    first_there: u64,
     /// The frame that is borrowed.
     borrowed: Option<Pinned>,
     /// Which pins keep frames that are held while later ones are taken.
@@ -165,7 +163,7 @@ impl Consumer {
         self.borrowed = Some(Pinned { position, pin });
         let header = self.header();
         match &header {
-            Ok(header) => self.missed.count(header, n_overwritten),
+            Ok(header) => self.missed.count(self.ring.head(), header, n_overwritten),
             Err(_) => self.give_back(),
         }
         header.map(Some)
@@ -243,7 +241,12 @@ impl Consumer {
             let is_new_run = || self.resume_steps(epoch, header.epoch).any(|resume_step| resume_step == i64::MIN);
             epoch < header.epoch && header.step <= step && !is_new_run()
         });
-        is_seen || self.is_redone(header.epoch, header.step) || self.start.is_before(header)
+        is_seen || self.is_redone(header.epoch, header.step) || self.is_before_start(header)
+    }
+
+    /// Whether a frame is before the start of this consumer.
+    pub(super) fn is_before_start(&self, header: &Header) -> bool {
+        self.start.is_before(header)
     }
 
     /// Whether a later epoch begins at this step or before it.
@@ -252,9 +255,9 @@ impl Consumer {
         self.resume_steps(epoch, current).any(|resume_step| resume_step <= step)
     }
 
-    /// The number of the first frame that was in the ring when this consumer came, or of the next one.
-    pub(super) fn first_there(&self) -> u64 {
-        self.first_there
+    /// How many of the numbers from `from` to before `to` stand for frames that should have come.
+    pub(super) fn n_missing(&self, from: u64, to: u64) -> u64 {
+        epochs::n_missing(self.ring.head(), from, to)
     }
 
     /// With which number the run of an epoch began.

@@ -35,3 +35,19 @@ pub(super) fn run_of(head: &RingHead, epoch: u64) -> Began {
     let word = head.first_sequences[first].load(Ordering::Acquire);
     Began { first: word & !UNCERTAIN, is_certain: word & UNCERTAIN == 0 }
 }
+
+/// How many of the numbers from `from` to before `to` stand for frames that should have come: all, but for those that a relay has
+/// passed over at the beginning of an epoch.
+pub(super) fn n_missing(head: &RingHead, from: u64, to: u64) -> u64 {
+    let n_all = to.saturating_sub(from);
+    if n_all == 0 {
+        return 0;
+    }
+    let n_epochs = head.n_epochs.load(Ordering::Relaxed).min(MOST_EPOCHS as u64) as usize;
+    let passed = |epoch: usize| {
+        let n_passed = head.n_passed[epoch].load(Ordering::Relaxed);
+        let first = head.first_sequences[epoch].load(Ordering::Relaxed) & !UNCERTAIN;
+        to.min(first.saturating_add(n_passed)).saturating_sub(from.max(first))
+    };
+    n_all.saturating_sub((0..n_epochs).map(passed).sum())
+}

@@ -18,6 +18,7 @@ use super::consumer::{Consumer, Start};
 use super::directory::Directory;
 use super::lock::Locks;
 use super::manifest::Manifest;
+use super::staging::reserve;
 use file::{Facts, Identity, MOST_BLOB, Mode, State};
 use mdreel_core::error::{Error, Result};
 use share::{FIRST_MEMBER, Share};
@@ -253,6 +254,9 @@ fn agree(
                 start => start,
             };
             let facts = Facts { mode, start };
+            if directory.path() != channel {
+                reserve::keep(directory)?;
+            }
             file::write_facts(directory, group, &facts, is_synced)?;
             Ok(facts)
         }

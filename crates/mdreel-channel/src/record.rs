@@ -8,10 +8,13 @@ use serde::de::DeserializeOwned;
 
 use super::directory::Directory;
 use super::layout::checksum;
+use super::staging::reserve;
 use mdreel_core::error::{Error, Result};
 
 /// Longer files are not believed.
 const MOST_BYTES: u64 = 16 << 20;
+/// So often the room that a staging keeps is asked for.
+const MOST_TRIES: usize = 10;
 
 /// Puts a file in the place of the one of this name: at any moment, the one or the other is there, and whole. `is_synced` says
 /// whether that holds also if the machine dies.
@@ -25,12 +28,23 @@ pub(crate) fn write(
     let refused =
         |error: postcard::Error| Error::mismatch(format!("cannot be written: {error}")).in_file(&directory.join(name));
     let body = postcard::to_allocvec(value).map_err(refused)?;
-    directory.place_file(name, 0, |path, mut file| {
-        let pieces: [&[u8]; 3] = [magic, &checksum(&body).to_le_bytes(), &body];
-        let written = file.write_all(&pieces.concat());
-        let synced = written.and_then(|()| if is_synced { file.sync_data() } else { Ok(()) });
-        synced.map_err(|error| Error::io(path, error))
-    })?;
+    let place = || {
+        directory.place_file(name, 0, |path, mut file| {
+            let pieces: [&[u8]; 3] = [magic, &checksum(&body).to_le_bytes(), &body];
+            let written = file.write_all(&pieces.concat());
+            let synced = written.and_then(|()| if is_synced { file.sync_data() } else { Ok(()) });
+            synced.map_err(|error| Error::io(path, error))
+        })
+    };
+    let mut placed = place();
+    // Of a staging, a producer may take the room again before this has.
+    for _ in 0..MOST_TRIES {
+        if !placed.as_ref().is_err_and(reserve::is_full) || !reserve::give_back(directory) {
+            break;
+        }
+        placed = place();
+    }
+    placed?;
     if is_synced { directory.sync() } else { Ok(()) }
 }
 

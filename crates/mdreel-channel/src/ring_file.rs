@@ -62,6 +62,9 @@ pub(super) struct RingHead {
     pub waited_at: AtomicU64,
     /// When the run has ended, in ms since 1970; 0 if that is not known. Written before the end.
     pub ended_at: AtomicU64,
+    /// Of a relay: so many numbers from the first one of each epoch on stand for frames that nobody misses: they were published in an
+    /// epoch before, or are published again in this one.
+    pub n_passed: [AtomicU64; MOST_EPOCHS],
 }
 
 /// The size of a ring.

@@ -5,6 +5,7 @@
 
 pub(crate) mod place;
 pub(crate) mod reader;
+pub(crate) mod reserve;
 mod segment;
 mod segment_file;
 
@@ -100,6 +101,8 @@ pub struct Staging {
     trouble: Option<Error>,
     /// The first frame that a group wants, and when they were asked.
     wanted: Option<(Instant, Option<u64>)>,
+    /// Whether there are groups, whose commits have room of their own.
+    keeps_reserve: bool,
     /// Nobody else may write: what is being appended would look like a torn end.
     _locks: Locks,
 }
@@ -126,6 +129,7 @@ impl Staging {
             }
             next = next.max(behind);
         }
+        let keeps_reserve = !group::file::groups(&directory)?.is_empty();
         let sum = |of: fn(&Kept) -> u64| segments.iter().map(of).sum();
         let (n_frames, n_bytes) = (sum(|kept| kept.n_frames), sum(|kept| kept.n_bytes));
         Ok(Staging {
@@ -141,6 +145,7 @@ impl Staging {
             last,
             trouble: None,
             wanted: None,
+            keeps_reserve,
             _locks: locks,
         })
     }
@@ -166,6 +171,7 @@ impl Staging {
             return Err(Error::mismatch(format!("expected a frame, got {} other bytes", frame.len()))
                 .in_file(self.directory.path()));
         };
+        self.reserve()?;
         let (first, at, mut file) = self.segment_for(sequence, prefix.record_len())?;
         let outcome = file.write(at, prefix, frame).and_then(|()| match self.level {
             Durability::Fsync => file.sync(),
@@ -195,6 +201,22 @@ impl Staging {
         }
         self.trouble = self.retain(now, 0).err();
         Ok(self.level)
+    }
+
+    /// Keeps room for the commits of groups before a frame takes any.
+    fn reserve(&mut self) -> Result<()> {
+        let is_kept = reserve::is_kept(&self.directory);
+        self.keeps_reserve |= is_kept;
+        if is_kept || !self.keeps_reserve {
+            return Ok(());
+        }
+        // It was given to a commit, after which frames may go.
+        self.wanted = None;
+        self.retain(Instant::now(), 0)?;
+        reserve::keep(&self.directory).or_else(|_| {
+            self.drop_spare();
+            reserve::keep(&self.directory)
+        })
     }
 
     /// The segment to which the frame with this sequence number is to be appended, where its last record ends, and its file.

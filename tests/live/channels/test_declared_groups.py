@@ -1,10 +1,13 @@
 """Tests of groups that a producer declares before its first frame."""
 
+import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mdreel
+from full_disk import full_disk
 from growing_file import N_ATOMS
 from mdreel.errors import MismatchError
 from mdreel.live.channels.consumer import Consumer
@@ -14,6 +17,7 @@ from mdreel.live.producers.producer import Producer
 from publishing import publish
 
 N_FRAMES = 60
+LARGE = 1000  # atoms of a frame of 12 kB
 
 
 @pytest.mark.parametrize("share", [False, True])
@@ -75,3 +79,31 @@ def test_group_of_a_restarted_producer_goes_on() -> None:
 def test_groups_that_are_none_are_refused(groups: list[str], expected: str) -> None:
     with pytest.raises(MismatchError, match=expected):
         Producer("run", N_ATOMS, groups=groups).open()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk can be mounted by root alone")
+def test_disk_that_is_full_of_frames_gets_room_when_groups_commit(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    with full_disk(tmp_path / "disk", 1024) as disk:
+        staging = Staging(disk / "staging", n_frames=5, segment_bytes=20_000)
+        with Producer("run", LARGE, n_slots=4, full="spill", staging=staging, groups=["sum", "late"]) as producer:
+
+            def publish_until_full(frame: int) -> int:
+                with pytest.raises(OSError, match="staging"):
+                    while True:
+                        producer.publish(np.full((LARGE, 3), frame, np.float32), frame, 0.0)
+                        frame += 1
+                return frame
+
+            n_full = publish_until_full(0)
+            assert publish_until_full(n_full) == n_full
+            # The groups have no member yet, and all room is taken by frames that they have not had.
+            for group in ("sum", "late"):
+                with Consumer("run", group=group, timeout=20) as consumer:
+                    for number in range(n_full):
+                        frame = consumer.next()
+                        assert frame is not None
+                        assert frame.step == number
+                        consumer.commit(bytes(20_000))
+                        del frame
+            producer.publish(np.full((LARGE, 3), n_full, np.float32), n_full, 0.0)

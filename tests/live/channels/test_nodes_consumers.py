@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import far_channels as far
+from mdreel.errors import MissedFramesWarning
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.staging import Staging
 from mdreel.live.channels.status import Status
@@ -110,3 +111,29 @@ def test_relay_that_waits_for_consumers_can_be_stopped(endpoint: str) -> None:
         relay = Relay(endpoint, "run", "there", n_consumers=1).start()
         relay.close()
     assert Status.read("there").state == "lost"
+
+
+def test_consumer_of_a_relay_that_joined_late_counts_what_had_gone(endpoint: str) -> None:
+    with Producer("run", N_ATOMS, n_slots=4) as producer:
+        for number in range(10):
+            producer.publish(far.positions("run", number, N_ATOMS), 10 * number, 0.5 * number, far.BOX)
+    with Server("run", endpoint), Relay(endpoint, "run", "there", n_consumers=1) as relay:
+        consumer = Consumer("there", timeout=LONG).open()
+        with pytest.warns(MissedFramesWarning, match="6 frames had left the channel before the consumer joined"):
+            frame = consumer.next()
+        assert frame is not None
+        assert frame.sequence == 6
+        relay.wait(LONG)
+        assert [later.sequence for later in consumer] == [7, 8, 9]
+        assert (consumer.missed, consumer.missed_at_start) == (0, 6)
+
+
+def test_frames_that_a_relay_did_not_request_are_not_missed(endpoint: str) -> None:
+    with Producer("run", N_ATOMS) as producer:
+        for frame in range(10):
+            producer.publish(far.positions("run", frame, N_ATOMS), 10 * frame, 0.5 * frame, far.BOX)
+    with Server("run", endpoint), Relay(endpoint, "run", "there", start=("sequence", 7), n_consumers=1) as relay:
+        consumer = Consumer("there", timeout=LONG).open()
+        relay.wait(LONG)
+        assert [frame.sequence for frame in consumer] == [7, 8, 9]
+        assert (consumer.missed, consumer.missed_at_start) == (0, 0)

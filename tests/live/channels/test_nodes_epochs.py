@@ -1,8 +1,10 @@
-"""Tests of relays that are killed at the beginning of an epoch."""
+"""Tests of relays at the beginning of an epoch, also of relays that are killed there."""
 
 import signal
 import subprocess
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import dying_relay
 import far_channels as far
 from mdreel.live.channels.consumer import Consumer
+from mdreel.live.channels.staging import Staging
 from mdreel.live.channels.status import Status
 from mdreel.live.nodes import Relay, Server
 from mdreel.live.producers.producer import Producer
@@ -98,3 +101,50 @@ def test_relay_killed_where_a_new_run_begins_has_each_frame_of_it_once(endpoint:
     assert take(consumer, "run", 5) == [(3 + frame, 1, frame) for frame in range(5)]
     assert consumer.next(timeout=LONG) is None
     assert (consumer.missed, relay.statistics.n_missed) == (0, 0)
+
+
+def dies_behind_six_frames(stack: ExitStack, endpoint: str, **options: Any) -> Consumer:
+    """Have a producer die whose six frames were relayed to the channel `there`, and return a consumer of these."""
+    before = stack.enter_context(far.start(far.role("produce", 6, N_ATOMS, "hang", "run")))
+    assert far.line_of(before) == "open"
+    with Server("run", endpoint), Relay(endpoint, "run", "there", n_slots=N_SLOTS, **options):
+        consumer = Consumer("there", timeout=LONG, restart=LONG).open()
+        assert before.stdin is not None
+        before.stdin.write("go\n")
+        assert [number for _, _, number in take(consumer, "run", 6)] == list(range(6))
+    before.kill()
+    before.wait()
+    return consumer
+
+
+@pytest.mark.parametrize("has_staging", [False, True])
+def test_frames_that_are_published_again_are_not_missed_behind_a_relay(
+    endpoint: str, tmp_path: Path, has_staging: bool
+) -> None:
+    options = {"staging": Staging(tmp_path / "staging")} if has_staging else {}
+    with ExitStack() as stack:
+        consumer = dies_behind_six_frames(stack, endpoint, **options)
+        with Server("run", endpoint), Relay(endpoint, "run", "there", n_slots=N_SLOTS, **options) as relay:
+            with Producer("run", N_ATOMS, resume_step=40) as producer:
+                publish(producer, "run", range(4, 8))
+            relay.wait(LONG)
+        assert take(consumer, "run", 2) == [(8, 1, 6), (9, 1, 7)]
+        assert consumer.next() is None
+        assert (consumer.missed, relay.statistics.n_missed) == (0, 0)
+
+
+@pytest.mark.parametrize("has_staging", [False, True])
+def test_frames_that_are_lost_while_a_producer_restarts_are_missed_behind_a_relay(
+    endpoint: str, tmp_path: Path, has_staging: bool
+) -> None:
+    options = {"staging": Staging(tmp_path / "staging")} if has_staging else {}
+    with ExitStack() as stack:
+        consumer = dies_behind_six_frames(stack, endpoint, **options)
+        with Producer("run", N_ATOMS, resume_step=40) as producer:
+            publish(producer, "run", range(4, 14))  # six of them stay in the ring
+        with Server("run", endpoint), Relay(endpoint, "run", "there", n_slots=N_SLOTS, **options) as relay:
+            relay.wait(LONG)
+        assert take(consumer, "run", 6) == [(number + 2, 1, number) for number in range(8, 14)]
+        assert consumer.next() is None
+        # Nobody knows of a frame that has gone whether its step was seen before.
+        assert (consumer.missed, relay.statistics.n_missed) == (4, 4)

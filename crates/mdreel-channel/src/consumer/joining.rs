@@ -54,7 +54,6 @@ impl Consumer {
             takes_latest,
             position: 0,
             ordinal: 0,
-            first_there: 0,
             borrowed: None,
             held: [false; N_PINS],
             is_away: false,
@@ -62,9 +61,7 @@ impl Consumer {
             start,
             last: None,
         };
-        let published = consumer.sequence();
         consumer.begin(start == Start::Latest);
-        consumer.first_there = consumer.peek()?.map_or(published, |header| header.sequence);
         Ok(consumer)
     }
 

@@ -162,7 +162,7 @@ pub(super) fn write_state(
 }
 
 /// The groups whose files are in a directory, in order.
-pub(super) fn groups(directory: &Directory) -> Result<Vec<String>> {
+pub(crate) fn groups(directory: &Directory) -> Result<Vec<String>> {
     names(directory, |name| match name.split('.').collect::<Vec<_>>()[..] {
         ["group", group] => Some(group.to_owned()),
         _ => None,

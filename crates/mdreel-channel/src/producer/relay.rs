@@ -54,8 +54,26 @@ impl Producer {
         steps.resize(epoch as usize, NEVER);
         steps.push(resume_step);
         self.set_epochs(&steps)?;
-        if let Some(first) = self.ring.head().first_sequences.get(epoch as usize) {
-            first.store(self.next_sequence() | UNCERTAIN, Ordering::Release);
+        let (head, next) = (self.ring.head(), self.next_sequence() | UNCERTAIN);
+        for (first, n_passed) in head.first_sequences.iter().zip(&head.n_passed).take(epoch as usize) {
+            if first.load(Ordering::Relaxed) == next {
+                // No frame of that epoch was published here: the numbers that it passed over are passed over by this one.
+                n_passed.store(0, Ordering::Relaxed);
+            }
+        }
+        if let Some(first) = head.first_sequences.get(epoch as usize) {
+            first.store(next, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Says of so many numbers at the beginning of this epoch, of which no frame was published here yet, that they stand for frames
+    /// which nobody misses.
+    pub fn pass_over(&mut self, n_numbers: u64) -> Result<()> {
+        self.locks.check()?;
+        if let Some(n_passed) = self.ring.head().n_passed.get(self.epoch as usize) {
+            // Seen by who sees the frame that follows.
+            n_passed.store(n_numbers, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -95,7 +113,7 @@ impl Producer {
     }
 
     /// Takes the piece that comes next of the frame that was begun, and publishes that when it is whole: `Format` if it is not as its
-    /// checksums say. After an error it is to be begun again.
+    /// checksums say. After an error it is to be begun again, but for one of the disk: then an empty piece tries again.
     pub fn relay(&mut self, piece: &[u8]) -> Result<Option<Published>> {
         self.locks.check()?;
         let is_claimed = |arrival: &Arrival| arrival.n_before == self.ring.head().control.head.load(Ordering::Relaxed);
@@ -111,7 +129,14 @@ impl Producer {
             return Ok(None);
         }
         let sequence = frame.header().sequence;
-        let level = self.staging.as_mut().map_or(Ok(Durability::Ring), |staging| staging.append(sequence, bytes))?;
+        let staged = self.staging.as_mut().map_or(Ok(Durability::Ring), |staging| staging.append(sequence, bytes));
+        let level = match staged {
+            Ok(level) => level,
+            Err(error) => {
+                self.arrival = Some(arrival);
+                return Err(error);
+            }
+        };
         self.ring.protocol().publish(*position);
         // Behind the head: see `publish`.
         self.ring.head().sequence.store(sequence + 1, Ordering::Release);

@@ -67,6 +67,25 @@ fn channel_goes_on_behind_its_staging_when_the_ring_has_gone() {
 }
 
 #[test]
+fn frames_that_had_gone_before_a_restart_are_late() {
+    for (start, n_late) in [(Start::Earliest, 6), (Start::Sequence(3), 3), (Start::Step(7), 0)] {
+        let place = place();
+        let mut producer = open(&place.path, Policy::Block(LONG), 0);
+        (0..10).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
+        drop(producer);
+        // The ring has the frames from 6 on, which are computed again.
+        let mut producer = open(&place.path, Policy::Block(LONG), 5);
+        let mut reader = CatchUp::join(&place.path, start).unwrap();
+        let reading = thread::spawn(move || (rest(&mut reader), reader.n_late(), reader.missed()));
+        (5..8).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
+        producer.end(&End::Finished).unwrap();
+        let first = if start == Start::Step(7) { 7 } else { 5 };
+        let expected = (first..8).map(|i| (1, 5 + i as u64, i)).collect();
+        assert_eq!(reading.join().unwrap(), (expected, n_late, 0), "{start:?}");
+    }
+}
+
+#[test]
 fn staging_of_another_stream_is_refused() {
     let place = place();
     stage(&place, 0, 0);

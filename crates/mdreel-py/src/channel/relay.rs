@@ -47,6 +47,11 @@ impl ChannelRelay {
         self.0.get(py, |producer| producer.advance(epoch, resume_step))
     }
 
+    /// Say of so many numbers at the beginning of the epoch, of which no frame has come yet, that nobody misses their frames.
+    fn pass_over(&self, py: Python<'_>, n_numbers: u64) -> PyResult<()> {
+        self.0.get(py, |producer| producer.pass_over(n_numbers))
+    }
+
     /// Begin a frame of so many bytes, of which this is the first piece; nothing of it is taken. Waits for room, at most so many s.
     #[pyo3(signature = (first, n_bytes, timeout=None))]
     fn begin(

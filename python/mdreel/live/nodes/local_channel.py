@@ -15,7 +15,7 @@ from mdreel.foundation.untrusted_input import content_of, object_of, text
 from mdreel.live.channels.directory import make_folder_for
 from mdreel.live.channels.epochs import NEW_RUN
 from mdreel.live.channels.staging import Staging
-from mdreel.live.nodes.messages import ChannelDescription
+from mdreel.live.nodes.messages import ChannelDescription, Epoch
 from mdreel.live.producers.groups import Group
 from mdreel.live.producers.producer import RING_BYTES
 
@@ -45,7 +45,7 @@ class LocalChannel:
     relay : str
         ID of the relay, which does not change during the lifetime of the channel.
     n_missed : int
-        Number of frames that were missed between received frames.
+        Number of frames that were missed between published frames.
     """
 
     def __init__(
@@ -71,6 +71,9 @@ class LocalChannel:
         self._next = 0
         self._current: tuple[ChannelRelay, int, int, int] | None = None
         self.n_missed = 0
+        # Last frame received in the session, and number of frames missing since the last published frame.
+        self._received: tuple[int, int] | None = None
+        self._n_missing = 0
 
     @property
     def is_open(self) -> bool:
@@ -139,7 +142,11 @@ class LocalChannel:
             new.write_text(json.dumps(said))
             new.replace(self.path / _SOURCE)
 
-    def begin(self, first: NDArray[np.uint8], n_bytes: int, epoch: int, resume_step: int, timeout: float) -> None:
+    def restart_session(self) -> None:
+        """Forget which frames were received and not published, as the server sends them again."""
+        self._received, self._n_missing = None, 0
+
+    def begin(self, first: NDArray[np.uint8], n_bytes: int, said: Epoch, timeout: float) -> None:
         """Check the first piece of a frame of `n_bytes` bytes, and begin the frame. The piece is not added yet.
 
         Raises
@@ -149,16 +156,21 @@ class LocalChannel:
         StreamTimeoutError
             If no slot is free. You can then call the method again.
         """
-        core = self._require_open()
+        core, epoch = self._require_open(), said.epoch
         found, sequence, step = channel_frame_identity(first, n_bytes)
         if found != epoch or found < core.epoch:
             expected = f"expected epoch {epoch}, not before {core.epoch}"
             raise FormatError(f"frame {sequence}: {expected}, got {found}", path=self.path)
         if epoch > core.epoch:
-            self._advance(core, epoch, resume_step)
+            self._advance(core, epoch, said.resume_step)
+        self._count_missing(said, sequence)
         is_seen = self._last is not None and epoch > self._last[0] and step < core.first_step
         self._current = None
         if sequence >= core.next_sequence and not is_seen:
+            if self._last is None or epoch > self._last[0]:
+                # Numbers of frames that were not requested, that this channel has from the epoch before, or that this
+                # epoch publishes again.
+                core.pass_over(max(0, sequence - core.next_sequence - self._n_missing))
             core.begin(first, n_bytes, timeout)
             self._current = core, epoch, sequence, step
 
@@ -177,10 +189,20 @@ class LocalChannel:
             raise FormatError(f"frame {sequence}: the channel was left before the frame was complete", path=self.path)
         if core.relay(piece) is None:
             return
-        if self._last is not None and epoch == self._last[0]:
-            self.n_missed += max(0, sequence - self._last[1] - 1)
+        if self._last is not None:
+            # The numbers of an epoch have no gaps but those of missing frames.
+            self.n_missed += sequence - self._last[1] - 1 if epoch == self._last[0] else self._n_missing
+        self._n_missing = 0
         self._last = (epoch, sequence, step)
         self._next = sequence + 1
+
+    def _count_missing(self, said: Epoch, sequence: int) -> None:
+        """Count the frames that are missing before a frame, once if the frame is begun several times."""
+        before, self._received = self._received, (said.epoch, sequence)
+        if before is None or before[0] != said.epoch:
+            self._n_missing += said.n_missed
+        elif sequence > before[1]:
+            self._n_missing += sequence - before[1] - 1
 
     def _advance(self, core: ChannelRelay, epoch: int, resume_step: int) -> None:
         """Advance to an epoch. In a continued run, skip the steps that this relay has already published."""

@@ -53,10 +53,15 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Epoch:
-    """Epoch of the following frames, and its first step."""
+    """Epoch of the following frames, its first step, and the number of frames that are missing before the next one.
+
+    The frames that are missing follow the last frame that was sent in the session, or the number that the relay has
+    requested.
+    """
 
     epoch: int
     resume_step: int
+    n_missed: int
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ Message: TypeAlias = Chunk | Epoch | Heartbeat | End | Fault | Credit | Leave
 
 _KINDS: tuple[type[Message], ...] = (Chunk, Epoch, Heartbeat, End, Fault, Credit, Leave)
 _CHUNK = struct.Struct("<QQQ")
-_EPOCH = struct.Struct("<Qq")
+_EPOCH = struct.Struct("<QqQ")
 _BEAT = struct.Struct("<QB")
 _PAIR = struct.Struct("<QQ")
 
@@ -114,8 +119,8 @@ def _parts(message: Message) -> tuple[bytes | memoryview, ...]:
     match message:
         case Chunk(ordinal, offset, total, content):
             parts: tuple[bytes | memoryview, ...] = (_CHUNK.pack(ordinal, offset, total), content)
-        case Epoch(epoch, resume_step):
-            parts = (_EPOCH.pack(epoch, resume_step),)
+        case Epoch(epoch, resume_step, n_missed):
+            parts = (_EPOCH.pack(epoch, resume_step, n_missed),)
         case Heartbeat(n_sent, state):
             parts = (_BEAT.pack(n_sent, STATES.index(state)),)
         case End(n_sent, how, reason):

@@ -4,6 +4,7 @@ import errno
 import secrets
 import socket
 import threading
+from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +42,7 @@ _ANSWER_SECONDS = 2.0
 _AGAIN_SECONDS = 0.25
 _CONSUMER_SECONDS = 0.02
 _ADVICE = "check its name, start the simulation, or wait longer (wait=, --wait)"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _MOST_DAMAGED = 10
 """Maximum number of consecutive retries for an invalid frame."""
 
@@ -118,7 +120,7 @@ class RelayClient:
         # Of the session.
         self._session = 0
         self._n_taken = 0
-        self._epoch = Epoch(0, 0)
+        self._epoch = Epoch(0, 0, 0)
         self._last_message_at = self._beat = 0.0
         self._joins = True
         self._n_frames = self._n_joins = self._n_damaged = 0
@@ -145,7 +147,7 @@ class RelayClient:
                     raise StreamTimeoutError(f"{self.channel}: {message}; {_ADVICE}") from None
             else:
                 break
-        self._local.open()
+        self._despite_full_disk(self._local.open)
         assert self._local.answer is not None
         frame_bytes = self._local.answer.slot_bytes
         self._order = ChunkOrder(frame_bytes)
@@ -223,8 +225,9 @@ class RelayClient:
         start = self._begin if next_sequence is None else ("sequence", next_sequence)
         session = secrets.randbits(64)
         self._inbox.clear()
-        self._session, self._n_taken, self._epoch = session, 0, Epoch(0, 0)
+        self._session, self._n_taken, self._epoch = session, 0, Epoch(0, 0, 0)
         self._order.restart()
+        self._local.restart_session()
         try:
             answer = self._query(Join(self._local.relay, socket.gethostname()[:256] or "?", session, start).encode())
         except (StreamTimeoutError, FileNotFoundError):
@@ -258,10 +261,10 @@ class RelayClient:
                     self._report(f"{self.channel}: the producer was lost")
                     self._local.leave()
                 elif state == "running":
-                    self._local.open()
+                    self._despite_full_disk(self._local.open)
             case End(n_sent, how, reason):
                 self._check_count(n_sent)
-                self._local.open()
+                self._despite_full_disk(self._local.open)
                 self._local.end(how, printable(reason))
                 self._send(Leave())
                 self._report(f"{self.channel}: {how} after {self._n_frames:,} frames")
@@ -285,7 +288,8 @@ class RelayClient:
         try:
             if chunk.offset == 0 and not self._begin_frame(piece, chunk.total):
                 return
-            self._local.add(piece)
+            pieces = iter((piece,))
+            self._despite_full_disk(lambda: self._local.add(next(pieces, piece[:0])))
         except FormatError:
             self._n_damaged += 1
             raise
@@ -297,16 +301,34 @@ class RelayClient:
 
     def _begin_frame(self, first: NDArray[np.uint8], n_bytes: int) -> bool:
         """Begin a frame as soon as a slot is free. Return False if the relay was stopped before this."""
-        self._local.open()
+        self._despite_full_disk(self._local.open)
         while not self._stops.is_set():
             try:
-                self._local.begin(first, n_bytes, self._epoch.epoch, self._epoch.resume_step, _AGAIN_SECONDS)
-            except StreamTimeoutError:  # local consumers are slow; tell the server that the relay is alive
-                self._send_credit()
-                self._last_message_at = monotonic()
+                self._despite_full_disk(lambda: self._local.begin(first, n_bytes, self._epoch, _AGAIN_SECONDS))
+            except StreamTimeoutError:  # local consumers are slow
+                self._tell_alive()
             else:
                 return True
         return False
+
+    def _despite_full_disk(self, act: Callable[[], None]) -> None:
+        """Call a function again as long as the disk is full. Raise the error if the relay is stopped."""
+        is_told = False
+        while True:
+            try:
+                return act()
+            except OSError as error:
+                if error.errno not in _NO_ROOM or self._stops.wait(_AGAIN_SECONDS):
+                    raise
+                if not is_told:
+                    is_told = True
+                    self._report(f"{self.channel}: waiting for room on the disk: {error}")
+                self._tell_alive()
+
+    def _tell_alive(self) -> None:
+        """Tell the server that the relay is alive while it cannot publish."""
+        self._send_credit()
+        self._last_message_at = monotonic()
 
     def _refuse(self, error: FormatError) -> None:
         """Report an invalid message and request a new session."""

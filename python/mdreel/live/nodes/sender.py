@@ -73,7 +73,8 @@ class Sender(threading.Thread):
         self._window = max(1, int(status["n_slots"]) // 2)
         self._core = ChannelConsumer(path, join.start, 0.0)
         self._end: tuple[str, str | None] | None = None
-        self._held: deque[ChannelFrame] = deque()
+        self._held: deque[tuple[ChannelFrame, int]] = deque()  # with the number of frames missing before each
+        self._n_missed = 0
         self._changed = threading.Condition()
         self._stops = False
         self._last_message_at = monotonic()
@@ -148,7 +149,7 @@ class Sender(threading.Thread):
         may_send = self._n_sent < min(credit.n_wanted, self._n_released + self._window) and not self.is_away
         frame = self._next() if may_send else None
         if frame is not None:
-            self._send_frame(frame)
+            self._send_frame(*frame)
         self._send_heartbeat()
         if frame is None and (not may_send or self._end is not None or self.state == "lost"):
             with self._changed:
@@ -160,7 +161,7 @@ class Sender(threading.Thread):
         """Begin a session. Release the frames that the relay has received, and send the other frames again."""
         word, number = join.start
         if word == "sequence" and number is not None:
-            while self._held and self._held[0].sequence < number:
+            while self._held and self._held[0][0].sequence < number:
                 self._held.popleft()
                 self.n_taken += 1
         self._sent_session = join.session
@@ -174,8 +175,8 @@ class Sender(threading.Thread):
             self._n_released += 1
             self.n_taken += 1
 
-    def _next(self) -> ChannelFrame | None:
-        """Return the next frame of this session, or None if it is not available yet."""
+    def _next(self) -> tuple[ChannelFrame, int] | None:
+        """Return the next frame of this session and the number of frames missing before it, or None without a frame."""
         at = self._n_sent - self._n_released
         if at < len(self._held):
             self.n_again += 1
@@ -194,15 +195,18 @@ class Sender(threading.Thread):
         self._end = self._core.end
         if self._end is not None:
             self.state = self._end[0]
-        if frame is not None:
-            self._held.append(frame)
-            self.n_frames += 1
-        return frame
+        if frame is None:
+            return None
+        n_missed, self._n_missed = self._n_missed, self._core.missed + self._core.n_late
+        self._held.append((frame, self._n_missed - n_missed))
+        self.n_frames += 1
+        return self._held[-1]
 
-    def _send_frame(self, frame: ChannelFrame) -> None:
+    def _send_frame(self, frame: ChannelFrame, n_missed: int) -> None:
         if frame.epoch != self._epoch:
             self._epoch = frame.epoch
-            self._send(Epoch(frame.epoch, channel_status(self.path)["resume_steps"][frame.epoch]))
+            resume_step = channel_status(self.path)["resume_steps"][frame.epoch]
+            self._send(Epoch(frame.epoch, resume_step, n_missed))
         content = memoryview(frame)
         for offset in range(0, len(content), CHUNK_BYTES):
             self._send(Chunk(self._n_sent, offset, len(content), content[offset : offset + CHUNK_BYTES]))

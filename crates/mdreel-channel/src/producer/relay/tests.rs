@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::{Policy, Producer, Published, Settings};
+use crate::catch_up::{self, CatchUp};
 use crate::consumer::{Consumer, Next, Start};
 use crate::end::End;
 use crate::layout::{Header, Section, encode};
@@ -81,6 +82,33 @@ fn frames_keep_their_numbers_and_what_was_left_out_is_missed() {
     assert_eq!(relay.last().unwrap().unwrap().step, 45);
     relay.end(&End::Finished).unwrap();
     assert!(matches!(consumer.next(SHORT), Ok(Next::End(End::Finished))));
+}
+
+#[test]
+fn numbers_that_a_relay_passes_over_are_not_missed() {
+    for has_staging in [false, true] {
+        let (directory, path) = place();
+        let staging = directory.path().join("staging");
+        let mut relay = Producer::open_relay(&path, settings(has_staging.then_some(staging.as_path()))).unwrap();
+        let mut reader = CatchUp::join(&path, Start::Earliest).unwrap();
+        (0..3).for_each(|number| assert!(relayed(&mut relay, &frame(0, number, number as i64)).is_ok()));
+        relay.advance(1, 3).unwrap();
+        relay.pass_over(2).unwrap();
+        relayed(&mut relay, &frame(1, 6, 3)).unwrap();
+        // Nothing of this epoch comes.
+        relay.advance(2, 4).unwrap();
+        relay.pass_over(1).unwrap();
+        relay.advance(3, 4).unwrap();
+        relay.pass_over(2).unwrap();
+        relayed(&mut relay, &frame(3, 9, 4)).unwrap();
+        relay.end(&End::Finished).unwrap();
+        let mut numbers = Vec::new();
+        while let catch_up::Next::Frame(frame) = reader.next(SHORT).unwrap() {
+            numbers.push(frame.header().sequence);
+        }
+        assert_eq!(numbers, [0, 1, 2, 6, 9]);
+        assert_eq!(reader.missed(), 1, "the frame of number 5");
+    }
 }
 
 #[test]
