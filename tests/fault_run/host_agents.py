@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,9 @@ class HostAgents:
     def __init__(self, processes: dict[str, "subprocess.Popen[str]"]) -> None:
         self._processes = processes
         self.told: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
-        for host, process in processes.items():
-            threading.Thread(target=self._listen, args=(host, process), daemon=True).start()
+        self._threads = [threading.Thread(target=self._listen, args=each, daemon=True) for each in processes.items()]
+        for thread in self._threads:
+            thread.start()
 
     def command(self, host: str, **what: Any) -> None:
         """Send a command to the agent of a host."""
@@ -40,6 +41,14 @@ class HostAgents:
         for host in self._processes:
             self.command(host, **what)
 
+    def end(self) -> None:
+        """End all agents, and hear what they still tell."""
+        for process in self._processes.values():
+            assert process.stdin is not None
+            process.stdin.close()
+        for thread in self._threads:
+            thread.join(10)
+
     def _listen(self, host: str, process: "subprocess.Popen[str]") -> None:
         assert process.stdout is not None
         for line in process.stdout:
@@ -50,8 +59,8 @@ class HostAgents:
 @contextmanager
 def agents_on(hosts: list[Host], folder: Path) -> Iterator[HostAgents]:
     """Start an agent on each host; channels and the small disk are in `folder`."""
-    processes = {}
-    try:
+    processes: dict[str, subprocess.Popen[str]] = {}
+    with ExitStack() as stack:
         for host in hosts:
             channels, disk = folder / f"channels-{host.name}", small_disk(folder, host.name)
             channels.mkdir(mode=0o700)
@@ -64,22 +73,14 @@ def agents_on(hosts: list[Host], folder: Path) -> Iterator[HostAgents]:
             }
             settings = [f"{name}={value}" for name, value in environment.items()]
             program = (sys.executable, "-m", "fault_run.agent", host.name, disk, str(_DISK_KIB))
-            processes[host.name] = subprocess.Popen(
-                host.command("env", *settings, *program), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-            )
+            command = host.command("env", *settings, *program)
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            processes[host.name] = process
+            stack.enter_context(process)  # closes its pipes and waits for it
         agents = HostAgents(processes)
+        stack.callback(agents.end)
         for _ in hosts:
             host_name, said = agents.told.get(timeout=60)
             assert said["did"] == "ready", (host_name, said)
             assert said["n_threads"] == 1, f"{host_name}: a process of {said['n_threads']} threads must not fork"
         yield agents
-    finally:
-        for process in processes.values():
-            assert process.stdin is not None
-            process.stdin.close()
-        for process in processes.values():
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
