@@ -231,6 +231,12 @@ CASES = {
         beside=(40, 48),
         step=8,
     ),
+    "GromosClustering": Case(
+        lambda s: mdreel.analysis.GromosClustering(s.universe, cutoff=0.8, trajectory=s.trajectory),
+        result("labels", "sizes", "centers", "transitions"),
+        beside=(500, 40),
+        step=8,
+    ),
     "EinsteinMSD": Case(
         lambda s: mdreel.EinsteinMSD(s.pick(), None, fft=False, max_lag=20, trajectory=s.trajectory),
         motion="all",

@@ -27,6 +27,7 @@ CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
     ),
     ("DSSP", "longest_bond"): (2.5, lambda u, x: mdreel.DSSP(u, longest_bond=x)),
     ("DistanceArray", "cutoff"): (8.0, lambda u, x: mdreel.DistanceArray(u.atoms, cutoff=x)),
+    ("GromosClustering", "cutoff"): (2.0, lambda u, x: mdreel.analysis.GromosClustering(u, cutoff=x)),
     ("HydrogenBondAnalysis", "d_h_cutoff"): (1.2, lambda u, x: mdreel.HydrogenBondAnalysis(u, d_h_cutoff=x)),
     ("HydrogenBondAnalysis", "d_a_cutoff"): (3.5, lambda u, x: mdreel.HydrogenBondAnalysis(u, d_a_cutoff=x)),
     ("HydrogenBondAnalysis", "d_h_a_angle_cutoff"): (
@@ -64,6 +65,7 @@ MAY_BE_SMALL = {
     ("FunctionAnalysis", "limits"): "numbers of a function of the user",
 }
 OPTIONS = {
+    ("cluster-frames", "cutoff"): ("GromosClustering", "cutoff"),
     ("contacts", "radius"): ("Contacts", "radius"),
     ("density", "delta"): ("DensityAnalysis", "delta"),
     ("density", "padding"): ("DensityAnalysis", "padding"),
