@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mdreel._core import Source
     from mdreel.analysis.clustering.gromos import GromosClustering
     from mdreel.results.column import Column
+    from mdreel.results.files import Metadata
 
 EXAMPLES = """\
 Examples:
@@ -90,7 +91,7 @@ def cluster_frames(
         mass = "mass" if weights == "mass" else None
         return GromosClustering(atoms, None, cutoff, mass, trajectory=source)
 
-    facts = {"method": "gromos", "cutoff": cutoff, "weights": weights}
+    facts: dict[str, str | float] = {"method": "gromos", "cutoff": cutoff, "weights": weights}
 
     def write(analysis: "GromosClustering") -> None:
         with failing_with(ExitCode.OUTPUT):
@@ -127,7 +128,7 @@ def _selected(atoms: "AtomGroup", selection: str) -> "AtomGroup":
     return atoms_of(atoms.universe, selection, "--structure-select")
 
 
-def _write_table(path: Path, columns: "Sequence[Column]", request: Request, facts: dict[str, object]) -> None:
+def _write_table(path: Path, columns: "Sequence[Column]", request: Request, facts: "Metadata") -> None:
     """Write a table in the units of the command."""
     from mdreel.results.files import write
     from mdreel.results.shown_units import ShownUnits
