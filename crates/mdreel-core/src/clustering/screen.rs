@@ -120,8 +120,8 @@ impl<const N: usize, const FUSED: bool> Operation for Wide<'_, N, FUSED> {
                     for part in (0..WIDTH).step_by(N) {
                         let sums = sums::<N, FUSED>(&row.points[atoms.clone()], &columns[atoms.clone()], part);
                         for (products, sums) in products.iter_mut().zip(&sums) {
-                            for lane in 0..N {
-                                products[part + lane] += f64::from(sums[lane]);
+                            for (product, sum) in products[part..part + N].iter_mut().zip(sums) {
+                                *product += f64::from(*sum);
                             }
                         }
                     }
@@ -167,9 +167,9 @@ fn sums<const N: usize, const FUSED: bool>(row: &[[f32; 3]], columns: &[[Sixteen
     for (point, column) in row.iter().zip(columns) {
         for i in 0..3 {
             for j in 0..3 {
-                for lane in 0..N {
-                    let (value, sum) = (column[j].0[part + lane], sums[3 * i + j][lane]);
-                    sums[3 * i + j][lane] = if FUSED { point[i].mul_add(value, sum) } else { point[i] * value + sum };
+                let values = &column[j].0[part..part + N];
+                for (sum, value) in sums[3 * i + j].iter_mut().zip(values) {
+                    *sum = if FUSED { point[i].mul_add(*value, *sum) } else { point[i] * value + *sum };
                 }
             }
         }
