@@ -162,14 +162,15 @@ fn within_reach(row: &[f32], distances: &Distances, reach: f32) -> u16 {
 
 /// The sums of the products of a row with `N` frames from the lane `part` on.
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "vector instructions: with iterators it takes ten times as long")]
 fn sums<const N: usize, const FUSED: bool>(row: &[[f32; 3]], columns: &[[Sixteen; 3]], part: usize) -> [[f32; N]; 9] {
     let mut sums = [[0.0; N]; 9];
     for (point, column) in row.iter().zip(columns) {
         for i in 0..3 {
             for j in 0..3 {
-                let values = &column[j].0[part..part + N];
-                for (sum, value) in sums[3 * i + j].iter_mut().zip(values) {
-                    *sum = if FUSED { point[i].mul_add(*value, *sum) } else { point[i] * value + *sum };
+                for lane in 0..N {
+                    let (value, sum) = (column[j].0[part + lane], sums[3 * i + j][lane]);
+                    sums[3 * i + j][lane] = if FUSED { point[i].mul_add(value, sum) } else { point[i] * value + sum };
                 }
             }
         }
