@@ -9,6 +9,7 @@
 mod frames;
 mod gromos;
 mod groups;
+mod lanes;
 mod lists;
 mod pivots;
 mod scan;

@@ -6,7 +6,8 @@ use std::collections::BinaryHeap;
 use std::time::Instant;
 
 use super::frames::Frames;
-use super::groups::{Groups, WIDTH};
+use super::groups::Groups;
+use super::lanes::WIDTH;
 use super::lists::{Collector, Lists, Neighbours};
 use super::pivots::Pivots;
 use super::scan::{Scan, Wanted};

@@ -1,24 +1,8 @@
 //! Frames in groups of sixteen, in the layout of the vector instructions.
 
 use super::frames::Frames;
+use super::lanes::{Distances, Sixteen, WIDTH};
 use super::pivots::Pivots;
-
-/// Frames of a group: the float32 that a register of AVX-512 holds.
-pub(super) const WIDTH: usize = 16;
-
-/// A number of each frame of a group.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(64))]
-pub(super) struct Sixteen(pub [f32; WIDTH]);
-
-/// What the bounds say about a group.
-#[derive(Debug, Clone)]
-pub(super) struct Distances {
-    /// Distance of each frame from each pivot, Å; NaN where no bound is known.
-    pub each: Vec<Sixteen>,
-    /// The smallest and the largest distance from each pivot.
-    pub ranges: Vec<[f32; 2]>,
-}
 
 /// Frames, sixteen by sixteen in ascending order.
 pub(super) struct Groups {

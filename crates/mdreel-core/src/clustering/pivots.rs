@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::frames::{Frames, Padded};
-use super::groups::{Distances, Sixteen, WIDTH};
+use super::lanes::{Distances, Sixteen, WIDTH};
 use crate::error::Result;
 use crate::pool::{Crew, Monitor, Shared, Worker, run_blocks};
 use crate::superpose::Reference;

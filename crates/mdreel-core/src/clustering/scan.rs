@@ -1,7 +1,8 @@
 //! Search for the neighbours of frames on several threads.
 
 use super::frames::{Frames, Padded};
-use super::groups::{Groups, WIDTH};
+use super::groups::Groups;
+use super::lanes::WIDTH;
 use super::pivots::Pivots;
 use super::screen::{Comparison, Decision, Limits, Room, Row};
 use crate::error::Result;

@@ -17,7 +17,8 @@
 //! them is negative at x, λ > x: were no root above x, P would be a product of factors that are not negative at x, and
 //! so would be all terms of its derivatives. Pairs for which neither holds within the margin stay undecided.
 
-use super::groups::{Distances, Groups, Sixteen, WIDTH};
+use super::groups::Groups;
+use super::lanes::{Distances, Sixteen, WIDTH};
 use crate::simd::{Lanes, Level, Operation};
 
 /// Atoms whose products are added up in single precision.
