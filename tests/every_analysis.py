@@ -231,6 +231,12 @@ CASES = {
         beside=(40, 48),
         step=8,
     ),
+    "GromosClustering": Case(
+        lambda s: mdreel.analysis.GromosClustering(s.universe, cutoff=0.8, trajectory=s.trajectory),
+        result("labels", "sizes", "centers", "transitions"),
+        beside=(500, 40),
+        step=8,
+    ),
     "EinsteinMSD": Case(
         lambda s: mdreel.EinsteinMSD(s.pick(), None, fft=False, max_lag=20, trajectory=s.trajectory),
         motion="all",
@@ -377,9 +383,10 @@ CASES = {
 
 def analyses() -> Iterator[type[Analysis]]:
     """The classes of analyses that there are."""
-    for module in pkgutil.walk_packages(mdreel.analysis.__path__, "mdreel.analysis."):
-        for name, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+    found = pkgutil.walk_packages(mdreel.analysis.__path__, "mdreel.analysis.")
+    for module in [importlib.import_module(one.name) for one in found]:  # all of them first: subclasses show bases
+        for name, kind in inspect.getmembers(module, inspect.isclass):
             is_one = issubclass(kind, Analysis) and kind.computation is not Analysis.computation
             is_base = any(one.__module__.startswith("mdreel.analysis.") for one in kind.__subclasses__())
-            if is_one and not is_base and kind.__module__ == module.name and not name.startswith("_"):
+            if is_one and not is_base and kind.__module__ == module.__name__ and not name.startswith("_"):
                 yield kind

@@ -24,6 +24,7 @@ __all__ = [
     "fluctuation",
     "fold",
     "function",
+    "gromos_clusters",
     "group_rmsd",
     "gyration",
     "helix_eigenvalues",
@@ -208,6 +209,15 @@ def distance_matrix(
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
 ) -> NDArray[np.float64]: ...
+def gromos_clusters(
+    frames: NDArray[np.float32],
+    n_atoms: int,
+    weights: NDArray[np.float64] | None,
+    cutoff: float,
+    most_pairs: int,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...
 def mean_square_displacements(
     frames: NDArray[np.float32],
     n_atoms: int,

@@ -71,6 +71,7 @@ __all__ = [
     "follow_file",
     "foreign_source",
     "function",
+    "gromos_clusters",
     "group_rmsd",
     "gyration",
     "helix_eigenvalues",

@@ -34,6 +34,7 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "rmsd": [{}],
     "rmsf": [{}],
     "rmsd2d": [{}],
+    "cluster-frames": [{}],
     "average": [{}],
     "pca": [{}, {"components": 2}],
     "rg": [{}],

@@ -18,6 +18,7 @@ SETTINGS = {
     "rmsd": {"group": ["name CA and resid 122:159"]},
     "rmsf": {},
     "rmsd2d": {},
+    "cluster-frames": {"cutoff": 1.0},
     "average": {},
     "pca": {"select": SMALL},
     "projection": {"select": SMALL},

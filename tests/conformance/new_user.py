@@ -57,6 +57,7 @@ MAKE: dict[str, Made] = {
     "Dihedrals": mdreel.Dihedrals,
     "DistanceArray": mdreel.DistanceArray,
     "DistanceMatrix": lambda a, **k: mdreel.DistanceMatrix(a, select="name CA", **k),
+    "GromosClustering": lambda a, **k: mdreel.analysis.GromosClustering(a, select="name CA", **k),
     "EinsteinMSD": mdreel.EinsteinMSD,
     "EndToEnd": lambda a, **k: mdreel.EndToEnd([a], **k),
     "HelixEigenvalues": lambda a, **k: mdreel.HelixEigenvalues([a], **k),

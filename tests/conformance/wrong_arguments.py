@@ -107,6 +107,7 @@ def calls(s: System) -> dict[str, Call]:
     bonds = mdreel.HydrogenBondAnalysis(u).run()
     rdf_s = mdreel.InterRDF_s(u, [(ca, ca)]).run()
     msd = mdreel.EinsteinMSD(u, "name CA").run()
+    clusters = mdreel.analysis.GromosClustering(u, "name CA").run()
     touching = mdreel.ResidueContacts(u).run()
     shell = mdreel.Selection(u, "name C* and around 4 name O").run()
     rama = mdreel.Ramachandran(protein).run()
@@ -130,6 +131,8 @@ def calls(s: System) -> dict[str, Call]:
         "Dihedrals": analysis(mdreel.Dihedrals, atomgroup=ag),
         "DistanceArray": analysis(mdreel.DistanceArray, atomgroup=ca, other=u.select_atoms("name O")),
         "DistanceMatrix": analysis(mdreel.DistanceMatrix, universe=u, select="name CA"),
+        "GromosClustering": analysis(mdreel.analysis.GromosClustering, universe=u, select="name CA"),
+        "GromosClustering.save_structures": Call(clusters.save_structures, {"path": "centers.pdb", "force": True}),
         "EinsteinMSD": analysis(mdreel.EinsteinMSD, u=u, select="name CA"),
         "EndToEnd": analysis(mdreel.EndToEnd, chains=[ca, ag]),
         "HelixEigenvalues": analysis(

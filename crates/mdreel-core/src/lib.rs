@@ -5,6 +5,7 @@
 //! on Python, and never prints.
 
 pub mod block;
+pub mod clustering;
 pub mod convert;
 pub mod error;
 pub mod frame;

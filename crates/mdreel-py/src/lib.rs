@@ -9,6 +9,7 @@ mod channel;
 mod check;
 mod chunked;
 mod chunks;
+mod clustering;
 mod computation;
 mod convert;
 mod damage;
@@ -82,6 +83,8 @@ mod _core {
     use crate::chunked::{OpenFiles, chunked_source, is_hdf5};
     #[pymodule_export]
     use crate::chunks::{chunk_outline, convert_to_chunks};
+    #[pymodule_export]
+    use crate::clustering::gromos_clusters;
     #[pymodule_export]
     use crate::computation::Computation;
     #[pymodule_export]

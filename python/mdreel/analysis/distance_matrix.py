@@ -14,16 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, distance_matrix, kept_positions
 from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.comparison_threads import comparison_threads
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import ArgumentError, FunctionError, MdreelWarning, MismatchError
-from mdreel.execution.executors.local.threads import Threads
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments, unknown_parameter
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
-from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import atoms_of
 from mdreel.trajectory.selection_tree import is_updating
@@ -215,9 +214,8 @@ class DistanceMatrix(Analysis):
 
     def _rmsd(self, positions: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the RMSD for all pairs of frames, shape (n_frames, n_frames)."""
-        workers = np.unique(self._done().spans["worker"])
-        n_workers = min(int((workers != COORDINATOR).sum()), Threads(None).n_workers)
-        pairs = distance_matrix(positions, self._weights, self._superposition, max(n_workers, 1))
+        n_threads = comparison_threads(self._done())
+        pairs = distance_matrix(positions, self._weights, self._superposition, n_threads)
         matrix: NDArray[np.float64] = pairs.reshape(len(positions), len(positions))
         return matrix
 

@@ -37,6 +37,7 @@ ANALYSES = (
     Entry("rmsd", "mdreel.cli.analyses.rmsd", "RMSD of a selection from a reference structure or frame."),
     Entry("rmsf", "mdreel.cli.analyses.rmsf", "Fluctuation of each atom about its mean position."),
     Entry("rmsd2d", "mdreel.cli.analyses.rmsd2d", "RMSD between all pairs of frames."),
+    Entry("cluster-frames", "mdreel.cli.analyses.cluster_frames", "Clusters of frames with similar shapes (GROMOS)."),
     Entry("average", "mdreel.cli.analyses.average", "Average structure after superposition."),
     Entry("pca", "mdreel.cli.analyses.pca", "Principal components of the motion of a selection."),
     Entry("projection", "mdreel.cli.analyses.projection", "Projection of frames on the first principal components."),

@@ -83,7 +83,7 @@ pub(crate) fn mean_square_displacements<'py>(
 }
 
 /// Frames as `kept_positions` keeps them.
-fn rows_of<'a>(frames: &'a ArrayView2<'_, f32>) -> Result<Vec<&'a [f32]>> {
+pub(crate) fn rows_of<'a>(frames: &'a ArrayView2<'_, f32>) -> Result<Vec<&'a [f32]>> {
     let rows: Option<Vec<&[f32]>> = frames.outer_iter().map(|row| row.to_slice()).collect();
     rows.ok_or_else(|| Error::mismatch("the numbers of a frame must lie side by side"))
 }

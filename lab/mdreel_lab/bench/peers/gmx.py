@@ -133,6 +133,15 @@ PROGRAMS = {
     "pca": Program(
         "covar", ("-nofit", "-nopbc"), Job.indices, lambda table: ANGSTROM_PER_NM**2 * float(table[:10, 1].sum())
     ),
+    # It also writes the matrix as a picture, and may choose another centre of as many neighbours.
+    "clusters": Program(
+        "cluster",
+        ("-method", "gromos", "-cutoff", str(ask.CLUSTER / ANGSTROM_PER_NM)),
+        Job.indices,
+        lambda table: ask.mean_size(table[:, 1]),
+        within=2e-2,
+        output="-sz",
+    ),
     # The points on its spheres are others.
     "sasa": Program("sasa", _POINTS, _protein, _squares, within=1e-2),
     # It undoes jumps, as its -nopbc ends in a segmentation fault: it has no part in "msd", where water jumps.

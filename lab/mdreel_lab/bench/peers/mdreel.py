@@ -62,6 +62,7 @@ def analysis_of(job: Job) -> Any:
         "residue-contacts": lambda: mdreel.ResidueContacts(protein, cutoff=ask.RESIDUE_CONTACT, series=False, **of),
         "linear-density": lambda: mdreel.LinearDensity(ask.charge(universe), binsize=ask.SLAB, **of),
         "pca": lambda: mdreel.PCA(selected, **of),
+        "clusters": lambda: mdreel.analysis.GromosClustering(selected, cutoff=ask.CLUSTER, **of),
         "msd": lambda: mdreel.EinsteinMSD(oxygen, **of),
         "msd-protein": lambda: mdreel.EinsteinMSD(selected, **of),
         "hbonds": lambda: mdreel.HydrogenBondAnalysis(universe, **water, update_selections=False, **of),
@@ -84,6 +85,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "dssp8": lambda found: 1 - found.fraction[:, 0].mean(),
     "sasa": lambda found: found.total_area.mean(),
     "residue-contacts": lambda found: found.counts.mean(),
+    "clusters": lambda found: ask.mean_size(found.sizes),
     "shell": lambda found: found.counts.mean(),
     "shell-pass": lambda found: found.timeseries[:, 1].mean(),
 }

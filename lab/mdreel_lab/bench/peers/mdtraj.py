@@ -174,6 +174,21 @@ def _residue_contacts(topology: Any, job: Job) -> tuple[int, float]:
     return n_frames, n_contacts / n_frames
 
 
+def _clusters(topology: Any, job: Job) -> tuple[int, float]:
+    """Cluster the matrix of all pairs, as users of mdtraj do."""
+    loaded = mdtraj.load(job.trajectory, top=topology, stride=job.step, atom_indices=job.indices())
+    loaded.center_coordinates()
+    rows = [mdtraj.rmsd(loaded, loaded, i, precentered=True) for i in range(loaded.n_frames)]
+    near = np.array([row <= ask.CLUSTER / ANGSTROM_PER_NM for row in rows])
+    left, counts, sizes = np.ones(len(near), bool), near.sum(axis=1), []
+    while left.any():
+        members = near[counts.argmax()] & left
+        left &= ~members
+        counts = np.where(left, counts - near[:, members].sum(axis=1), -1)
+        sizes.append(int(members.sum()))
+    return loaded.n_frames, ask.mean_size(sizes)
+
+
 def _surface(chunk: Any) -> Any:
     areas = mdtraj.shrake_rupley(chunk, ask.PROBE / ANGSTROM_PER_NM, ask.N_SPHERE_POINTS)
     return areas.sum(axis=1, dtype=float)
@@ -197,5 +212,6 @@ ANALYSES: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "rdf": _rdf,
     "hbonds-protein": _hbonds_protein,
     "residue-contacts": _residue_contacts,
+    "clusters": _clusters,
 }
 """Each other analysis returns the number of frames, and the number to which every part of its result contributes."""

@@ -37,6 +37,9 @@ CHARGES = {"OW": -0.82, "HW1": 0.41, "HW2": 0.41}
 SHELL, SHELL_WIDTH = "same resid as (name OW and around 3.5 protein)", 3.5
 """Selection that changes with every frame, and the distance in it, Å."""
 
+CLUSTER = 1.5
+"""Largest RMSD of two neighbours of clusters, Å."""
+
 SLAB = 0.5
 """Width of the bins of profiles, Å."""
 
@@ -45,6 +48,11 @@ def charge(universe: Any) -> Any:
     """Add the charges of water and return its atoms."""
     universe.add_TopologyAttr("charges", [CHARGES.get(name, 0.0) for name in universe.atoms.names])
     return universe.select_atoms("resname SOL")
+
+
+def mean_size(sizes: Any) -> float:
+    """Return the mean size of the cluster of a frame."""
+    return float(np.square(sizes, dtype=np.float64).sum() / np.sum(sizes))
 
 
 def mean_height(profile: Any) -> float:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mdreel._core import FrameSet, Source
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.one_pass import job_of
+from mdreel.analysis.clustering.frame_clusters import FrameClusters
 from mdreel.analysis.distance_matrix import DistanceMatrix
 from mdreel.analysis.user.analysis_base import AnalysisBase
 from mdreel.analysis.user.from_function import FunctionAnalysis
@@ -222,9 +223,10 @@ def take_sample(
     the frames differ unless the trajectory is too short. All stretches together take 5 % of the run time of one worker,
     but at least one second (or the entire run if it is shorter).
     """
-    if any(isinstance(one, DistanceMatrix) for one in analyses):
-        message = "compares every frame with every other, so a sample of a few frames cannot predict its run time"
-        raise UnsupportedError(f"there is no advice on a DistanceMatrix: it {message}")
+    for one in analyses:
+        if isinstance(one, DistanceMatrix | FrameClusters):
+            message = "compares every frame with every other, so a sample of a few frames cannot predict its run time"
+            raise UnsupportedError(f"there is no advice on a {type(one).__name__}: it {message}")
     begun = perf_counter()
     numbers = selected.numbers()
     job = job_of(analyses, source, int(numbers[0]))

@@ -1,0 +1,20 @@
+//! Clustering of frames by the minimum RMSD between them, without the matrix of all pairs.
+//!
+//! Two frames are neighbours if their RMSD after superposition is at most a cutoff. `Scan` finds the neighbours of
+//! frames. It rules pairs out with lower bounds from pivots (`pivots`), decides most of the others in single precision
+//! with a margin for all rounding errors (`screen`), and computes the rest in double precision. The neighbours are
+//! therefore exactly those that [`crate::pairs::distance_matrix`] gives. `docs/design/030-clusters-of-frames.md` has the
+//! proofs.
+
+mod frames;
+mod gromos;
+mod groups;
+mod lanes;
+mod lists;
+mod pivots;
+mod scan;
+mod screen;
+#[cfg(test)]
+mod tests;
+
+pub use gromos::{Clusters, gromos};

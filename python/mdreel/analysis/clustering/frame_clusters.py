@@ -1,0 +1,193 @@
+"""Results that every method of clustering frames has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Computation, FrameSet, Source, kept_positions
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.base.frame_columns import frame_columns
+from mdreel.analysis.clustering.structures import check_structures, write_structures
+from mdreel.analysis.comparison_threads import comparison_threads
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
+from mdreel.results.column import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from MDAnalysis import AtomGroup
+
+Labels = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+"""Label of each frame, and place of the frame in the centre of each cluster among the analysed frames."""
+
+
+class FrameClusters(Analysis):
+    """Clusters of frames with similar shapes; subclasses define the method."""
+
+    _units = MappingProxyType({"positions": "Å"})
+    _result_dimensions = MappingProxyType(
+        {
+            "labels": ("frame",),
+            "sizes": ("cluster",),
+            "centers": ("cluster",),
+            "transitions": ("transition", "column"),
+            "positions": ("cluster", "atom", "axis"),
+        }
+    )
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        self._done()
+        return len(self.results.sizes)
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """Requirements of the analysis for molecules that cross the periodic boundary."""
+        return Boundaries("frames are compared without periodic images", whole=True)
+
+    def result_bytes(self, n_frames: int, n_columns: int) -> int:
+        """Return the least memory of the results of a run: positions of all frames, once more while compared."""
+        return super().result_bytes(n_frames, n_columns) + (8 + 12 * len(self.atoms)) * n_frames
+
+    def computation(self, source: Source) -> Computation:
+        """Return the computation that keeps the positions of each frame."""
+        return kept_positions(len(self.atoms))
+
+    def conclude(self, tally: Tally) -> None:
+        """Find the clusters of all frames."""
+        # The core packs two float32 into each float64 of a row.
+        frames = tally.values.view(np.float32)
+        labels, centers = self._assign(frames, comparison_threads(self._done()))
+        n_atoms, found = len(self.atoms), self.results
+        found.labels = labels.astype(np.int64)
+        found.sizes = np.bincount(labels, minlength=len(centers)).astype(np.int64)
+        found.centers = self.frames[centers]
+        found.transitions = _transitions(found.labels, len(centers))
+        positions = frames[centers, : 3 * n_atoms].reshape(len(centers), n_atoms, 3)
+        found.positions = positions if self._has_given_order else positions[:, self._selection.places]
+
+    def _assign(self, frames: NDArray[np.float32], n_threads: int) -> Labels:
+        """Return the clusters of frames, of which each row has x, y and z of one atom after the other, Å."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement _assign()")
+
+    @property
+    def _has_given_order(self) -> bool:
+        """Whether the atoms are read in the order in which the user gave them."""
+        return np.array_equal(self._selection.places, np.arange(len(self.atoms)))
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns of frame, time and the cluster of each frame."""
+        return [*frame_columns(self.frames, self.times, {}, {}), Column("cluster", "", self.results.labels)]
+
+    def cluster_columns(self) -> Sequence[Column]:
+        """Return a row per cluster: its size, its share of all frames, and the frame and time of its centre."""
+        self._check_results()
+        sizes, centers = self.results.sizes, self.results.centers
+        times = dict(zip(self.frames.tolist(), self.times.tolist(), strict=True))
+        return [
+            Column("cluster", "", np.arange(len(sizes))),
+            Column("size", "", sizes),
+            Column("population", "", sizes / len(self.results.labels)),
+            Column("center_frame", "", centers),
+            Column("center_time", "ps", np.array([times[frame] for frame in centers.tolist()])),
+        ]
+
+    def transition_columns(self) -> Sequence[Column]:
+        """Return a row per pair of clusters of consecutive frames: both clusters and the number of such frames."""
+        self._check_results()
+        names = ("from_cluster", "to_cluster", "count")
+        return [Column(name, "", self.results.transitions[:, i].copy()) for i, name in enumerate(names)]
+
+    @checked_arguments
+    def save_structures(
+        self,
+        path: str | PathLike[str],
+        atoms: AtomGroup | None = None,
+        n_clusters: int | None = None,
+        force: bool = False,
+    ) -> Path:
+        """Write the structures in the centres of the clusters, one after the other, in the order of the clusters.
+
+        Parameters
+        ----------
+        path : path
+            The file. Its extension selects a format that MDAnalysis can write, such as ``.pdb``, ``.gro`` or ``.xtc``.
+        atoms : MDAnalysis.AtomGroup, optional
+            Atoms of the same Universe to write. They are read from the trajectory again, as it is stored. The default
+            is the selected atoms with the positions that the run has read.
+        n_clusters : int, optional
+            Number of clusters, the largest first. The default is all.
+        force : bool
+            Whether to replace an existing file.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        AttributeError
+            If the analysis has not been run yet.
+        MismatchError
+            If `atoms` are in another Universe, or `n_clusters` is not a number of clusters.
+        UnsupportedError
+            If MDAnalysis does not support the extension, the format cannot store several structures, or the trajectory
+            cannot be read again.
+        OSError
+            If the file exists and `force` is false, or if it cannot be written.
+
+        Examples
+        --------
+        >>> import MDAnalysis as mda
+        >>> import mdreel
+        >>> from MDAnalysisTests.datafiles import DCD, PSF
+        >>> clusters = mdreel.analysis.GromosClustering(mda.Universe(PSF, DCD), "name CA", 1.5).run()
+        >>> clusters.save_structures("centers.pdb").name
+        'centers.pdb'
+        """
+        self._done()
+        n_written = self.n_clusters if n_clusters is None else n_clusters
+        if not 1 <= n_written <= self.n_clusters:
+            raise MismatchError(f"n_clusters must be 1 to {self.n_clusters}, which were found, not {n_written}")
+        path = check_structures(Path(path), n_written, force)
+        if atoms is None:
+            return write_structures(self.atomgroup, self.results.positions[:n_written], path, force)
+        if atoms.universe is not self.atomgroup.universe:
+            raise MismatchError("atoms are in another Universe: give atoms of the analysed one")
+        return write_structures(atoms, self._read_again(atoms, n_written), path, force)
+
+    def _read_again(self, atoms: AtomGroup, n_clusters: int) -> Iterator[NDArray[np.float32]]:
+        """Yield the positions of atoms in the centres of the largest clusters."""
+        source = self.open()
+        if source.is_growing:
+            raise UnsupportedError("the frames of a running simulation cannot be read again: write the selected atoms")
+        indices, places = np.unique(atoms.ix, return_inverse=True)
+        reader = source.reader(indices.astype(np.uint32))
+        for frame in self.results.centers[:n_clusters].tolist():
+            yield reader.read(FrameSet.range(frame, 1, 1)).positions[0][places]
+
+    def draw(self, title: str, ax: Axes | None) -> Figure:
+        """Draw the cluster of each frame over time."""
+        from mdreel.results.cluster_plot import clusters_over_time
+
+        return clusters_over_time(self.times, self.results.labels, title, ax)
+
+
+def _transitions(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
+    """Return clusters of consecutive frames and how often each pair occurs, shape (n_transitions, 3), ascending."""
+    pairs, counts = np.unique(labels[:-1] * n_clusters + labels[1:], return_counts=True)
+    return np.stack([pairs // n_clusters, pairs % n_clusters, counts], axis=1).astype(np.int64)

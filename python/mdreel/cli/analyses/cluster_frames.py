@@ -1,0 +1,152 @@
+"""Command ``mdreel cluster-frames``, which sorts frames with similar shapes into clusters."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.errors import CommandError, ExitCode, checking_output, failing_with
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.clustering.gromos import GromosClustering
+    from mdreel.results.column import Column
+    from mdreel.results.files import Metadata
+
+EXAMPLES = """\
+Examples:
+  mdreel cluster-frames -s adk.psf -f adk.xtc --cutoff 1.5 -o labels.csv --plot clusters.png
+  mdreel cluster-frames -s adk.psf -f adk.xtc --cutoff 1.5 --clusters clusters.csv --structures centers.pdb
+  mdreel cluster-frames -s adk.psf -f adk.xtc --structures centers.xtc --structure-select protein --largest 5
+"""
+_LARGEST = 5
+
+
+@analysis_command("protein and name CA", EXAMPLES)
+def cluster_frames(
+    request: Request,
+    cutoff: Annotated[
+        float,
+        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Largest RMSD of two neighbours."),
+    ] = 1.0,
+    weights: shared.Weights = "none",
+    clusters: Annotated[
+        Path | None,
+        Option("--clusters", metavar="FILE", group=shared.OUTPUT, help="Table of the clusters: size and centre."),
+    ] = None,
+    transitions: Annotated[
+        Path | None,
+        Option("--transitions", metavar="FILE", group=shared.OUTPUT, help="Table of transitions between clusters."),
+    ] = None,
+    structures: Annotated[
+        Path | None,
+        Option(
+            "--structures",
+            metavar="FILE",
+            group=shared.OUTPUT,
+            help="Structures in the centres of the clusters, in a format that MDAnalysis writes: .pdb .gro .xtc ...",
+        ),
+    ] = None,
+    structure_select: Annotated[
+        str | None,
+        Option(
+            "--structure-select",
+            metavar="SELECTION",
+            group=shared.ANALYSIS,
+            help="Atoms to write to --structures.  [default: those of --select]",
+        ),
+    ] = None,
+    largest: Annotated[
+        int | None,
+        Option(
+            "--largest",
+            metavar="N",
+            minimum=1,
+            group=shared.ANALYSIS,
+            help="Write only the structures of the N largest clusters.",
+        ),
+    ] = None,
+) -> AnalysisSpec:
+    """Sort frames into clusters by their minimum RMSD, with the GROMOS method of Daura and others.
+
+    The frame with the most neighbours forms a cluster with them. These frames are removed, and so on with those left.
+    """
+    _check_outputs(request, (clusters, transitions), structures)
+    if structures is None and (structure_select is not None or largest is not None):
+        raise CommandError("--structure-select and --largest require --structures", ExitCode.USAGE)
+    if structure_select is not None and request.is_live:
+        message = "--structure-select reads frames again, which a running simulation does not allow: leave it out"
+        raise CommandError(message, ExitCode.USAGE)
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "GromosClustering":
+        from mdreel.analysis.clustering.gromos import GromosClustering
+
+        if structure_select is not None:
+            _selected(atoms, structure_select)  # before the run
+        mass = "mass" if weights == "mass" else None
+        return GromosClustering(atoms, None, cutoff, mass, trajectory=source)
+
+    facts: dict[str, str | float] = {"method": "gromos", "cutoff": cutoff, "weights": weights}
+
+    def write(analysis: "GromosClustering") -> None:
+        with failing_with(ExitCode.OUTPUT):
+            for path, columns in ((clusters, analysis.cluster_columns()), (transitions, analysis.transition_columns())):
+                if path is not None:
+                    _write_table(path, columns, request, facts)
+            if structures is not None:
+                atoms = None if structure_select is None else _selected(analysis.atomgroup, structure_select)
+                n_clusters = min(largest or analysis.n_clusters, analysis.n_clusters)
+                analysis.save_structures(structures, atoms, n_clusters, request.force)
+
+    return AnalysisSpec("Clusters of frames", prepare, _table, facts, write=write)
+
+
+def _check_outputs(request: Request, tables: "Sequence[Path | None]", structures: Path | None) -> None:
+    """Check that the files can be written."""
+    for path in tables:
+        if path is not None:
+            from mdreel.results.files import check_output
+
+            with checking_output(path):
+                check_output(path, request.force)
+    if structures is not None:
+        from mdreel.analysis.clustering.structures import check_structures
+
+        with checking_output(structures):
+            check_structures(structures, 2, request.force)  # the number of clusters is not known yet
+
+
+def _selected(atoms: "AtomGroup", selection: str) -> "AtomGroup":
+    """Return the atoms of ``--structure-select``."""
+    from mdreel.trajectory.selection import atoms_of
+
+    return atoms_of(atoms.universe, selection, "--structure-select")
+
+
+def _write_table(path: Path, columns: "Sequence[Column]", request: Request, facts: "Metadata") -> None:
+    """Write a table in the units of the command."""
+    from mdreel.results.files import write
+    from mdreel.results.shown_units import ShownUnits
+
+    shown = ShownUnits(request.units, request.time_unit)
+    described = {"title": "Clusters of frames", "topology": str(request.topology), "trajectory": request.input}
+    write(path, shown.columns(columns), {**described, "selection": request.selection, **facts}, request.force)
+
+
+def _table(analysis: "GromosClustering") -> Table:
+    sizes, centers = analysis.results.sizes, analysis.results.centers
+    n_frames, changes = analysis.n_frames, analysis.results.transitions
+    lines = [f"frames {n_frames:,}   clusters {len(sizes):,}"]
+    for number, (size, center) in enumerate(zip(sizes[:_LARGEST], centers[:_LARGEST], strict=True)):
+        lines.append(f"cluster {number}   {size:>9,} frames   {size / n_frames:>6.1%}   centre: frame {center:,}")
+    if len(sizes) > _LARGEST:
+        rest = int(sizes[_LARGEST:].sum())
+        lines.append(f"others      {rest:>9,} frames   {rest / n_frames:>6.1%}")
+    n_changes = int(changes[changes[:, 0] != changes[:, 1], 2].sum())
+    lines.append(f"transitions {n_changes:>7,}")
+    return Table(analysis.columns(), "\n".join(lines), lambda title: analysis.plot(title=title))

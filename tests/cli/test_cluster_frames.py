@@ -1,0 +1,78 @@
+"""Command ``mdreel cluster-frames``."""
+
+from pathlib import Path
+
+import MDAnalysis
+import numpy as np
+import pytest
+from MDAnalysisTests.datafiles import DCD, PSF
+
+from command_results import refused, table
+from mdreel.analysis import GromosClustering
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+INPUT = ("-s", PSF, "-f", DCD, "-q")
+
+
+@pytest.fixture(scope="module")
+def clusters() -> GromosClustering:
+    return GromosClustering(MDAnalysis.Universe(PSF, DCD), "protein and name CA", 1.5).run()
+
+
+def test_tables_structures_and_picture_are_written(run, tmp_path: Path, clusters: GromosClustering) -> None:
+    files = ("--clusters", "sizes.csv", "--transitions", "steps.csv", "--structures", "centers.pdb")
+    done = run("cluster-frames", *INPUT, "--cutoff", "1.5", "-o", "labels.csv", "--plot", "labels.png", *files)
+    assert done.returncode == 0, done.stderr
+    head, rows = table(tmp_path / "labels.csv")
+    assert head == ["frame", "time_ps", "cluster"]
+    np.testing.assert_array_equal(rows[:, 2], clusters.results.labels)
+    head, rows = table(tmp_path / "sizes.csv")
+    assert head == ["cluster", "size", "population", "center_frame", "center_time_ps"]
+    np.testing.assert_array_equal(rows[:, 1], clusters.results.sizes)
+    np.testing.assert_array_equal(rows[:, 3], clusters.results.centers)
+    head, rows = table(tmp_path / "steps.csv")
+    assert head == ["from_cluster", "to_cluster", "count"]
+    np.testing.assert_array_equal(rows, clusters.results.transitions)
+    assert (tmp_path / "labels.png").stat().st_size > 1000
+    written = MDAnalysis.Universe(str(tmp_path / "centers.pdb"))
+    assert (len(written.atoms), len(written.trajectory)) == (214, clusters.n_clusters)
+    for frame, positions in zip(written.trajectory, clusters.results.positions, strict=True):
+        np.testing.assert_allclose(frame.positions, positions, rtol=0, atol=6e-4)
+
+
+def test_other_atoms_of_the_largest_clusters_are_written(run, tmp_path: Path, clusters: GromosClustering) -> None:
+    options = ("--structures", "centers.xtc", "--structure-select", "resid 1:3", "--largest", "2")
+    done = run("cluster-frames", *INPUT, "--cutoff", "1.5", *options)
+    assert done.returncode == 0, done.stderr
+    universe = MDAnalysis.Universe(PSF, DCD)
+    atoms = universe.select_atoms("resid 1:3")
+    written = MDAnalysis.Merge(atoms).load_new(str(tmp_path / "centers.xtc"))
+    assert len(written.trajectory) == 2
+    for frame, center in zip(written.trajectory, clusters.results.centers, strict=False):
+        universe.trajectory[int(center)]
+        np.testing.assert_allclose(frame.positions, atoms.positions, rtol=0, atol=6e-3)
+
+
+def test_summary_lists_the_largest_clusters(run, clusters: GromosClustering) -> None:
+    text = run("cluster-frames", *INPUT, "--cutoff", "1.5").stdout
+    assert f"frames 98   clusters {clusters.n_clusters}" in text
+    assert f"centre: frame {clusters.results.centers[0]}" in text
+
+
+def test_tables_have_the_units_of_the_command(run, tmp_path: Path) -> None:
+    done = run("cluster-frames", *INPUT, "--cutoff", "1.5", "-tu", "ns", "--clusters", "a.csv")
+    assert done.returncode == 0, done.stderr
+    assert table(tmp_path / "a.csv")[0][-1] == "center_time_ns"
+
+
+def test_what_cannot_be_written_is_refused_before_the_run(run, tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("old")
+    refused(run("cluster-frames", *INPUT, "--clusters", "old.csv"), 2, "exists already")
+    refused(run("cluster-frames", *INPUT, "--clusters", "a.nothing"), 2, "known endings of tables")
+    refused(run("cluster-frames", *INPUT, "--structures", "a.nothing"), 2, "writes no structures")
+    refused(run("cluster-frames", *INPUT, "--largest", "2"), 2, "require --structures")
+    refused(run("cluster-frames", *INPUT, "--clusters", "a.csv", "--transitions", "a.csv"), 2, "the same name")
+    refused(run("cluster-frames", *INPUT, "--cutoff", "-1"), 2, "--cutoff")
+    options = ("--structures", "a.pdb", "--structure-select", "name XY")
+    refused(run("cluster-frames", *INPUT, *options), 3, "XY")
+    assert (tmp_path / "old.csv").read_text() == "old"
