@@ -12,7 +12,7 @@ use mdreel_core::error::{Error, Result};
 
 /// `MDREELRG` in bytes.
 const MAGIC: u64 = u64::from_le_bytes(*b"MDREELRG");
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 const PAGE: usize = 4096;
 /// Before the frame in a slot stands its length.
 const PREFIX: usize = 64;
