@@ -146,10 +146,8 @@ def test_interpreter_without_global_arrays_is_named(adk_xtc: Path, tmp_path: Pat
         timeout=60,
     )
     assert done.returncode != 0
-    assert (
-        f"UnsupportedError: communication 'global-arrays': {mpi.interpreter} has no Global Arrays built in"
-        in done.stderr
-    )
+    expected = r"UnsupportedError: communication 'global-arrays': \S+/python\S* has no Global Arrays built in"
+    assert re.search(expected, done.stderr), done.stderr
 
 
 @needs(GLOBAL_ARRAYS)

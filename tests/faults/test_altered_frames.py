@@ -156,7 +156,7 @@ def test_docs_say_of_every_format_what_cannot_be_noticed() -> None:
     _, _, section = page.partition("## What each format lets mdreel notice\n")
     table = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|")]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
-    assert rows[0] == ["Format", "Compared", "Cannot be noticed"]
+    assert rows[0] == ["Format", "What mdreel compares", "What it cannot detect"]
     named = {name.strip() for row in rows[2:] for name in row[0].upper().split(",")}
     assert named == {*CORE_FORMATS, *HDF5_FORMATS}
     assert all(len(cell) > 10 for row in rows[2:] for cell in row[1:])

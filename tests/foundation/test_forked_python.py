@@ -1,15 +1,26 @@
 """The fork server of the tests goes on whatever becomes of its launchers."""
 
+import functools
 import shutil
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from forked_python import command
 from forked_python.command import fork_server, forked_python
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_server() -> Iterator[None]:
+    """Start a server for this module, because earlier tests may have changed what processes inherit."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "_start", functools.cache(command._start.__wrapped__))
+        yield
 
 
 @pytest.mark.parametrize("beginning", [b"", b"\0\0\0", b"\0" * 7 + b"\x09", b"\0" * 7 + b"\x03abc"])

@@ -45,7 +45,7 @@ def chunks(draw: st.DrawFn) -> Chunk:
 
 messages: st.SearchStrategy[Message] = st.one_of(
     chunks(),
-    st.builds(Epoch, st.integers(0, MOST_EPOCHS - 1), st.integers(-(2**63), 2**63 - 1)),
+    st.builds(Epoch, st.integers(0, MOST_EPOCHS - 1), st.integers(-(2**63), 2**63 - 1), word),
     st.builds(Heartbeat, word, st.sampled_from(STATES)),
     st.builds(End, word, st.sampled_from(ENDS), reason),
     st.builds(Fault, reason),

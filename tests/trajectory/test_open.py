@@ -20,7 +20,7 @@ def test_open_goes_by_content_not_by_ending(tmp_path: Path, adk_dcd: Path, adk_x
 
 def test_open_describes_every_file(adk_dcd: Path, adk_xtc: Path) -> None:
     xtc, dcd = open_trajectory([adk_xtc, str(adk_dcd)]).describe()
-    assert (xtc["format"], xtc["magic"], xtc["precision"], xtc["path"]) == ("XTC", 1995, 1000.0, adk_xtc)
+    assert (xtc["format"], xtc["magic"], xtc["precision"], xtc["path"]) == ("XTC", 1995, 1000.0, str(adk_xtc))
     assert (dcd["format"], dcd["byte order"], dcd["fixed atoms"]) == ("DCD", "little-endian", 0)
     assert dcd["size"] == adk_dcd.stat().st_size
 

@@ -17,10 +17,11 @@ from mdreel.analysis.base.frame_columns import frame_columns
 from mdreel.analysis.clustering.structures import check_structures, write_structures
 from mdreel.analysis.comparison_threads import comparison_threads
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
+from mdreel.trajectory.selection import Atoms, atoms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,7 +116,7 @@ class FrameClusters(Analysis):
     def save_structures(
         self,
         path: str | PathLike[str],
-        atoms: AtomGroup | None = None,
+        atoms: Atoms | None = None,
         n_clusters: int | None = None,
         force: bool = False,
     ) -> Path:
@@ -125,7 +126,7 @@ class FrameClusters(Analysis):
         ----------
         path : path
             The file. Its extension selects a format that MDAnalysis can write, such as ``.pdb``, ``.gro`` or ``.xtc``.
-        atoms : MDAnalysis.AtomGroup, optional
+        atoms : MDAnalysis.AtomGroup or Universe, optional
             Atoms of the same Universe to write. They are read from the trajectory again, as it is stored. The default
             is the selected atoms with the positions that the run has read.
         n_clusters : int, optional
@@ -142,6 +143,8 @@ class FrameClusters(Analysis):
         ------
         AttributeError
             If the analysis has not been run yet.
+        SelectionError
+            If `atoms` are not atoms, or an empty group.
         MismatchError
             If `atoms` are in another Universe, or `n_clusters` is not a number of clusters.
         UnsupportedError
@@ -166,9 +169,12 @@ class FrameClusters(Analysis):
         path = check_structures(Path(path), n_written, force)
         if atoms is None:
             return write_structures(self.atomgroup, self.results.positions[:n_written], path, force)
-        if atoms.universe is not self.atomgroup.universe:
+        written = atoms_of(atoms, name="atoms")
+        if written.universe is not self.atomgroup.universe:
             raise MismatchError("atoms are in another Universe: give atoms of the analysed one")
-        return write_structures(atoms, self._read_again(atoms, n_written), path, force)
+        if not len(written):
+            raise SelectionError("atoms is an empty group: select the atoms to write")
+        return write_structures(written, self._read_again(written, n_written), path, force)
 
     def _read_again(self, atoms: AtomGroup, n_clusters: int) -> Iterator[NDArray[np.float32]]:
         """Yield the positions of atoms in the centres of the largest clusters."""
