@@ -62,5 +62,24 @@ def test_interrupt_ends_soon_and_quietly_and_leaves_nothing(
     assert seconds < LONGEST_SECONDS
     assert shown.rstrip().endswith(last_words)
     assert b"Traceback" not in shown
+    assert (b"with --checkpoint FILE, a run can continue" in shown) == (number == signal.SIGINT)
     assert list(tmp_path.iterdir()) == []
     print(f"{seconds:.3f} s after the signal")
+
+
+def test_interrupted_run_says_how_to_continue(long_run: list[str], tmp_path: Path) -> None:
+    checkpoint = tmp_path / "rmsd.checkpoint"
+    command = [forked_python(), "-m", "mdreel.cli", "rmsd", *long_run, "-o", "rmsd.csv", "--n-parts", "400"]
+    for beginning in ("", f"{checkpoint}: reading the blocks that an earlier run has finished"):
+        n_bytes = checkpoint.stat().st_size if checkpoint.exists() else 0
+        words = [*command, "--checkpoint", str(checkpoint)]
+        with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+            while not checkpoint.exists() or checkpoint.stat().st_size <= n_bytes:
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        assert process.returncode == 130, said
+        assert said.startswith(beginning)
+        message = f"{checkpoint}: the finished blocks are in this file; run the same command again to continue"
+        assert said.split("\n")[-4:] == [message, "", "mdreel: interrupted", ""]  # Click ends the line of the progress

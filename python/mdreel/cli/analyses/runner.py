@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mdreel.cli.analyses.request import AnalysisRequest, Request
 from mdreel.cli.errors import CommandError, ExitCode, checking_output, failing_with
-from mdreel.cli.output import echo
+from mdreel.cli.output import echo, reporter
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.foundation.urls import without_secrets
 
@@ -198,7 +198,18 @@ def run_settings(request: Request, source: "Source") -> dict[str, Any]:
 def _run(request: Request, prepared: PreparedAnalyses) -> None:
     from mdreel.analysis.base.one_pass import run
 
-    run(prepared.analyses, checkpoint=request.checkpoint, **run_settings(request, prepared.source))
+    say = reporter(request.quiet)
+    checkpoint = request.checkpoint
+    if checkpoint is not None and checkpoint.exists():
+        say(f"{checkpoint}: reading the blocks that an earlier run has finished")
+    try:
+        run(prepared.analyses, checkpoint=checkpoint, **run_settings(request, prepared.source))
+    except KeyboardInterrupt:
+        if checkpoint is None:
+            say("no results were kept; with --checkpoint FILE, a run can continue after an interruption")
+        elif checkpoint.exists():
+            say(f"{checkpoint}: the finished blocks are in this file; run the same command again to continue")
+        raise
 
 
 def _executor(request: Request) -> "Executor":
