@@ -93,6 +93,9 @@ def test_archive_that_cannot_be_begun_is_a_warning_of_the_simulation(
     monkeypatch.chdir(tmp_path)
     with pytest.warns(UserWarning, match=f"is not being archived: .*{reason}.*the simulation runs without its archive"):
         producer = Producer("run", N_ATOMS, archive=archive).open()
+    with pytest.raises(StreamTimeoutError, match="0 of 1 consumers joined"):
+        producer.await_consumers(2, timeout=0.1)  # the archive, which cannot join, and an analysis
+    producer.await_consumers(1, timeout=0.1)
     publish(producer, 0)
     producer.end()
     assert Status.read("run").state == "finished"

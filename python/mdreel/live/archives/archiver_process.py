@@ -33,6 +33,11 @@ class ArchiverProcess:
 
     The process ignores Ctrl-C and continues to run after the simulation has ended, so that all published frames are
     archived.
+
+    Attributes
+    ----------
+    is_missing : bool
+        Whether the process could not be started.
     """
 
     def __init__(self, channel: Path, archive: Archive) -> None:
@@ -41,6 +46,7 @@ class ArchiverProcess:
         self._path = Path(archive.path)
         self._process: subprocess.Popen[bytes] | None = None
         self._checked_at = 0.0
+        self.is_missing = False
 
     def is_wanted(self) -> bool:
         """Return whether a process has to be started. Call this method before you open the channel.
@@ -144,6 +150,7 @@ class ArchiverProcess:
         return lines[-1] if lines else f"the process ended with exit code {code}"
 
     def _warn_unstarted(self, error: Exception) -> None:
+        self.is_missing = True
         reason = f"{error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
         command = f"mdreel archive {self._channel} -o FILE"
         warnings.warn(

@@ -59,9 +59,9 @@ class Producer:
         Number of slots in the ring. By default, it is between 4 and 64, such that the ring has a size of about 16 MiB.
     full : {"block", "drop-oldest", "spill"}
         Behaviour if the ring is full. With ``"block"``, the producer waits for the slowest consumer. With
-        ``"drop-oldest"``, the producer never waits, but overwrites the oldest frame that is not held by a consumer.
-        Such frames are counted and reported to consumers. With ``"spill"``, the producer writes the frame only to
-        `staging`, from where consumers can read it.
+        ``"drop-oldest"``, it never waits, but overwrites the oldest frame that is not held by a consumer. Such frames
+        are counted and reported to consumers. With ``"spill"``, it writes the frame only to `staging`, where consumers
+        read it.
     timeout : float, optional
         Maximum time to wait for a free slot, in s. By default, there is no limit.
     warn_after : float
@@ -223,12 +223,12 @@ class Producer:
     def await_consumers(self, n_consumers: int = 1, timeout: float | None = None) -> None:
         """Wait until a number of consumers have joined, so that they receive the first frame.
 
-        A consumer that is still reading earlier frames from staging is counted after it has read all of them.
+        A consumer that reads earlier frames from staging counts when it has read them. A missing archive need not join.
 
         Parameters
         ----------
         n_consumers : int
-            Number of consumers, at most 1,024. Consumers with the policy "latest" are not counted.
+            Number of consumers, at most 1,024, without those of the policy "latest". The archive is one of them.
         timeout : float, optional
             Maximum time to wait, in s. By default, there is no limit.
 
@@ -237,10 +237,11 @@ class Producer:
         StreamTimeoutError
             If not enough consumers joined in time.
         MismatchError
-            If the number exceeds the maximum number of consumers.
+            If the number exceeds the maximum.
         """
         self.open()
-        await_consumers(self.path, lambda: self._require_open().n_consumers, n_consumers, timeout)
+        n_wanted = n_consumers - bool(self._archiver and self._archiver.is_missing)
+        await_consumers(self.path, lambda: self._require_open().n_consumers, n_wanted, timeout)
 
     def publish(
         self,
@@ -323,7 +324,7 @@ class Producer:
         return self._requests.take()
 
     def end(self, how: str = "finished", reason: str = "") -> None:
-        """End the channel. A second call has no effect.
+        """End the channel, and wait for the archive unless the simulation has failed. A second call has no effect.
 
         Parameters
         ----------
@@ -331,10 +332,6 @@ class Producer:
             How the simulation ended. If it failed, an exception is raised in consumers.
         reason : str
             Reason for a failure. It is truncated to 256 bytes.
-
-        Notes
-        -----
-        The method waits until the archive is complete, unless the simulation has failed.
         """
         if self._core is not None:
             self._core.end(how, reason)
