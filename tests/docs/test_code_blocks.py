@@ -71,12 +71,14 @@ def test_blocks_of_the_page_run(page: Path, files: Path, programs: Path, tmp_pat
     shutil.copytree(files, folder)
     text = json.dumps({"name": names_of(page), "before": BEFORE, "blocks": [asdict(block) for block in to_run]})
     (folder / "blocks.json").write_text(text, encoding="utf-8")
+    channels = tmp_path / "channels"
+    channels.mkdir(mode=0o700)
     python_path = os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     with subprocess.Popen(
         [forked_python(), page_runner.__file__],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": python_path, "PATH": path},
+        env={**os.environ, "PYTHONPATH": python_path, "PATH": path, "MDREEL_CHANNELS": str(channels)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
