@@ -85,8 +85,10 @@ def _await_new_run(channel: Path, seconds: float) -> None:
         except FileNotFoundError:
             before = -1
         else:
+            is_first_look = before is None
             before = status.epoch if before is None else before
-            if status.state == "running" or status.epoch > before:
+            # A new producer is there a moment before its epoch, in which a reader would still find the old run.
+            if status.epoch > before or (is_first_look and status.state == "running"):
                 return
             last = str(describe_end(status))
         if time.monotonic() >= until:
