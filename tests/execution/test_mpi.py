@@ -29,7 +29,7 @@ N_LONG = 98_000
 """Frames of a run that takes a few seconds."""
 
 N_REPEATS = 300
-"""How often the trajectory is read in a run of which a rank is killed."""
+"""Number of times that a run with a killed rank reads the trajectory."""
 
 
 @pytest.fixture(scope="module")

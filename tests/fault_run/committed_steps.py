@@ -8,7 +8,7 @@ _DIGEST = (1 << 64) - 1
 
 @dataclass
 class CommittedSteps:
-    """Numbers of the frames that a member has done, each of which may be there once.
+    """Numbers of the frames that a member has processed. Each number may occur only once.
 
     Attributes
     ----------

@@ -3,6 +3,7 @@
 import threading
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import MDAnalysis
@@ -11,6 +12,7 @@ import pytest
 import mdreel
 from growing_file import N_ATOMS
 from mdreel.errors import EndedRunWarning, MissedFramesWarning, StreamError, StreamTimeoutError
+from mdreel.live.channels import runs
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.runs import describe_end
 from mdreel.live.channels.status import Status
@@ -92,6 +94,16 @@ def test_reader_waits_for_the_next_run_and_reads_only_that(read: Any, before: st
             assert read(new_run=True, wait=20) == 5
     finally:
         simulation.join()
+
+
+def test_producer_whose_epoch_has_not_begun_is_no_new_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_of(3)
+    ended = Status.read("run")
+    opening, opened = replace(ended, state="running"), replace(ended, state="running", epoch=ended.epoch + 1)
+    seen = iter([ended, opening, opening, opened])
+    monkeypatch.setattr(runs.Status, "read", lambda channel: next(seen))
+    runs.join_run(lambda: None, ended.path, 20.0, new_run=True)
+    assert list(seen) == []
 
 
 def test_run_that_goes_on_is_the_new_run() -> None:

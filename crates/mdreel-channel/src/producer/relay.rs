@@ -67,8 +67,8 @@ impl Producer {
         Ok(())
     }
 
-    /// Says of so many numbers at the beginning of this epoch, of which no frame was published here yet, that they stand for frames
-    /// which nobody misses.
+    /// Declares that the first `n_numbers` numbers of this epoch stand for frames that are not missing. No frame of the epoch has been
+    /// published here yet.
     pub fn pass_over(&mut self, n_numbers: u64) -> Result<()> {
         self.locks.check()?;
         if let Some(n_passed) = self.ring.head().n_passed.get(self.epoch as usize) {

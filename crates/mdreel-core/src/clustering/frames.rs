@@ -5,7 +5,7 @@ use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::Reference;
 
-/// Radii of gyration, Å, of which no product or square leaves the range of a float32.
+/// Range of radii of gyration, Å, whose products and squares fit into a float32.
 const USABLE: std::ops::Range<f64> = 1e-12..1e12;
 
 /// Frames, which are rows of positions, x, y and z of one atom after the other, Å. Numbers behind those of the last

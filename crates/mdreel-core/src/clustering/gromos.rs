@@ -73,7 +73,7 @@ pub(super) fn clusters_of(scan: &Scan<'_>, most_pairs: usize, monitor: &mut dyn 
 
 /// A way to the neighbours of frames that belong to no cluster yet.
 trait Neighbourhoods {
-    /// The neighbours of a frame of which the label is [`NONE`], in ascending order.
+    /// The neighbours of a frame that have the label [`NONE`], in ascending order.
     fn of(&mut self, frame: u32, labels: &[u32], monitor: &mut dyn Monitor) -> Result<Vec<u32>>;
 
     /// Subtracts frames, which have got a label, from the counts of their neighbours that have none.

@@ -19,7 +19,7 @@ const PORTION: usize = 64;
 pub(super) enum Wanted<'a> {
     /// Those before the row.
     Earlier,
-    /// Those of which the bit in their group is set.
+    /// Those whose bit in the group is set.
     These(&'a [u16]),
 }
 

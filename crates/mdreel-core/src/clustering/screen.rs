@@ -217,7 +217,7 @@ fn compare(products: &[[f64; WIDTH]; 9], half_moment: f64, others: &[f64; WIDTH]
     (far, near)
 }
 
-/// The least of `x⁴ + c2 x² + c1 x + c0` and its derivatives, of which the second and third are divided by numbers.
+/// The smallest of `x⁴ + c2 x² + c1 x + c0` and its derivatives. The second and third derivatives are divided by constants.
 #[inline(always)]
 fn least(x: f64, c2: f64, c1: f64, c0: f64) -> f64 {
     let lesser = |a: f64, b: f64| if a < b { a } else { b };

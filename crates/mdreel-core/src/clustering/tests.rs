@@ -112,7 +112,7 @@ proptest! {
         let matrix = matrix_of(&frames, weights);
         let mut sorted = matrix.clone();
         sorted.sort_by(f64::total_cmp);
-        // The RMSD of a pair, of which the comparison is decided by the last bit.
+        // The RMSD of a pair, so that the last bit decides the comparison.
         let cutoff = sorted[(which * (sorted.len() - 1) as f64) as usize];
         for cutoff in [cutoff, cutoff.next_down().max(0.0)] {
             let expected = oracle(&matrix, frames.len(), cutoff);
