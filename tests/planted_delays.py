@@ -20,6 +20,7 @@ from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.mpi import result_transfer
 from mdreel.execution.executors.mpi.executor import Mpi
 from mdreel.execution.executors.mpi.launcher import launched
+from mdreel.execution.executors.mpi.shared_counters import SharedCounters
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
 from mdreel.trajectory.mdanalysis_source import Frame
@@ -171,6 +172,9 @@ def main() -> None:
         delay = Delay.of(wanted)
         executor = Mpi(schedule="static", communication=communication)
         whole = (result_transfer.Window.put, result_transfer.Gather.prepare)
+        begin = SharedCounters.begin
+        if place.rank in (late.share for late in delay.more if late.kind == "begin"):
+            SharedCounters.begin = _slowed_first(begin, delay, "begin")
         if place.rank == delay.share:
             result_transfer.Window.put = _slowed(whole[0], delay, "put")
             result_transfer.Gather.prepare = _slowed(whole[1], delay, "gather")
@@ -178,9 +182,19 @@ def main() -> None:
         outcome = executor.share(lambda delay=delay, executor=executor: delayed(delay, executor))
         taken = time.perf_counter() - since
         result_transfer.Window.put, result_transfer.Gather.prepare = whole
+        SharedCounters.begin = begin
         if place.rank == 0:
             np.save(folder / f"run{i}.spans.npy", outcome.spans)
             (folder / f"run{i}.seconds").write_text(str(taken))
+
+
+def _slowed_first(function: Callable[..., Any], delay: Delay, kind: str) -> Callable[..., Any]:
+    @wraps(function)
+    def slowed(*arguments: Any) -> Any:
+        delay.strike_first(kind)
+        return function(*arguments)
+
+    return slowed
 
 
 def _slowed(function: Callable[..., Any], delay: Delay, kind: str) -> Callable[..., Any]:

@@ -31,6 +31,9 @@ def delays(kind: str, folder: Path, n_shares: int = N_RANKS) -> Delay:
     # Ranks meet when all have opened the trajectory that they were sent, and open their readers behind that.
     opening = "unpickle" if kind == "gather" else "open"
     others = (Delay(opening, LATE, claim=claims[0]), Delay("read", LATE, min(1, share), n_shares))
+    if kind == "gather":
+        # The rank that reads late also begins late, when the others have nothing left to do.
+        others = (*others, Delay("begin", LATE / 4, 1, n_shares, str(folder / "begun")))
     return Delay(kind, LATE, share, n_shares, claims[1], others)
 
 

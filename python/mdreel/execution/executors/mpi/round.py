@@ -167,9 +167,15 @@ class Round:
     def _wait(self) -> None:
         """Wait for the other ranks without keeping a core busy."""
         self._counters.begin(0, 0, 0)
-        while self._counters.under_way().size and not self._counters.is_stopped():
+        while not (self._counters.is_stopped() or self._is_complete()):
             self._look(0)
             time.sleep(_PAUSE_SECONDS)
+
+    def _is_complete(self) -> bool:
+        """Return whether all required blocks are complete. A rank may not yet have begun its first block."""
+        if self._counters.under_way().size:
+            return False
+        return self._counters.are_finished(min(self._assignment.n_blocks, self._first_useless()))
 
     def _first_useless(self) -> int:
         """Return the first block that is not needed, numbered within the round."""

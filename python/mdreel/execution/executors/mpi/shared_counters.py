@@ -100,6 +100,10 @@ class SharedCounters:
         """Return whether a block is complete."""
         return bool(self._read(_N_WORDS + _N_FACTS * self._size + block, 1)[0])
 
+    def are_finished(self, n: int) -> bool:
+        """Return whether the first ``n`` blocks are complete."""
+        return bool(self._read(_N_WORDS + _N_FACTS * self._size, n).all())
+
     def close(self) -> None:
         """Free the counters collectively."""
         self._window.Unlock_all()
