@@ -167,7 +167,9 @@ def test_script_in_a_file_is_executable_and_is_replaced_with_force_only(run, tmp
     words = ["cluster", "slurm", *JOB, "-o", "job.sh"]
     done = run(*words, "--", *RMSD)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "sbatch job.sh" in done.stderr
+    missing, hint = done.stderr.splitlines()
+    assert missing == "warning: not found here, but needed by the job: adk.psf, adk.xtc"
+    assert "sbatch job.sh" in hint
     script = tmp_path / "job.sh"
     assert script.stat().st_mode & stat.S_IXUSR
     before = script.read_text()

@@ -365,8 +365,8 @@ def selected(
     if len(atoms) == 0 and not (may_be_empty or updating):
         if len(of.atoms) == 0:
             raise _invalid(
-                f"{name} '{words}' has no atoms, because the group that it applies to has no atoms: change the "
-                "selection that the group was made with"
+                f"{name} '{words}' is applied to an AtomGroup that has no atoms: change the selection that the "
+                "group was made with"
             )
         raise _invalid(f"{name} '{words}' has no atoms: {remedy_for_no_atoms(of, strings)}")
     return atoms

@@ -165,19 +165,61 @@ def waiting(path: Path, n_lines: int) -> list[dict[str, object]]:
     raise AssertionError(f"{path} did not get {n_lines} lines in time")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_interruption_is_logged_and_ends_what_is_waited_for(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    (tmp_path / "top.gro").write_text(
+def write_inputs(folder: Path) -> None:
+    """Write a structure and a rule that always fires."""
+    (folder / "top.gro").write_text(
         "water\n"
         f"{N_ATOMS}\n"
         + "".join(f"{i + 1:5}ALA  {'CA':>5}{i + 1:5}{0.1 * i:8.3f}{0:8.3f}{0:8.3f}\n" for i in range(N_ATOMS))
         + "   5.0   5.0   5.0\n"
     )
-    (tmp_path / "rules.toml").write_text(
+    (folder / "rules.toml").write_text(
         '[[analysis]]\ntype = "rg"\nselect = "all"\n[[rule]]\nname = "any"\nanalysis = "rg"\ncolumn = "rg"\nabove = 0\n'
         'actions = "wait"\n[[action]]\ntype = "run-command"\nname = "wait"\n'
         'command = ["sh", "-c", "echo $$ > pid; sleep 600"]\n'
     )
+
+
+ENDLESS = f"""
+import time, numpy as np, mdreel
+with mdreel.live.Producer("run", {N_ATOMS}, time_step=1.0) as producer:
+    for step in range(100000):
+        producer.publish(np.zeros(({N_ATOMS}, 3), np.float32) + step, step, float(step))
+        time.sleep(0.02)
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({'column = "rg"': 'column = "radius"'}, "radius"),
+        ({'select = "all"': 'select = "name OW"'}, "name OW"),
+    ],
+)
+def test_simulation_that_cannot_be_checked_is_stopped(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+    write_inputs(tmp_path)
+    rules = (tmp_path / "rules.toml").read_text()
+    for old, new in changes.items():
+        assert old in rules
+        rules = rules.replace(old, new)
+    (tmp_path / "rules.toml").write_text(rules)
+    words = ["rules.toml", "-s", "top.gro", "--channel", "run", "--log", "log.jsonl"]
+    done = run_steer(tmp_path, *words, "--", sys.executable, "-c", ENDLESS)
+    assert done.returncode != 0
+    stopped, error = done.stderr.splitlines()[-2:]
+    assert stopped == "mdreel: stopped the simulation, because its frames cannot be checked"
+    assert message in error
+
+
+def test_engine_without_dashes_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    done = run_steer(tmp_path, "rules.toml", "-s", "top.gro", "--channel", "run", "gmx", "mdrun", "-deffnm", "md")
+    assert done.returncode == 2
+    assert "Write -- before the other command" in done.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interruption_is_logged_and_ends_what_is_waited_for(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    write_inputs(tmp_path)
     with simulate(tmp_path / "run1", 0, 5, "hang") as simulation:
         try:
             assert [said(simulation), said(simulation)] == ["open", "published"]

@@ -18,6 +18,7 @@ from mdreel.cli.live.running_input import EVERY_SECONDS, live_results, open_inpu
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo, echo_json
+from mdreel.errors import MismatchError, SelectionError
 from mdreel.foundation.formatting import counted
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def _steer(task: RulesFile, command: list[str], log: Path | None, dry_run: bool)
 
     from mdreel.live.channels.directory import channel_path
     from mdreel.live.steering.log import FILE
+    from mdreel.live.steering.steer import SteeringStatistics
 
     request = task.request
     with failing_with(ExitCode.INPUT):
@@ -138,11 +140,17 @@ def _steer(task: RulesFile, command: list[str], log: Path | None, dry_run: bool)
         if command:
             with failing_with(ExitCode.INPUT):
                 process = resources.enter_context(_start_engine(command, request, place))
+        found = SteeringStatistics()
         try:
-            found = _run_steering(task, place, process, file, dry_run)
+            for found in _run_steering(task, place, process, file, dry_run):
+                pass
         except CommandError as error:
             if process is not None and process.poll() is None:
-                echo(f"mdreel: the simulation continues without steering: {error}", err=True)
+                if found.n_frames == 0 and isinstance(error.__cause__, (MismatchError, SelectionError)):
+                    process.terminate()
+                    echo("mdreel: stopped the simulation, because its frames cannot be checked", err=True)
+                else:
+                    echo(f"mdreel: the simulation continues without steering: {error}", err=True)
             raise
     if not request.quiet:
         done = f"{counted(found.n_acted, 'action')} done, {found.n_failed} failed"
@@ -160,17 +168,15 @@ def _steer(task: RulesFile, command: list[str], log: Path | None, dry_run: bool)
 
 def _run_steering(
     task: RulesFile, place: Path, process: "subprocess.Popen[bytes] | None", log: Path, dry_run: bool
-) -> "SteeringStatistics":
-    """Steer until the simulation ends."""
+) -> "Iterator[SteeringStatistics]":
+    """Steer until the simulation ends, and yield the statistics so far."""
     from mdreel.live.steering.log import AuditLog
-    from mdreel.live.steering.steer import SteeringStatistics
     from mdreel.live.steering.steer import steer as steer_by_rules
 
     request, analyses = task.request, list(task.analyses.values())
     if process is not None and request.end_process == os.getpid():
         request = replace(request, end_process=process.pid)
     prepared = prepare(request, analyses, open_input)
-    found = SteeringStatistics()
     with ExitStack() as resources:
         with failing_with(ExitCode.OUTPUT):
             audit = resources.enter_context(AuditLog(log))
@@ -186,9 +192,7 @@ def _run_steering(
                 input=str(place),
                 step_of=_step_lookup(request, prepared),
             )
-            for so_far in resources.enter_context(closing(looks)):
-                found = so_far
-    return found
+            yield from resources.enter_context(closing(looks))
 
 
 @contextmanager

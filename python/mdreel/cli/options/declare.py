@@ -142,6 +142,10 @@ class SectionedCommand(click.Command):
                 raise
             message = f"there is no option in front of {first!r}: name the topology with -s, the trajectory with -f"
             raise click.UsageError(message, ctx) from error
+        except click.NoSuchOption as error:
+            if "-- " not in (self.usage or "") or "--" in args:
+                raise
+            raise click.UsageError(f"{error.format_message()} Write -- before the other command", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Its error messages contain the names of options, not of library parameters."""

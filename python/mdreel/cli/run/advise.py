@@ -137,4 +137,7 @@ def _advice(nested: NestedCommand, nodes: int | None, cores: int | None, file_sy
 
 def _expectation(advice: "Advice") -> str:
     expected = f"expected: {advice.chosen.seconds:.3g} s with {counted(advice.plan.n_workers, 'worker')}"
-    return f"{expected} on {advice.target} ({advice.serial.seconds:.3g} s with one worker)"
+    used = f"on {advice.plan.n_nodes:,} of {advice.target}" if advice.target.n_nodes > 1 else f"on {advice.target}"
+    if advice.plan.n_workers == 1:
+        return f"{expected} {used}"
+    return f"{expected} {used} ({advice.serial.seconds:.3g} s with one worker)"

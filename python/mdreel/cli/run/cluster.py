@@ -1,5 +1,6 @@
 """The command ``mdreel cluster``, which writes batch scripts to run an analysis on several nodes of a cluster."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -128,7 +129,7 @@ def slurm(
     text = slurm_scripts.slurm_script(
         job, slurm_scripts.Launcher(launcher), None if output_script is None else str(output_script)
     )
-    write_script(text, output_script, force, "sbatch")
+    write_script(text, output_script, force, "sbatch", job.inputs)
 
 
 @cluster.add(summary="A batch script for PBS Pro and OpenPBS.", usage=_USAGE, examples=PBS_EXAMPLES)
@@ -157,7 +158,8 @@ def pbs(
     from mdreel.cluster.pbs import pbs_script
 
     job = _job(context, command, nodes, ntasks_per_node, time, account, queue, memory, job_name, modules, environment)
-    write_script(pbs_script(job, output_script and output_script.absolute()), output_script, force, "qsub")
+    text = pbs_script(job, output_script and output_script.absolute())
+    write_script(text, output_script, force, "qsub", job.inputs)
 
 
 def _job(
@@ -198,8 +200,11 @@ def _job(
         )
 
 
-def write_script(text: str, file: Path | None, force: bool, submit: str) -> None:
-    """Write a script to an executable file or to standard output. You can submit it with the command ``submit``."""
+def write_script(text: str, file: Path | None, force: bool, submit: str, inputs: Sequence[Path] = ()) -> None:
+    """Write a script to an executable file or to standard output. You can submit it with the command ``submit``.
+
+    With a file, a message lists the inputs that do not exist on this machine.
+    """
     if file is None:
         echo_script(text)
         return
@@ -211,4 +216,7 @@ def write_script(text: str, file: Path | None, force: bool, submit: str) -> None
         temporary.write_text(text, encoding="utf-8")
         mode = temporary.stat().st_mode
         temporary.chmod(mode | (mode & 0o444) >> 2)  # executable for anyone who can read it
+    missing = [str(path) for path in inputs if not path.exists()]
+    if missing:
+        echo(f"warning: not found here, but needed by the job: {', '.join(missing)}", err=True)
     echo(f"{file}: submit it with  {submit} {file}", err=True)
