@@ -140,13 +140,13 @@ def _steer(task: RulesFile, command: list[str], log: Path | None, dry_run: bool)
         if command:
             with failing_with(ExitCode.INPUT):
                 process = resources.enter_context(_start_engine(command, request, place))
-        found = SteeringStatistics()
+        found, n_checked = SteeringStatistics(), 0
         try:
             for found in _run_steering(task, place, process, file, dry_run):
-                pass
+                n_checked = found.n_frames
         except CommandError as error:
             if process is not None and process.poll() is None:
-                if found.n_frames == 0 and isinstance(error.__cause__, (MismatchError, SelectionError)):
+                if n_checked == 0 and isinstance(error.__cause__, (MismatchError, SelectionError)):
                     process.terminate()
                     echo("mdreel: stopped the simulation, because its frames cannot be checked", err=True)
                 else:
