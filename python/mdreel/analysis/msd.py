@@ -241,7 +241,8 @@ class EinsteinMSD(Analysis):
         total = sum(self._of_chunks(of_atoms, max(len(frames), n_lags)), np.zeros(n_lags))
         self.results.timeseries = total / self._selection.n_given
         if each is not None:
-            self.results.msds_by_particle = each[:, self._selection.places]
+            in_order = self._selection.is_in_order
+            self.results.msds_by_particle = each if in_order else each[:, self._selection.places]
 
     @checked_arguments
     def diffusion(self, begin: float | None = None, end: float | None = None) -> Diffusion:

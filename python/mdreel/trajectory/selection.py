@@ -121,6 +121,11 @@ class Selection:
         """Whether any atom is in the group more than once."""
         return len(self.places) > len(self.atoms)
 
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the group consists of `atoms` in ascending order, so that results need not be reordered."""
+        return np.array_equal(self.places, np.arange(len(self.atoms)))
+
     def members(self, atoms: NDArray[np.uint32] | None = None) -> Members:
         """Return the group in the form that computations expect.
 

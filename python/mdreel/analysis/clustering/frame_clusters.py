@@ -78,16 +78,11 @@ class FrameClusters(Analysis):
         found.centers = self.frames[centers]
         found.transitions = _transitions(found.labels, len(centers))
         positions = frames[centers, : 3 * n_atoms].reshape(len(centers), n_atoms, 3)
-        found.positions = positions if self._has_given_order else positions[:, self._selection.places]
+        found.positions = positions if self._selection.is_in_order else positions[:, self._selection.places]
 
     def _assign(self, frames: NDArray[np.float32], n_threads: int) -> Labels:
         """Return the clusters of frames, of which each row has x, y and z of one atom after the other, Å."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _assign()")
-
-    @property
-    def _has_given_order(self) -> bool:
-        """Whether the atoms are read in the order in which the user gave them."""
-        return np.array_equal(self._selection.places, np.arange(len(self.atoms)))
 
     def columns(self) -> Sequence[Column]:
         """Return columns of frame, time and the cluster of each frame."""

@@ -1,4 +1,4 @@
-"""Process of an engine that is started by the steering, and continues to run if the steering fails."""
+"""Process of an engine that is started by the steering."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ STANDARD_ERROR = 2
 def engine(command: Sequence[str]) -> Iterator["subprocess.Popen[bytes]"]:
     """Start an engine, and wait until it has exited at the end of the context. Its output goes to standard error.
 
-    If the steering fails, the simulation continues until its end. Ctrl-C on a terminal reaches both processes, whereas
+    If the steering fails, this function still waits for the engine. Ctrl-C on a terminal reaches both processes, whereas
     a SIGTERM that is sent to this process is forwarded to the engine.
 
     Raises
