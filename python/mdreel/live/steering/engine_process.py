@@ -14,8 +14,8 @@ STANDARD_ERROR = 2
 def engine(command: Sequence[str]) -> Iterator["subprocess.Popen[bytes]"]:
     """Start an engine, and wait until it has exited at the end of the context. Its output goes to standard error.
 
-    If the steering fails, this function still waits for the engine. Ctrl-C on a terminal reaches both processes, whereas
-    a SIGTERM that is sent to this process is forwarded to the engine.
+    If the steering fails, this function still waits for the engine. Ctrl-C on a terminal reaches both processes,
+    whereas a SIGTERM that is sent to this process is forwarded to the engine.
 
     Raises
     ------
