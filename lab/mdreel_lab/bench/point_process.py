@@ -51,11 +51,12 @@ def main() -> None:
 def prepare(order: Order) -> Measurement:
     """Do what is not measured, and return the measurement."""
     point = order.point
-    if point.workload == "empty-tasks":
-        return lambda: empty_tasks.hand_out(order)
     if point.program == "mdreel":
         for path in order.paths:
             open_trajectory(path)  # makes the index of the frames
+    if point.workload == "empty-tasks":
+        return lambda: empty_tasks.hand_out(order)
+    if point.program == "mdreel":
         return lambda: workload.split(order) if point.workload == "split" else workload.analyse(order)
     if point.program == "published":
         from mdreel_lab.bench.published import on_dask
