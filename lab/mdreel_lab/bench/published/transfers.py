@@ -83,7 +83,9 @@ class Gather:
 class GlobalArray:
     """Transfer through an array that is spread over all ranks: each rank puts its rows, and rank 0 gets all of them.
 
-    Raise an `UnsupportedError` if this interpreter has no Global Arrays.
+    The algorithm of the papers lets rank 0 read the array without waiting. Here, rank 0 waits until all ranks have put
+    their rows, because it would miss rows otherwise. Raise an `UnsupportedError` if this interpreter has no Global
+    Arrays.
     """
 
     def __init__(self, ranks: Any, n_most: int) -> None:
