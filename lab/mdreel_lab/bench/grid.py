@@ -11,7 +11,13 @@ from mdreel_lab.bench.scenario import DEFAULT, Grid, Scenario, Size
 MOST_WORKERS_PER_CORE = 4
 """Points with more workers for each core are left out, with a message."""
 
-_WORDS = {"load": "W = {}", "ratio": "R = {:g}", "stripes": "{} stripes", "parts_per_worker": "{} blocks a worker", "frames": "from {}"}
+_WORDS = {
+    "load": "W = {}",
+    "ratio": "R = {:g}",
+    "stripes": "{} stripes",
+    "parts_per_worker": "{} blocks a worker",
+    "frames": "from {}",
+}
 _SPOKEN_FORMATS = {"xtc": "XTC", "trr": "TRR", "dcd": "DCD", "ncdf": "NetCDF", "h5md": "H5MD"}
 
 

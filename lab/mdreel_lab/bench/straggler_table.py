@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -19,12 +19,6 @@ SIMULATED_RANKS = (24, 72)
 """Numbers of ranks that are simulated: one node and three nodes of Comet, as in figure 3 of the paper of 2019."""
 
 N_SIMULATIONS = 5
-
-_SHARES: tuple[Callable[[Observables], float], ...] = (
-    lambda found: slow_share(found.t_n),
-    lambda found: slow_share(found.t_own),
-    lambda found: _above_median(found),
-)
 
 _HEAD = (
     "Series",
@@ -96,7 +90,8 @@ def scheme_of_point(point: Point) -> str | None:
 
 def _means(found: Sequence[Observables]) -> list[float]:
     """Return the mean over runs of each share."""
-    return [float(np.mean([share(one) for one in found])) for share in _SHARES]
+    shares = [(slow_share(one.t_n), slow_share(one.t_own), _above_median(one)) for one in found]
+    return [float(mean) for mean in np.mean(shares, axis=0)]
 
 
 def _above_median(found: Observables) -> float:

@@ -168,7 +168,9 @@ def predict(
         if ratio is not None:
             workloads = {name: workload.with_ratio(ratio) for name, workload in workloads.items()}
         scalings = {name: scaling(machine, workloads[name], SCHEMES[name], numbers, n_repeats, seed) for name in names}
-    points = {} if calibrate or n_frames or ratio is not None or cluster != "comet" else _points(names, repeats_of_compute)
+    points = (
+        {} if calibrate or n_frames or ratio is not None or cluster != "comet" else _points(names, repeats_of_compute)
+    )
     _print(scalings, points, machine)
     if output is not None:
         _write_table(scalings, output, force, machine)
@@ -261,7 +263,8 @@ def _print(scalings: "dict[str, Scaling]", points: "dict[str, Series]", machine:
         for n, t_total, speedup, deviation, efficiency, slow in rows:
             is_known = name in points and n in points[name].n_ranks
             known = f"{points[name].speedup(n):13.1f}" if is_known else ""
-            echo(f"{n:>8} {t_total:>12.4g} {speedup:>9.1f} {deviation:>7.1f} {efficiency:>6.2f} {slow:>5.2f} {known}".rstrip())
+            simulated_row = f"{n:>8} {t_total:>12.4g} {speedup:>9.1f} {deviation:>7.1f} {efficiency:>6.2f} {slow:>5.2f}"
+            echo(f"{simulated_row} {known}".rstrip())
 
 
 def _write_table(scalings: "dict[str, Scaling]", path: Path, force: bool, machine: "Cluster") -> None:

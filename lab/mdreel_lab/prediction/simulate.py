@@ -144,9 +144,7 @@ def scaling(
     MismatchError, UnsupportedError
         See `simulate`.
     """
-    runs = [
-        [simulate(cluster, workload, scheme, n, seed + repeat) for repeat in range(n_repeats)] for n in n_ranks
-    ]
+    runs = [[simulate(cluster, workload, scheme, n, seed + repeat) for repeat in range(n_repeats)] for n in n_ranks]
     return Scaling(
         np.array(n_ranks, np.int64),
         np.array([[run.t_total for run in of_ranks] for of_ranks in runs]),

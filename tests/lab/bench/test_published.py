@@ -140,18 +140,14 @@ def test_ranks_without_frames_take_part(mpi: Launcher, system: System, data: Pat
 
 @needs(GLOBAL_ARRAYS)
 @pytest.mark.parametrize("n_ranks", [1, 3])
-def test_global_arrays_transfer_the_same(
-    n_ranks: int, system: System, expected: np.ndarray, tmp_path: Path
-) -> None:
+def test_global_arrays_transfer_the_same(n_ranks: int, system: System, expected: np.ndarray, tmp_path: Path) -> None:
     whole, parts = [system.trajectory("xtc")], parts_of(system, tmp_path, n_ranks)
     of_access = {"shared": whole, "segments": parts, "chain": parts}
     orders = [
         order_of(system, paths, n_ranks, access=access, communication="global-arrays")
         for access, paths in of_access.items()
     ]
-    for (rows, timing), paths in zip(
-        run_on(GLOBAL_ARRAYS, n_ranks, tmp_path, orders), of_access.values(), strict=True
-    ):
+    for (rows, timing), paths in zip(run_on(GLOBAL_ARRAYS, n_ranks, tmp_path, orders), of_access.values(), strict=True):
         np.testing.assert_allclose(rows, expected, atol=FLOAT32, rtol=1e-6)
         check_times(timing, n_ranks, sum(path.stat().st_size for path in paths))
 

@@ -147,7 +147,7 @@ def test_serial_programs_have_one_worker(tmp_path: Path) -> None:
             ('["xtc", "dcd"]\n', '["xtc", "dcd"]\nprogram = "published"\naccess = "hdf5-collective"\n'),
             "grid 1: published has no executor 'threads'; it has mpi, processes, distributed",
         ),
-        (('label = "gathered"', 'ratio = 3\nload = 2'), "grid 2: give either load or ratio"),
+        (('label = "gathered"', "ratio = 3\nload = 2"), "grid 2: give either load or ratio"),
         (('label = "gathered"', 'ratio = 3\nframes = "memory"'), "grid 2: frames = 'memory' have no ratio"),
         (('label = "gathered"', "length = 0"), "grid 2: length must be more than 0, not 0"),
         (("points = [[24, 17], [72, 10.5]]", "points = [24, 17]"), "published 1: points: expected 2 values, got 24"),
