@@ -6,6 +6,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 import numpy as np
+from MDAnalysis.analysis.rms import rmsd
 
 from mdreel.execution.span_log import SpanLog
 
@@ -41,8 +42,6 @@ def compute_block(block: Block, worker: int) -> tuple[NDArray[np.float64], SpanL
     the span for reading begins with the batch, and the span for computing ends with it. The remaining time of the batch
     is the first overhead.
     """
-    from MDAnalysis.analysis.rms import rmsd
-
     log = SpanLog()
     since_ns = perf_counter_ns()
     frames = block.open()

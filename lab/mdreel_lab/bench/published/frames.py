@@ -8,7 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import MDAnalysis as mda
 import numpy as np
+from MDAnalysis.coordinates.memory import MemoryReader
 
 from mdreel.errors import MismatchError
 
@@ -155,8 +157,6 @@ class Block:
 
     def open(self) -> Frames:
         """Open the frames."""
-        import MDAnalysis as mda
-
         if self.hdf5_ranks is not None:
             return OfHdf5(self.paths[0], self.hdf5_ranks, self.chosen, self.start, self.stop)
         universe = self.universe or mda.Universe(self.topology, _trajectory(self.paths))
@@ -184,8 +184,6 @@ class Chosen:
     @classmethod
     def of(cls, topology: str, paths: Sequence[str], selection: str) -> Chosen:
         """Select atoms of a trajectory; raise a `MismatchError` if there are none."""
-        import MDAnalysis as mda
-
         universe = mda.Universe(topology, _trajectory(paths))
         atoms = universe.select_atoms(selection)
         if not len(atoms):
@@ -198,8 +196,6 @@ class Chosen:
 
 def n_frames_of(topology: str, path: str) -> int:
     """Return the number of frames of a file."""
-    import MDAnalysis as mda
-
     universe = mda.Universe(topology, path)
     n_frames: int = universe.trajectory.n_frames
     universe.trajectory.close()
@@ -208,9 +204,6 @@ def n_frames_of(topology: str, path: str) -> int:
 
 def universe_in_memory(topology: str, path: str, start: int, stop: int) -> Any:
     """Return a Universe with some frames of a file in memory, with all of their atoms."""
-    import MDAnalysis as mda
-    from MDAnalysis.coordinates.memory import MemoryReader
-
     universe = mda.Universe(topology, path)
     frames = np.empty((stop - start, universe.atoms.n_atoms, 3), np.float32)
     for place, step in zip(frames, universe.trajectory[start:stop], strict=True):

@@ -79,6 +79,8 @@ class OnRanks:
             n_bytes = N_COORDINATE_BYTES * universe.atoms.n_atoms * (stop - start)
             start, stop = 0, stop - start
         if point.access.startswith("hdf5"):
+            import h5py  # noqa: F401 (before the clock)
+
             hdf5_ranks = ranks
         self._edges = edges
         self._block = Block(
