@@ -114,13 +114,14 @@ def analysis_of(order: Order, atoms: AtomGroup, trajectory: Trajectory) -> Analy
     from mdreel.analysis.dihedrals import Dihedrals
     from mdreel.analysis.distances import DistanceArray
     from mdreel.analysis.rmsd import RMSD
-    from mdreel_lab.bench.repeated_rmsd import RepeatedRMSD
 
     if order.point.workload == "dihedrals":
         return Dihedrals(atoms, features="cos_sin", complete=True, trajectory=trajectory)
     if order.point.workload == "distance-array":
         return DistanceArray(atoms, reference=atoms, cutoff=CONTACT_CUTOFF, trajectory=trajectory)
     if order.load > 1:
+        from mdreel_lab.bench.repeated_rmsd import RepeatedRMSD
+
         return RepeatedRMSD(atoms, order.load, trajectory=trajectory)
     return RMSD(atoms, trajectory=trajectory)
 
