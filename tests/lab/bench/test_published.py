@@ -40,7 +40,7 @@ def expected(system: System) -> np.ndarray:
 
 
 def rows_of_mdreel(topology: Path, trajectory: Path) -> np.ndarray:
-    atoms = mda.Universe(str(topology)).select_atoms(SELECTION)
+    atoms = mda.Universe(str(topology), str(trajectory)).select_atoms(SELECTION)
     return mdreel.RMSD(atoms, trajectory=str(trajectory)).run(backend="serial").results.rmsd[:, 1:]
 
 
@@ -94,11 +94,13 @@ def check_times(timing: Timing, n_ranks: int, n_bytes: int) -> None:
         of_kind = {kind: own["kind"] == KINDS.index(kind) for kind in KINDS}
         with_frames = own["n_frames"] > 0
         assert found.t_comp[rank] == pytest.approx(seconds[of_kind["compute"]].sum())
-        assert found.t_io[rank] == pytest.approx(seconds[of_kind["read"] & with_frames].sum())
+        # Of several blocks, the end of each loop but the last one counts as reading.
+        is_in_loop = own["stop_ns"] <= own["stop_ns"][with_frames].max(initial=0)
+        assert found.t_io[rank] == pytest.approx(seconds[of_kind["read"] & is_in_loop].sum())
         assert found.t_open[rank] == pytest.approx(seconds[of_kind["open"]].sum())
         sent = of_kind["communicate"] | (of_kind["wait"] & (own["block"] == NO_BLOCK))
         assert found.t_comm[rank] == pytest.approx(seconds[sent].sum())
-        assert found.t_end_loop[rank] >= seconds[of_kind["read"] & ~with_frames].sum() - 1e-9
+        assert found.t_end_loop[rank] >= seconds[of_kind["read"] & ~is_in_loop].sum() - 1e-9
         assert min(found.overhead1[rank], found.overhead2[rank]) > -1e-9
 
 
