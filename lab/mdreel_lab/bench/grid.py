@@ -77,12 +77,14 @@ def points_of(name: str, scenario: Scenario, size: Size) -> list[Point]:
     return [replace(point, repeat=repeat) for repeat in range(1, size.repeats + 1) for point in named]
 
 
-_OF_SERIES = tuple(one.name for one in fields(Grid) if one.name not in ("label", "workers", "length"))
+_OF_SERIES = tuple(one.name for one in fields(Grid) if one.name not in ("label", "workers", "small_factor"))
 """The settings that points of one series share."""
 
 
 def _points(name: str, scenario: Scenario, grid: Grid, size: Size) -> Iterator[Point]:
     is_of_tasks = scenario.workload == "empty-tasks"
+    own_factor = grid.small_factor if size is scenario.small else None
+    factor = size.factor if own_factor is None else own_factor
     for values in product(*(getattr(grid, field) for field in _OF_SERIES)):
         for n_workers in grid.workers or size.workers:
             # Programs that have one worker have no others.
@@ -96,7 +98,7 @@ def _points(name: str, scenario: Scenario, grid: Grid, size: Size) -> Iterator[P
                 cache=scenario.data.cache,
                 series=grid.label or "",
                 **dict(zip(_OF_SERIES, values, strict=True)),
-                n_frames=max(1, round(size.factor * grid.length * PUBLISHED_FRAMES)),
+                n_frames=max(1, round(factor * PUBLISHED_FRAMES)),
                 n_tasks=size.tasks if is_of_tasks else 0,
                 n_workers=n_workers,
                 repeat=0,

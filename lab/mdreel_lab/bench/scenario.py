@@ -118,7 +118,7 @@ class Grid:
         (0.0,),
         least=0,
     )
-    length: float = entry("Length of the trajectory, in those of the size.", 1.0)
+    small_factor: float | None = entry("At the small size, instead of its factor.", None)
     frames: tuple[str, ...] = entry(
         "Where frames are: in a file, or in memory, made beforehand and not timed.",
         ("file",),
@@ -189,8 +189,8 @@ def _problems(workload: str, grid: Grid) -> list[str]:
         found.append("frames = 'memory' have no ratio: nothing is read")
     if grid.load != (1,) and grid.ratio != (0.0,):
         found.append("give either load or ratio")
-    if not grid.length > 0:
-        found.append(f"length must be more than 0, not {grid.length:g}")
+    if grid.small_factor is not None and not grid.small_factor > 0:
+        found.append(f"small-factor must be more than 0, not {grid.small_factor:g}")
     if "memory" in grid.frames and "processes" in grid.executor:
         found.append("frames = 'memory' are made before the run, but processes begin with it")
     if workload == "split" and set(grid.executor) != {"threads"}:

@@ -69,6 +69,13 @@ def test_scenario_is_what_its_file_says(tmp_path: Path) -> None:
     assert scenario.full.repeats == 1
 
 
+def test_grid_can_have_other_frames_at_the_small_size_alone(tmp_path: Path) -> None:
+    scenario = scenario_of(tmp_path, SCENARIO.replace('label = "gathered"', "small-factor = 0.02"))
+    frames = {name: [point.n_frames for point in points_of("mine", scenario, scenario.size(name))] for name in SIZES}
+    assert set(frames["small"]) == {42, 84}
+    assert set(frames["full"]) == {4187}
+
+
 def test_points_are_the_combinations_one_repeat_after_the_other(tmp_path: Path) -> None:
     scenario = scenario_of(tmp_path)
     points = points_of("mine", scenario, scenario.small)
@@ -149,7 +156,7 @@ def test_serial_programs_have_one_worker(tmp_path: Path) -> None:
         ),
         (('label = "gathered"', "ratio = 3\nload = 2"), "grid 2: give either load or ratio"),
         (('label = "gathered"', 'ratio = 3\nframes = "memory"'), "grid 2: frames = 'memory' have no ratio"),
-        (('label = "gathered"', "length = 0"), "grid 2: length must be more than 0, not 0"),
+        (('label = "gathered"', "small-factor = 0"), "grid 2: small-factor must be more than 0"),
         (("points = [[24, 17], [72, 10.5]]", "points = [24, 17]"), "published 1: points: expected 2 values, got 24"),
         (('figures = ["seconds"]', 'figures = ["pie"]'), "figures: expected one of seconds, speed-up"),
         (("[data]", "[[data]]"), "data: expected a table, got [{"),

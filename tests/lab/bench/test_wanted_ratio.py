@@ -160,7 +160,7 @@ program = ["published", "mdreel"]
 executor = "mpi"
 schedule = "static"
 ratio = 5
-length = 0.5
+small-factor = 0.01
 workers = [1, 2]
 """
 
