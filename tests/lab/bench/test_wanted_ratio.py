@@ -159,7 +159,7 @@ workers = 2
 program = ["published", "mdreel"]
 executor = "mpi"
 schedule = "static"
-ratio = 5
+ratio = 200
 small-factor = 0.01
 workers = [1, 2]
 """
@@ -199,7 +199,7 @@ def test_scenario_of_a_ratio_measures_the_load_first(tmp_path: Path, bench) -> N
 
 @needs(MPICH)
 def test_ranks_of_theirs_that_fail_end_at_once_and_say_why(tmp_path: Path, bench) -> None:
-    (tmp_path / "mine.toml").write_text(SCENARIO.format(selection="name XX").replace("ratio = 5", "load = 5"))
+    (tmp_path / "mine.toml").write_text(SCENARIO.format(selection="name XX").replace("ratio = 200", "load = 5"))
     done = bench(tmp_path, "run", "mine.toml", "-o", "results")
     assert done.returncode == 1
     records = plan_of(tmp_path / "results", "mine")[2]

@@ -6,12 +6,13 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from itertools import pairwise
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import dask.multiprocessing  # noqa: F401 (the scheduler of processes is loaded before the clock)
 import numpy as np
+from dask.delayed import delayed
 
 from mdreel.execution.span_log import SpanLog
 from mdreel.timing.spans import SPAN
@@ -68,7 +69,6 @@ def prepare(order: Order) -> Callable[[], Outcome]:
     ]
 
     def run() -> Outcome:
-        delayed = import_module("dask").delayed
         with _scheduler(point) as compute:
             begun_ns = perf_counter_ns()
             rows, done = compute(delayed(join)([delayed(compute_task)(block) for block in blocks]))
@@ -84,6 +84,10 @@ def compute_task(block: Block) -> Done:
     return Done(rows, log, (socket.gethostname(), os.getpid()))
 
 
+def load() -> None:
+    """Do nothing: a process that receives this function has imported this module, and with it MDAnalysis."""
+
+
 def join(done: list[Done]) -> tuple[NDArray[np.float64], list[tuple[SpanLog, tuple[str, int]]]]:
     """Concatenate the rows of all blocks, as the last task of the graph."""
     return np.vstack([one.rows for one in done]), [(one.log, one.process) for one in done]
@@ -93,14 +97,13 @@ def join(done: list[Done]) -> tuple[NDArray[np.float64], list[tuple[SpanLog, tup
 def _scheduler(point: Point) -> Iterator[Callable[[Any], Any]]:
     """Yield a function that computes a delayed value; a cluster starts before, as in the papers."""
     if point.executor == "processes":
-        import_module("dask.multiprocessing")
         yield lambda value: value.compute(scheduler="processes", num_workers=point.n_workers)
         return
     from mdreel.execution.executors.dask.cluster import connected
 
     with connected(None, point.n_workers) as client:
         client.wait_for_workers(point.n_workers)
-        client.run(import_module, "MDAnalysis.analysis.rms")
+        client.run(load)
         yield lambda value: client.compute(value).result()
 
 
