@@ -36,6 +36,7 @@ __all__ = [
     "paths",
     "projection",
     "radial_distribution",
+    "repeated",
     "residue_contacts",
     "rmsd",
     "secondary_structure",
@@ -161,6 +162,7 @@ def radial_distribution(
     labels: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None,
     needs_cell: bool,
 ) -> Computation: ...
+def repeated(computation: Computation, n_times: int) -> Computation: ...
 def residue_contacts(
     n_atoms: int,
     first: _Residues,

@@ -90,6 +90,7 @@ __all__ = [
     "projection",
     "radial_distribution",
     "read_into",
+    "repeated",
     "residue_contacts",
     "rmsd",
     "run",

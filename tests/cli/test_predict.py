@@ -37,6 +37,7 @@ def test_tables_and_figures_say_that_they_are_simulated(run, tmp_path: Path) -> 
         "simulated_t_total_shared_gather_s",
         "simulated_speedup_shared_gather",
         "simulated_efficiency_shared_gather",
+        "simulated_slow_share_shared_gather",
     }
     assert float(rows[0]["simulated_speedup_shared_gather"]) == pytest.approx(1.0)
     picture = (tmp_path / "out.svg").read_text(encoding="utf-8")
@@ -68,6 +69,15 @@ def test_longer_trajectories_and_more_computation_are_simulated(run) -> None:
     assert times == pytest.approx([1027, 2055, 9446, 1253], rel=0.01)
 
 
+def test_fewer_ranks_are_slow_when_computing_takes_most_of_the_time(run) -> None:
+    arguments = ("predict", "--ranks", "72", "--scheme", "shared-gather", "--repeats", "5")
+    rows = [run(*arguments, "--ratio", ratio).stdout.splitlines()[-1].split() for ratio in ("0.3", "11", "100")]
+    efficiencies, slow = ([float(row[column]) for row in rows] for column in (4, 5))
+    assert efficiencies == sorted(efficiencies)
+    assert all(0 <= share <= 1 for share in slow)
+    assert slow[0] > slow[2] == 0
+
+
 def test_record_of_a_run_says_what_a_frame_takes(run, adk: dict[str, Path]) -> None:
     made = run(
         "rmsd", "-s", adk["psf"], "-f", adk["xtc"], "-o", "rmsd.csv", "--backend", "serial", "--timing", "run.jsonl"
@@ -96,6 +106,8 @@ def test_record_of_a_run_says_what_a_frame_takes(run, adk: dict[str, Path]) -> N
         (("-o", "out.doc"), 2, "known endings of tables"),
         (("--plot", "nowhere/out.png"), 4, "nowhere"),
         (("--table", "a.md", "-o", "b.csv"), 2, "--table excludes --output and --plot"),
+        (("--ratio", "11", "--workload", "40"), 2, "--ratio excludes --workload"),
+        (("--ratio", "-1"), 2, "its R_comp/io is 0.28"),
     ],
 )
 def test_wrong_use_is_one_line_and_leaves_nothing(

@@ -29,6 +29,7 @@ pub mod pass;
 pub mod positions;
 pub mod projection;
 pub mod radial_distribution;
+pub mod repeated;
 pub mod residue_contacts;
 pub mod rmsd;
 pub mod selected;

@@ -4,6 +4,7 @@ pub(crate) mod geometry;
 pub(crate) mod motion;
 pub(crate) mod neighbours;
 pub(crate) mod positions;
+pub(crate) mod repeated;
 pub(crate) mod residue_contacts;
 pub(crate) mod superposed;
 

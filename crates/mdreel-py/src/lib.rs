@@ -115,6 +115,8 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::positions::{changing_gyration, fluctuation, gyration, rmsd};
     #[pymodule_export]
+    use crate::kernels::repeated::repeated;
+    #[pymodule_export]
     use crate::kernels::residue_contacts::residue_contacts;
     #[pymodule_export]
     use crate::kernels::superposed::{covariance, group_rmsd, projection, superposed_fluctuation};

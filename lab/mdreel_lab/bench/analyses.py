@@ -16,6 +16,7 @@ from mdreel_lab.bench.data import System, make
 from mdreel_lab.bench.grid import MOST_WORKERS_PER_CORE, Point
 from mdreel_lab.bench.processes import ProcessError, child_environment, last_line, run_process
 from mdreel_lab.bench.records import DONE, Kept, find
+from mdreel_lab.bench.wanted_ratio import load_of_ratio
 from mdreel_lab.bench.workload import Order
 
 TIME_LIMIT = 4 * 3600.0
@@ -36,6 +37,9 @@ _PACKAGES = {
     ("dask", "processes"): "dask",
     ("dask", "distributed"): "distributed",
     ("dask", "distributed-threads"): "distributed",
+    ("published", "mpi"): "mpi4py",
+    ("published", "processes"): "dask",
+    ("published", "distributed"): "distributed",
 }
 """The package that a program and an executor need."""
 
@@ -59,7 +63,8 @@ class Analyses:
             most = f"{MOST_WORKERS_PER_CORE} for each of {self._n_cores} cores"
             raise UnsupportedError(f"{point.n_workers} workers are more than {most}")
         launcher, variables = _launch_of(point)
-        order = self._order(point)
+        load = load_of_ratio(point, self._pilot) if point.ratio else point.load
+        order = self._order(point, load)
         command = [*launcher, "-m", "mdreel_lab.bench.point_process", order.to_json()]
         run_process(command, child_environment(self._data / "cache", variables=variables), TIME_LIMIT)
         kept = find(self._folder, point)
@@ -67,9 +72,18 @@ class Analyses:
             raise ProcessError("it ended without a record")
         return kept
 
-    def _order(self, point: Point) -> Order:
+    def _pilot(self, point: Point) -> Kept[Point]:
+        """Return the record of a run that measures a ratio, if it is kept; otherwise, run it."""
+        kept = find(self._folder, point)
+        if kept is None or kept.status != DONE:
+            self._log(f"measuring R_comp/io: {point.series}")
+            kept = self.run(point)
+        return kept
+
+    def _order(self, point: Point, load: int) -> Order:
         """Make the data of a point, and return its order."""
         facts: dict[str, Any] = {"oversubscribed": point.n_workers > self._n_cores, "n_cores": self._n_cores}
+        facts["load"] = load
         system = System(point.system, point.n_frames, self._data)
         if not system.trajectory(point.format).exists():
             self._log(f"making {system.trajectory(point.format)}: {point.n_frames:,} frames")
@@ -80,7 +94,7 @@ class Analyses:
         if point.stripes:
             paths, facts["stripes"] = [_striped(paths[0], point.stripes)], point.stripes
         names = [str(path) for path in paths]
-        return Order(point, str(self._folder), str(system.topology), str(system.reference), names, facts)
+        return Order(point, str(self._folder), str(system.topology), str(system.reference), names, facts, load)
 
     def _files(self, point: Point, system: System) -> list[Path]:
         """Return the trajectory, split into the number of files of the point."""

@@ -11,7 +11,13 @@ from mdreel_lab.bench.scenario import DEFAULT, Grid, Scenario, Size
 MOST_WORKERS_PER_CORE = 4
 """Points with more workers for each core are left out, with a message."""
 
-_WORDS = {"load": "W = {}", "stripes": "{} stripes", "parts_per_worker": "{} blocks a worker", "frames": "from {}"}
+_WORDS = {
+    "load": "W = {}",
+    "ratio": "R = {:g}",
+    "stripes": "{} stripes",
+    "parts_per_worker": "{} blocks a worker",
+    "frames": "from {}",
+}
 _SPOKEN_FORMATS = {"xtc": "XTC", "trr": "TRR", "dcd": "DCD", "ncdf": "NetCDF", "h5md": "H5MD"}
 
 
@@ -42,6 +48,7 @@ class Point:
     n_tasks: int
     n_workers: int
     repeat: int
+    ratio: float = 0.0
 
     @property
     def key(self) -> str:
@@ -70,12 +77,14 @@ def points_of(name: str, scenario: Scenario, size: Size) -> list[Point]:
     return [replace(point, repeat=repeat) for repeat in range(1, size.repeats + 1) for point in named]
 
 
-_OF_SERIES = tuple(one.name for one in fields(Grid) if one.name not in ("label", "workers"))
+_OF_SERIES = tuple(one.name for one in fields(Grid) if one.name not in ("label", "workers", "small_factor"))
 """The settings that points of one series share."""
 
 
 def _points(name: str, scenario: Scenario, grid: Grid, size: Size) -> Iterator[Point]:
     is_of_tasks = scenario.workload == "empty-tasks"
+    own_factor = grid.small_factor if size is scenario.small else None
+    factor = size.factor if own_factor is None else own_factor
     for values in product(*(getattr(grid, field) for field in _OF_SERIES)):
         for n_workers in grid.workers or size.workers:
             # Programs that have one worker have no others.
@@ -89,7 +98,7 @@ def _points(name: str, scenario: Scenario, grid: Grid, size: Size) -> Iterator[P
                 cache=scenario.data.cache,
                 series=grid.label or "",
                 **dict(zip(_OF_SERIES, values, strict=True)),
-                n_frames=max(1, round(size.factor * PUBLISHED_FRAMES)),
+                n_frames=max(1, round(factor * PUBLISHED_FRAMES)),
                 n_tasks=size.tasks if is_of_tasks else 0,
                 n_workers=n_workers,
                 repeat=0,
@@ -109,7 +118,7 @@ def _named(points: list[Point]) -> list[Point]:
     return named
 
 
-def _word(field: str, value: str | int) -> str:
+def _word(field: str, value: str | float) -> str:
     """Spell out a setting; default settings have no words."""
     if value in (DEFAULT, 0):
         return ""

@@ -142,8 +142,9 @@ class Series:
 
     @property
     def load(self) -> int:
-        """Number of RMSDs computed for each frame."""
-        return self.cells[0].repeats[0].kept.point.load
+        """Number of RMSDs computed for each frame, which is measured first where a ratio is wanted."""
+        kept = self.cells[0].repeats[0].kept
+        return int(kept.facts.get("load", kept.point.load))
 
     def cell(self, n_workers: int) -> Cell | None:
         """Return the cell of a number of workers, if it was measured."""

@@ -1,8 +1,13 @@
 """Process of a point: ``python -m mdreel_lab.bench.point_process ORDER``, on each rank where these are MPI's."""
 
+from __future__ import annotations
+
 import sys
+import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from mdreel.errors import MdreelError
 from mdreel.execution.executors.mpi.launcher import launched
@@ -15,38 +20,60 @@ from mdreel_lab.bench.cache_state import prepared, refresh
 from mdreel_lab.bench.records import DONE, Kept, keep, place_of, spans_of
 from mdreel_lab.bench.workload import Order, Result
 
+if TYPE_CHECKING:
+    from mdreel_lab.bench.published.on_ranks import Outcome
+
+Measurement: TypeAlias = Callable[[], Result]
+"""The part of a run that is measured."""
+
 
 def main() -> None:
-    """Run the order on the command line; of several ranks, the first one schedules the others."""
+    """Run the order on the command line; of several ranks, the first one keeps the record."""
+    order = Order.of_json(sys.argv[1])
     ranks = launched()
-    is_alone = ranks is None or ranks.size == 1
-    if not is_alone:
+    if order.point.program == "published" and ranks is not None:
+        _on_ranks_of_papers(order)
+    elif ranks is None or ranks.size == 1:
+        sys.exit(_code_of(order, prepare))
+    else:
         from mdreel.execution.executors.mpi.executor import Mpi
 
-        if ranks is not None and ranks.rank > 0:
+        if ranks.rank > 0:
             Mpi().serve()
-    code = 1
-    try:
-        do(Order.of_json(sys.argv[1]))
-        code = 0
-    except (MdreelError, OSError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-    finally:
-        if not is_alone:
+        code = 1
+        try:
+            code = _code_of(order, prepare)
+        finally:
             Mpi().leave(code)
-    sys.exit(code)
+        sys.exit(code)
 
 
-def do(order: Order) -> None:
+def prepare(order: Order) -> Measurement:
+    """Do what is not measured, and return the measurement."""
+    point = order.point
+    if point.program == "mdreel":
+        for path in order.paths:
+            open_trajectory(path)  # makes the index of the frames
+    if point.workload == "empty-tasks":
+        return lambda: empty_tasks.hand_out(order)
+    if point.program == "mdreel":
+        return lambda: workload.split(order) if point.workload == "split" else workload.analyse(order)
+    if point.program == "published":
+        from mdreel_lab.bench.published import on_dask
+
+        run = on_dask.prepare(order)
+        return lambda: _result_of(run())
+    return lambda: _of_peer(order)
+
+
+def do(order: Order, prepared_by: Callable[[Order], Measurement]) -> None:
     """Run a point and keep its record."""
     point = order.point
     with prepared([Path(path) for path in order.paths], point.cache) as (paths, state):
-        if point.program == "mdreel":
-            for path in paths:
-                open_trajectory(str(path))  # makes the index of the frames, whose time is not measured
+        measure = prepared_by(replace(order, paths=[str(path) for path in paths]))
         refresh(paths, point.cache)
         environment = environment_of(paths)
-        result = _measured(replace(order, paths=[str(path) for path in paths]))
+        result = measure()
     environment["versions"] = versions()  # of all that was loaded
     facts = {**order.facts, **result.facts, "cache": state, "check": result.check}
     folder, spans = Path(order.folder), None
@@ -58,13 +85,53 @@ def do(order: Order) -> None:
     keep(folder, Kept(point, DONE, "", result.seconds, facts, environment, spans))
 
 
-def _measured(order: Order) -> Result:
-    point = order.point
-    if point.workload == "empty-tasks":
-        return empty_tasks.hand_out(order)
-    if point.workload == "split":
-        return workload.split(order)
-    return workload.analyse(order) if point.program == "mdreel" else _of_peer(order)
+def _code_of(order: Order, prepared_by: Callable[[Order], Measurement]) -> int:
+    """Run a point and return the exit code; an error is printed."""
+    try:
+        do(order, prepared_by)
+    except (MdreelError, OSError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _on_ranks_of_papers(order: Order) -> None:
+    """Run a point with the program of the papers on all ranks; any error ends all of them."""
+    from mpi4py import MPI
+
+    from mdreel_lab.bench.published.on_ranks import OnRanks
+
+    ranks = MPI.COMM_WORLD
+
+    def prepare_together(order: Order) -> Measurement:
+        run = OnRanks(ranks.bcast(order), ranks)
+
+        def measure() -> Result:
+            outcome = run.run()
+            assert outcome is not None, "this is rank 0"
+            return _result_of(outcome)
+
+        return measure
+
+    code = 1
+    try:
+        if ranks.rank == 0:
+            code = _code_of(order, prepare_together)
+        else:
+            OnRanks(ranks.bcast(None), ranks).run()
+            code = 0
+    except BaseException:
+        traceback.print_exc()
+        raise
+    finally:
+        sys.stderr.flush()
+        if code:
+            ranks.Abort(code)  # the other ranks would wait forever
+
+
+def _result_of(outcome: Outcome) -> Result:
+    """Return the result of a program of the papers."""
+    return Result(outcome.seconds, float(outcome.rows[:, 1].mean()), outcome.timing)
 
 
 def _of_peer(order: Order) -> Result:

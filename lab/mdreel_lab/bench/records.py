@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
@@ -53,9 +53,10 @@ PointT_co = TypeVar("PointT_co", bound=AnyPoint, covariant=True)
 
 
 def point_of(kind: type[T], values: dict[str, Any]) -> T:
-    """Return a point that was written as JSON."""
+    """Return a point that was written as JSON; settings that were added later have their defaults."""
     dataclass_of: Any = kind
-    return kind(**{one.name: values[one.name] for one in fields(dataclass_of)})
+    wanted = [one.name for one in fields(dataclass_of) if one.name in values or one.default is MISSING]
+    return kind(**{name: values[name] for name in wanted})
 
 
 def key_of(point: Any, series: str, where: str) -> str:

@@ -18,10 +18,15 @@ EXECUTORS: Mapping[str, tuple[str, ...]] = {
     "mdtraj": ("serial",),
     "gmx": ("serial",),
     "dask": ("threads", "processes", "distributed", "distributed-threads"),
+    "published": ("mpi", "processes", "distributed"),
 }
-"""The executors of each program; those of ``dask`` are its schedulers, for empty tasks."""
+"""The executors of each program.
 
-PEERS = ("mdanalysis", "mdtraj", "gmx")
+Those of ``dask`` are its schedulers, for empty tasks. ``published`` is MDAnalysis as the papers ran it: on ranks with
+mpi4py, or with ``dask.delayed`` on one of Dask's schedulers.
+"""
+
+PEERS = ("mdanalysis", "mdtraj", "gmx", "published")
 """Programs of others."""
 
 QUANTITIES: Mapping[str, str] = {
@@ -62,6 +67,7 @@ TABLES = (
     "splitting",
     "throughput",
     "peers",
+    "stragglers",
 )
 
 _ACCESSES = (DEFAULT, "shared", "chain", "segments", "hdf5-independent", "hdf5-collective")
@@ -106,7 +112,13 @@ class Grid:
     )
     schedule: tuple[str, ...] = entry("Who takes which block.", ("demand",), choices=("demand", "static"))
     parts_per_worker: tuple[int, ...] = entry("Blocks for each worker; 0 for as many as suit.", (0,), least=0)
-    load: tuple[int, ...] = entry("How often a frame's RMSD is computed.", (1,), least=1)
+    load: tuple[int, ...] = entry("How often a frame's RMSD is computed; one result is kept.", (1,), least=1)
+    ratio: tuple[float, ...] = entry(
+        "R_comp/io of one worker, instead of the load: the load that reaches it is measured first; 0 for the load.",
+        (0.0,),
+        least=0,
+    )
+    small_factor: float | None = entry("At the small size, instead of its factor.", None)
     frames: tuple[str, ...] = entry(
         "Where frames are: in a file, or in memory, made beforehand and not timed.",
         ("file",),
@@ -173,6 +185,12 @@ def _problems(workload: str, grid: Grid) -> list[str]:
         found.append("access = 'hdf5-collective' needs schedule = 'static'")
     if "memory" in grid.frames and grid.access != (DEFAULT,):
         found.append("frames = 'memory' have no access")
+    if "memory" in grid.frames and grid.ratio != (0.0,):
+        found.append("frames = 'memory' have no ratio: nothing is read")
+    if grid.load != (1,) and grid.ratio != (0.0,):
+        found.append("give either load or ratio")
+    if grid.small_factor is not None and not grid.small_factor > 0:
+        found.append(f"small-factor must be more than 0, not {grid.small_factor:g}")
     if "memory" in grid.frames and "processes" in grid.executor:
         found.append("frames = 'memory' are made before the run, but processes begin with it")
     if workload == "split" and set(grid.executor) != {"threads"}:
@@ -190,9 +208,26 @@ def _problems_of(program: str, workload: str, grid: Grid) -> list[str]:
         found.append("program = 'dask' is for the workload empty-tasks")
     if program in PEERS and workload != "rmsd":
         found.append(f"program = {program!r} is for the workload rmsd")
-    is_our_rmsd = program == "mdreel" and workload == "rmsd"
-    if grid.load != (1,) and not is_our_rmsd:
-        found.append("load is for the workload rmsd of mdreel")
-    if "memory" in grid.frames and not is_our_rmsd:
-        found.append("frames = 'memory' is for the workload rmsd of mdreel")
+    is_repeatable = program in ("mdreel", "published") and workload == "rmsd"
+    if grid.load != (1,) and not is_repeatable:
+        found.append("load is for the workload rmsd of mdreel and published")
+    if grid.ratio != (0.0,) and not is_repeatable:
+        found.append("ratio is for the workload rmsd of mdreel and published")
+    if "memory" in grid.frames and not is_repeatable:
+        found.append("frames = 'memory' is for the workload rmsd of mdreel and published")
+    return [*found, *(_problems_of_published(grid) if program == "published" else [])]
+
+
+def _problems_of_published(grid: Grid) -> list[str]:
+    """Return messages about settings that the programs of the papers do not support."""
+    found = []
+    if grid.schedule != ("static",):
+        found.append("program = 'published' needs schedule = 'static': the papers have no other")
+    unknown = [one for one in grid.access if one not in (DEFAULT, "shared", "chain", "segments", "hdf5-independent")]
+    if unknown:
+        found.append(f"program = 'published' has no access = {unknown[0]!r}")
+    if "window" in grid.communication:
+        found.append("program = 'published' has communication = 'gather' or 'global-arrays'")
+    if set(grid.executor) != {"mpi"} and (grid.access != (DEFAULT,) or grid.frames != ("file",)):
+        found.append("program = 'published' has access and frames for executor = 'mpi'")
     return found

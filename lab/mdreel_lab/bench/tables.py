@@ -9,6 +9,7 @@ import numpy as np
 from mdreel.timing.observables import NAMES
 from mdreel_lab.bench.measures import Cell, Series
 from mdreel_lab.bench.scenario import QUANTITIES, Published
+from mdreel_lab.bench.straggler_table import stragglers
 from mdreel_lab.bench.table import Table, Value, short
 from mdreel_lab.bench.task_times import blocks_of_workers, task_times
 
@@ -145,6 +146,7 @@ TABLES: Mapping[str, Callable[[Sequence[Series], Sequence[Published]], Table]] =
     "splitting": splitting,
     "throughput": throughput,
     "peers": peers,
+    "stragglers": stragglers,
 }
 """The tables by name."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +32,15 @@ CONTACT_CUTOFF = 8.0
 
 @dataclass(frozen=True)
 class Order(JsonLine):
-    """The order of the process of a point; ``facts`` are known before and go into the record."""
+    """The order of the process of a point.
+
+    Attributes
+    ----------
+    facts : dict
+        What is known before, which goes into the record.
+    load : int
+        How often a frame's RMSD is computed.
+    """
 
     point: Point
     folder: str
@@ -40,6 +48,7 @@ class Order(JsonLine):
     reference: str
     paths: list[str]
     facts: dict[str, Any] = field(default_factory=dict)
+    load: int = 1
 
     @classmethod
     def of_json(cls, text: str) -> Self:
@@ -76,15 +85,14 @@ def analyse(order: Order) -> Result:
             trajectory = load_frames(order.paths, chosen)
             executor = InMemory(found, order.paths, chosen)
             atoms = mda.Universe.empty(len(chosen)).atoms
-            run(analyses_of(point, atoms, trajectory), backend=executor, stop=1)  # each worker makes its frames
-        analyses = analyses_of(point, atoms, trajectory)
+            run([analysis_of(order, atoms, trajectory)], backend=executor, stop=1)  # each worker makes its frames
+        analysis = analysis_of(order, atoms, trajectory)
         is_default = point.access == DEFAULT or (point.access == "chain" and point.n_segments == 1)
         access: Any = None if is_default else point.access  # one file alone is no chain
         began = perf_counter()
-        run(analyses, backend=executor, n_parts=point.n_parts, access=access)
+        run([analysis], backend=executor, n_parts=point.n_parts, access=access)
         seconds = perf_counter() - began
-    leader = analyses[0]
-    return Result(seconds, _check(point, leader), leader.timing, {"topology_seconds": topology_seconds})
+    return Result(seconds, _check(point, analysis), analysis.timing, {"topology_seconds": topology_seconds})
 
 
 def split(order: Order) -> Result:
@@ -101,17 +109,21 @@ def split(order: Order) -> Result:
     return Result(seconds, float(written.n_frames), written.timing)
 
 
-def analyses_of(point: Point, atoms: AtomGroup, trajectory: Trajectory) -> Sequence[Analysis]:
-    """Return the analyses of one pass."""
+def analysis_of(order: Order, atoms: AtomGroup, trajectory: Trajectory) -> Analysis:
+    """Return the analysis of an order."""
     from mdreel.analysis.dihedrals import Dihedrals
     from mdreel.analysis.distances import DistanceArray
     from mdreel.analysis.rmsd import RMSD
 
-    if point.workload == "dihedrals":
-        return [Dihedrals(atoms, features="cos_sin", complete=True, trajectory=trajectory)]
-    if point.workload == "distance-array":
-        return [DistanceArray(atoms, reference=atoms, cutoff=CONTACT_CUTOFF, trajectory=trajectory)]
-    return [RMSD(atoms, trajectory=trajectory) for _ in range(point.load)]
+    if order.point.workload == "dihedrals":
+        return Dihedrals(atoms, features="cos_sin", complete=True, trajectory=trajectory)
+    if order.point.workload == "distance-array":
+        return DistanceArray(atoms, reference=atoms, cutoff=CONTACT_CUTOFF, trajectory=trajectory)
+    if order.load > 1:
+        from mdreel_lab.bench.repeated_rmsd import RepeatedRMSD
+
+        return RepeatedRMSD(atoms, order.load, trajectory=trajectory)
+    return RMSD(atoms, trajectory=trajectory)
 
 
 @contextmanager

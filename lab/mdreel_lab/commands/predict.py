@@ -20,6 +20,7 @@ Examples:
   mdreel predict --scheme mdreel --scheme shared-gather --ranks 1,24,240,2400 --plot predict.png
   mdreel predict --calibrate run.jsonl --frames 10000000 --cluster present-day --scheme mdreel
   mdreel predict --set storage.stall_probability=0 -o predict.csv
+  mdreel predict --ratio 27 --ranks 24,72
   mdreel predict --table errors.md
 """
 
@@ -86,6 +87,15 @@ def predict(
         int,
         Option("--workload", metavar="W", minimum=1, group=MODEL, help="Number of computations for each frame."),
     ] = 1,
+    ratio: Annotated[
+        float | None,
+        Option(
+            "--ratio",
+            metavar="R",
+            group=MODEL,
+            help="Repeat the computation of each frame until R_comp/io of one rank is R, instead of --workload.",
+        ),
+    ] = None,
     n_repeats: Annotated[
         int,
         Option(
@@ -125,7 +135,8 @@ def predict(
 ) -> None:
     """Simulate how an analysis scales on a cluster with different schemes. The output is simulated, not measured.
 
-    The model contains nodes, network, file system and rank 0, with the parameters of a cluster.
+    The model contains nodes, network, file system and rank 0, with the parameters of a cluster. The column "slow" is
+    the share of ranks that take more than twice as long as the fastest tenth of the ranks.
     docs/design/029-prediction.md has its equations, the origin of the parameters, and its errors against published
     values.
     """
@@ -138,6 +149,8 @@ def predict(
     for path in (output, plot, table):
         if path is not None:
             _check(path, force)
+    if ratio is not None and repeats_of_compute > 1:
+        raise CommandError("--ratio excludes --workload: leave one of them out", ExitCode.USAGE)
     numbers = _numbers(ranks)
     names = list(dict.fromkeys(schemes or _DEFAULT_SCHEMES))
     with failing_with(ExitCode.USAGE):
@@ -152,8 +165,12 @@ def predict(
         return
     workloads = {name: _workload(name, calibrate, repeats_of_compute, n_frames) for name in names}
     with failing_with(ExitCode.USAGE):
+        if ratio is not None:
+            workloads = {name: workload.with_ratio(ratio) for name, workload in workloads.items()}
         scalings = {name: scaling(machine, workloads[name], SCHEMES[name], numbers, n_repeats, seed) for name in names}
-    points = {} if calibrate or n_frames or cluster != "comet" else _points(names, repeats_of_compute)
+    points = (
+        {} if calibrate or n_frames or ratio is not None or cluster != "comet" else _points(names, repeats_of_compute)
+    )
     _print(scalings, points, machine)
     if output is not None:
         _write_table(scalings, output, force, machine)
@@ -233,19 +250,21 @@ def _print(scalings: "dict[str, Scaling]", points: "dict[str, Series]", machine:
     echo(f"Simulated, not measured: {machine.title}")
     for name, simulated in scalings.items():
         echo(f"\n{name}: {SCHEMES[name].title}")
-        echo(f"{'ranks':>8} {'t_total (s)':>12} {'S':>9} {'±':>7} {'E':>6}   published S")
+        echo(f"{'ranks':>8} {'t_total (s)':>12} {'S':>9} {'±':>7} {'E':>6} {'slow':>5}   published S")
         rows = zip(
             simulated.n_ranks.tolist(),
             simulated.mean_t_total,
             simulated.speedup,
             simulated.speedup_deviation,
             simulated.efficiency,
+            simulated.slow,
             strict=True,
         )
-        for n, t_total, speedup, deviation, efficiency in rows:
+        for n, t_total, speedup, deviation, efficiency, slow in rows:
             is_known = name in points and n in points[name].n_ranks
             known = f"{points[name].speedup(n):13.1f}" if is_known else ""
-            echo(f"{n:>8} {t_total:>12.4g} {speedup:>9.1f} {deviation:>7.1f} {efficiency:>6.2f} {known}".rstrip())
+            simulated_row = f"{n:>8} {t_total:>12.4g} {speedup:>9.1f} {deviation:>7.1f} {efficiency:>6.2f} {slow:>5.2f}"
+            echo(f"{simulated_row} {known}".rstrip())
 
 
 def _write_table(scalings: "dict[str, Scaling]", path: Path, force: bool, machine: "Cluster") -> None:
@@ -260,6 +279,7 @@ def _write_table(scalings: "dict[str, Scaling]", path: Path, force: bool, machin
             Column(f"simulated_t_total_{heading}", "s", simulated.mean_t_total),
             Column(f"simulated_speedup_{heading}", "", simulated.speedup),
             Column(f"simulated_efficiency_{heading}", "", simulated.efficiency),
+            Column(f"simulated_slow_share_{heading}", "", simulated.slow),
         ]
     with failing_with(ExitCode.OUTPUT):
         write(path, columns, {"title": f"Simulated, not measured: {machine.title}"}, force)

@@ -18,6 +18,7 @@ from mdreel_lab.prediction.schemes import Scheme
 from mdreel_lab.prediction.stage import Stage, targets_per_s
 from mdreel_lab.prediction.working import work, work_frame_by_frame
 from mdreel_lab.prediction.workload import Workload
+from mdreel_lab.slow_ranks import slow_share
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -61,11 +62,15 @@ class Scaling:
         Time to the end of the last rank in each simulation, s.
     t_serial : float
         Time of one rank, s.
+    slow : ndarray, shape (n,), float64
+        Share of ranks that take more than twice as long as the fastest group, mean over the simulations; see
+        `slow_share`.
     """
 
     n_ranks: NDArray[np.int64]
     t_total: NDArray[np.float64]
     t_serial: float
+    slow: NDArray[np.float64]
 
     @property
     def mean_t_total(self) -> NDArray[np.float64]:
@@ -139,12 +144,24 @@ def scaling(
     MismatchError, UnsupportedError
         See `simulate`.
     """
-    times = [
-        [simulate(cluster, workload, scheme, n, seed + repeat).t_total for repeat in range(n_repeats)] for n in n_ranks
-    ]
-    # A single rank reads alone in any scheme, and its simulation has no random part.
-    alone = simulate(cluster, workload, replace(scheme, schedule="static", has_copies=False), 1).t_total
-    return Scaling(np.array(n_ranks, np.int64), np.array(times), alone)
+    runs = [[simulate(cluster, workload, scheme, n, seed + repeat) for repeat in range(n_repeats)] for n in n_ranks]
+    return Scaling(
+        np.array(n_ranks, np.int64),
+        np.array([[run.t_total for run in of_ranks] for of_ranks in runs]),
+        alone(cluster, workload, scheme),
+        np.array([np.mean([slow_share(run.observables.t_n) for run in of_ranks]) for of_ranks in runs]),
+    )
+
+
+def alone(cluster: Cluster, workload: Workload, scheme: Scheme) -> float:
+    """Return the time of one rank, s, which reads alone in any scheme; its simulation has no random part.
+
+    Raises
+    ------
+    MismatchError, UnsupportedError
+        See `simulate`.
+    """
+    return simulate(cluster, workload, replace(scheme, schedule="static", has_copies=False), 1).t_total
 
 
 def _stage(cluster: Cluster, workload: Workload, scheme: Scheme, n_ranks: int, seed: int) -> Stage:

@@ -1,5 +1,6 @@
 """Workloads: the cost of each frame of an analysis on one core."""
 
+import math
 from dataclasses import dataclass, replace
 
 from mdreel.errors import MismatchError
@@ -56,6 +57,19 @@ class Workload:
     def repeated(self, times: float) -> "Workload":
         """Return the workload with the computation repeated `times` times."""
         return replace(self, title=f"{times:g} x {self.title}", compute_s=times * self.compute_s)
+
+    def with_ratio(self, ratio: float) -> "Workload":
+        """Return the workload with the computation repeated until R_comp/io is `ratio`.
+
+        Raises
+        ------
+        MismatchError
+            If nothing is read or computed, or if the ratio is not positive.
+        """
+        own = self.ratio_comp_io
+        if not 0 < own < math.inf or not 0 < ratio < math.inf:
+            raise MismatchError(f"{self.title}: its R_comp/io is {own:g} and cannot be changed to {ratio:g}")
+        return self.repeated(ratio / own)
 
     def of_length(self, n_frames: int) -> "Workload":
         """Return the workload for a trajectory of another length."""

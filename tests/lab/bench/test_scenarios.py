@@ -69,6 +69,13 @@ def test_scenario_is_what_its_file_says(tmp_path: Path) -> None:
     assert scenario.full.repeats == 1
 
 
+def test_grid_can_have_other_frames_at_the_small_size_alone(tmp_path: Path) -> None:
+    scenario = scenario_of(tmp_path, SCENARIO.replace('label = "gathered"', "small-factor = 0.02"))
+    frames = {name: [point.n_frames for point in points_of("mine", scenario, scenario.size(name))] for name in SIZES}
+    assert set(frames["small"]) == {42, 84}
+    assert set(frames["full"]) == {4187}
+
+
 def test_points_are_the_combinations_one_repeat_after_the_other(tmp_path: Path) -> None:
     scenario = scenario_of(tmp_path)
     points = points_of("mine", scenario, scenario.small)
@@ -121,6 +128,35 @@ def test_serial_programs_have_one_worker(tmp_path: Path) -> None:
             ('["threads", "mpi"]', '["threads", "processes"]\nframes = "memory"'),
             "grid 1: frames = 'memory' are made before the run, but processes begin with it",
         ),
+        (
+            ('executor = "mpi"', 'program = "published"\nexecutor = "mpi"'),
+            "grid 2: program = 'published' needs schedule = 'static'",
+        ),
+        (
+            (
+                'executor = "mpi"\ncommunication = "gather"',
+                'program = "published"\nexecutor = "processes"\nschedule = "static"\naccess = "chain"',
+            ),
+            "grid 2: program = 'published' has access and frames for executor = 'mpi'",
+        ),
+        (
+            (
+                'communication = "gather"',
+                'program = "published"\nformat = "h5md"\nschedule = "static"\naccess = "hdf5-collective"',
+            ),
+            "grid 2: program = 'published' has no access = 'hdf5-collective'",
+        ),
+        (
+            ('communication = "gather"', 'communication = "window"\nprogram = "published"\nschedule = "static"'),
+            "grid 2: program = 'published' has communication = 'gather' or 'global-arrays'",
+        ),
+        (
+            ('["xtc", "dcd"]\n', '["xtc", "dcd"]\nprogram = "published"\naccess = "hdf5-collective"\n'),
+            "grid 1: published has no executor 'threads'; it has mpi, processes, distributed",
+        ),
+        (('label = "gathered"', "ratio = 3\nload = 2"), "grid 2: give either load or ratio"),
+        (('label = "gathered"', 'ratio = 3\nframes = "memory"'), "grid 2: frames = 'memory' have no ratio"),
+        (('label = "gathered"', "small-factor = 0"), "grid 2: small-factor must be more than 0"),
         (("points = [[24, 17], [72, 10.5]]", "points = [24, 17]"), "published 1: points: expected 2 values, got 24"),
         (('figures = ["seconds"]', 'figures = ["pie"]'), "figures: expected one of seconds, speed-up"),
         (("[data]", "[[data]]"), "data: expected a table, got [{"),
@@ -183,7 +219,8 @@ def test_scenarios_cover_the_papers() -> None:
     assert {point.format for point in points} >= {"dcd", "xtc", "ncdf", "h5md"}
     assert {point.access for point in points} >= {"shared", "segments", "chain", "hdf5-independent", "hdf5-collective"}
     assert {point.communication for point in points} >= {"gather", "window", "global-arrays"}
-    assert {point.program for point in points} == {"mdreel", "mdanalysis", "mdtraj", "gmx", "dask"}
+    assert {point.program for point in points} == {"mdreel", "mdanalysis", "mdtraj", "gmx", "dask", "published"}
+    assert {point.ratio for point in points} == {0.0, 0.3, 11.0, 19.0, 27.0, 100.0}
     assert {point.n_tasks for point in points} == {0, 100_000}
     assert {point.parts_per_worker for point in points} == {0, 3}
     assert {point.frames for point in points} == {"file", "memory"}
