@@ -25,9 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--link", type=float, default=12.5, metavar="MB/S", help="bandwidth of each link")
     parser.add_argument("--queue", type=int, default=256, metavar="KIB", help="queue in front of each link")
     parser.add_argument("--mpi", action="append", choices=(MPICH, OPEN_MPI), help="can be repeated")
+    parser.add_argument("--minutes", type=float, default=10.0, help="begin no round that would end later")
     given = parser.parse_args(arguments)
     limit = Throttle(1e6 * given.link, given.queue << 10)
-    size = Size(given.frames, given.ranks_per_host, given.rounds, limit, tuple(given.mpi or (MPICH, OPEN_MPI)))
+    size = Size(given.frames, given.ranks_per_host, given.rounds, limit, tuple(given.mpi or (MPICH, OPEN_MPI)), 60 * given.minutes)
     folder: Path = given.output_folder
     folder.mkdir(parents=True, exist_ok=True)
     try:

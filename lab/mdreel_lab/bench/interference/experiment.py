@@ -1,10 +1,12 @@
 """Rig and rounds of the experiment: hosts with throttled links, a MooseFS, and ranks of MPI."""
 
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -48,6 +50,8 @@ class Size:
         Each direction of each link.
     mpis : tuple of str
         MPI implementations that take part.
+    seconds : float
+        A round begins only if it would end within this time, as estimated from the rounds before it, s.
     """
 
     n_frames: int
@@ -55,6 +59,7 @@ class Size:
     n_rounds: int
     limit: Throttle
     mpis: tuple[str, ...]
+    seconds: float = math.inf
 
     @property
     def n_ranks(self) -> int:
@@ -92,7 +97,11 @@ def measure(size: Size, data: Path, log: Log) -> dict[str, Any]:
             throttle(hosts, size.limit, network)
         marker = work / "marker"
         stack.enter_context(_loaded(hosts[0], marker, mounted / "load"))
+        began = time.monotonic()
         for number in range(1, size.n_rounds + 1):
+            if (time.monotonic() - began) * number > size.seconds * max(number - 1, 1):
+                log(f"no time for round {number}")
+                break
             for start in starts(size.mpis):
                 order = Order(
                     list(start.runs), str(system.topology), files[0], files[1:], str(marker), str(work / "records")
@@ -151,21 +160,24 @@ def _launch(start: Start, hosts: Sequence[Host], n_ranks_per_host: int) -> tuple
     variables = {
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         "TMPDIR": str(hosts[0].remote_shell.parent),  # Open MPI names folders by host
+        # UCX would use shared memory between hosts that have one kernel.
+        "UCX_TLS": "tcp,self",
+        "UCX_NET_DEVICES": interface,
     }
     if start.mpi == MPICH:
         launcher, python = beside / "mpiexec", Path(sys.executable)
         options = ["-launcher", "ssh", "-launcher-exec", shell, "-iface", interface, "-hosts", places]
-        variables |= {"UCX_TLS": "tcp,self,sm", "UCX_NET_DEVICES": interface, "FI_TCP_IFACE": interface}
     else:
         found = shutil.which("mpirun.openmpi")
         launcher, python = Path(found or "mpirun.openmpi"), beside / "python-global-arrays"
         parameters = {
             "plm_rsh_agent": shell,
             "oob_tcp_if_include": interface,
-            "btl_tcp_if_include": interface,
-            "btl": "self,vader,tcp",
-            "pml": "ob1",
-            "osc": "^ucx",
+            # Its other one-sided communication does not work on several hosts with threads.
+            "pml": "ucx",
+            "osc": "ucx",
+            "opal_common_ucx_tls": "any",
+            "opal_common_ucx_devices": "any",
             "mpi_yield_when_idle": "1",
         }
         options = ["--oversubscribe", "--bind-to", "none", "--host", places]

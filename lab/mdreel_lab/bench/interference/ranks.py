@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mdreel.errors import MdreelError
 from mdreel.timing.observables import NAMES, Observables
 from mdreel_lab.bench.interference.settings import BUSY, DEFAULT, RMSD, SEGMENTS, Setting
 from mdreel_lab.bench.records import write_json
@@ -21,6 +22,11 @@ from mdreel_lab.bench.rigs.links import received_bytes
 
 _SETTLE_SECONDS = 0.3
 """Time in which the load of another job fills the queue of its link, s."""
+
+_IDLE_BYTES = 1 << 14
+"""A link is idle if it carries less in a twentieth of a second. The file system reads ahead after a load has ended."""
+
+_PATIENCE = 20.0
 
 
 @dataclass(frozen=True)
@@ -97,8 +103,21 @@ def _prepare(order: Order, setting: Setting, paths: list[str], ranks: Any) -> No
     for path in paths:
         with open(path, "rb") as file:  # noqa: PTH123
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    time.sleep(_SETTLE_SECONDS)
+    if setting.load == BUSY:
+        time.sleep(_SETTLE_SECONDS)
+    else:
+        _await_idle_link()
     ranks.Barrier()
+
+
+def _await_idle_link() -> None:
+    """Wait until the link of the file system of this host carries nothing."""
+    until, last = time.monotonic() + _PATIENCE, -_IDLE_BYTES
+    while (now := received_bytes()) - last >= _IDLE_BYTES:
+        if time.monotonic() > until:
+            raise MdreelError(f"the link of {socket.gethostname()} is still busy after {_PATIENCE:g} s without a load")
+        last = now
+        time.sleep(0.05)
 
 
 def _analysis(setting: Setting, universe: Any, paths: list[str]) -> Any:

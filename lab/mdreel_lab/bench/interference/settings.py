@@ -50,9 +50,9 @@ def starts(mpis: tuple[str, ...] = (MPICH, OPEN_MPI)) -> Iterator[Start]:
         for network in NETWORKS:
             runs = tuple(
                 Setting(mpi, network, workload, access, transfer, load)
+                for load in LOADS
                 for workload, accesses in ((RMSD, ACCESSES), (DIHEDRALS, (DEFAULT,)))
                 for access in accesses
                 for transfer in TRANSFERS[mpi]
-                for load in LOADS
             )
             yield Start(mpi, network, runs)
