@@ -24,8 +24,8 @@ N_PARTS = 4
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory, mdreel) -> tuple[list[str], str]:
-    """Options that name the segments of a trajectory, and the numbers that one process finds."""
+def parts(tmp_path_factory: pytest.TempPathFactory, mdreel) -> tuple[list[str], bytes]:
+    """Options that name the segments of a trajectory, and the table that one process makes."""
     folder = tmp_path_factory.mktemp("parts of a trajectory")
     source = tmp_path_factory.mktemp("whole") / "adk.xtc"
     mdreel(folder, "convert", "-f", DCD, "-o", source)
@@ -35,12 +35,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory, mdreel) -> tuple[list[str], 
     words = ["rmsd", "-s", PSF, "--select", "name CA", "-o", "rmsd.csv", "-f", *files]
     expected = tmp_path_factory.mktemp("expected")
     mdreel(expected, *words, "--backend", "serial")
-    return words, numbers_of(expected / "rmsd.csv")
-
-
-def numbers_of(path: Path) -> str:
-    """The table without its comments, which name the files."""
-    return re.sub(r"(?m)^#.*\n", "", path.read_text())
+    return words, (expected / "rmsd.csv").read_bytes()
 
 
 def write(mdreel, folder: Path, environment: Path, words: list[str], *options: str, scheduler: str = "pbs") -> Path:
@@ -63,14 +58,14 @@ def test_ranks_read_the_copies_which_are_gone_afterwards(mdreel, environment, pa
     (tmp_path / "node").mkdir()
     folder = "$SCRATCH/my node"
     (tmp_path / "node" / "my node").mkdir()
-    script = write(mdreel, tmp_path, environment, words, "--nodes", "1", "--ntasks-per-node", "2", "--stage-in", folder)
+    job = ("--nodes", "1", "--ntasks-per-node", "2", "--stage-in", folder)
+    script = write(mdreel, tmp_path, environment, [*words, "--timing", "run.jsonl"], *job)
     done = submit(script, SCRATCH=str(tmp_path / "node"))
     assert done.returncode == 0, done.stderr
-    assert numbers_of(tmp_path / "rmsd.csv") == expected
+    assert (tmp_path / "rmsd.csv").read_bytes() == expected
     size = sum(Path(path).stat().st_size for path in words[-N_PARTS:])
     assert f"{size} of {size} bytes of the trajectory were copied" in done.stderr
-    comments = [line for line in (tmp_path / "rmsd.csv").read_text().splitlines() if line.startswith("#")]
-    assert any(f"{tmp_path}/node/my node/mdreel-" in line for line in comments)
+    assert f"{tmp_path}/node/my node/mdreel-" in (tmp_path / "run.jsonl").read_text()
     assert list((tmp_path / "node" / "my node").iterdir()) == []
 
 
@@ -140,7 +135,7 @@ def test_each_node_copies_the_files_of_its_ranks(mdreel, environment, parts, nod
     assert "--schedule static" in script.read_text()
     done = submit_on(hosts, script)
     assert done.returncode == 0, done.stderr
-    assert numbers_of(tmp_path / "rmsd.csv") == expected
+    assert (tmp_path / "rmsd.csv").read_bytes() == expected
     sizes = [Path(path).stat().st_size for path in words[-N_PARTS:]]
     for host, copied in (("anna", sizes[:2]), ("bert", sizes[2:])):
         assert f"{host}: {sum(copied)} of {sum(sizes)} bytes of the trajectory were copied" in done.stderr
@@ -188,7 +183,7 @@ def test_job_of_slurm_reads_the_copies(mdreel, environment, parts, tmp_path, tmp
         state = slurm.wait_for_end(number)
     log = "\n".join(path.read_text() for path in tmp_path.glob("*.log"))
     assert state == "COMPLETED", log
-    assert numbers_of(tmp_path / "rmsd.csv") == expected
+    assert (tmp_path / "rmsd.csv").read_bytes() == expected
     assert "bytes of the trajectory were copied" in log
     assert list((tmp_path / "node").iterdir()) == []
 
