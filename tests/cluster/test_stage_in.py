@@ -15,7 +15,7 @@ from MDAnalysisTests.datafiles import DCD, PSF, XTC
 from cluster.slurm_service import reason_to_skip, running_slurm
 from mdreel.cluster.stage_in import StageIn
 from mdreel.errors import MismatchError
-from mdreel_lab.bench.rigs.hosts import IN_TIME, Host, network_hosts, why_there_are_none
+from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
 
 MPIRUN = shutil.which("mpirun", path=sysconfig.get_path("scripts"))
 NEEDS_MPIRUN = pytest.mark.skipif(MPIRUN is None, reason="mpirun of the mpich wheel is not installed")

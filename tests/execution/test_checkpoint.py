@@ -106,9 +106,7 @@ def test_checkpoint_of_another_run_is_refused(
     assert path.read_bytes() == before
 
 
-def test_checkpoint_goes_on_with_a_copy_of_the_trajectory_but_with_no_other_file(
-    adk_xtc: Path, tmp_path: Path
-) -> None:
+def test_checkpoint_goes_on_with_a_copy_of_the_trajectory_but_with_no_other_file(adk_xtc: Path, tmp_path: Path) -> None:
     first, path = tmp_path / "first" / "a.xtc", tmp_path / "run.checkpoint"
     places = [tmp_path / name / "a.xtc" for name in ("copied", "changed")]
     for place in (first, *places):

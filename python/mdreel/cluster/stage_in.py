@@ -78,12 +78,13 @@ def place_of_copies(job: BatchJob) -> list[str]:
     """
     if job.stage_in is None:
         return []
-    return [
-        "# Copies of the trajectory on the nodes (--stage-in).\n"
-        f"staged={job.stage_in.parent}/mdreel-$$-$RANDOM || exit 1\n"
-        'settings+=(MDREEL_CACHE_DIR="$staged/cache")\n'
-        'export "${settings[@]}"'
-    ]
+    lines = (
+        "# Copies of the trajectory on the nodes (--stage-in).",
+        f"staged={job.stage_in.parent}/mdreel-$$-$RANDOM || exit 1",
+        'settings+=(MDREEL_CACHE_DIR="$staged/cache")',
+        'export "${settings[@]}"',
+    )
+    return ["\n".join(lines)]
 
 
 def stage_in(job: BatchJob, start_on_nodes: str) -> list[str]:

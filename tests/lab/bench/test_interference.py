@@ -17,7 +17,9 @@ NAMES = ("t_open", "t_io", "t_comp", "t_wait", "t_comm_wait", "t_transfer", "t_o
 def record(network: str, load: str, total: float, own: list[float]) -> dict:
     setting = {"mpi": MPICH, "network": network, "workload": "rmsd", "access": "default", "transfer": "gather"}
     observables = {name: [total / 4] * len(own) for name in NAMES} | {"t_own": own}
-    return {"setting": setting | {"load": load}, "t_total": total, "observables": observables}
+    received = {"anna": [600, 0], "bert": [900, 10]}
+    found = {"setting": setting | {"load": load}, "t_total": total, "observables": observables}
+    return found | {"received": received, "file_bytes": 1000}
 
 
 RECORDS = [
@@ -60,6 +62,8 @@ def test_tables_hold_means_and_deviations_of_the_repeats():
     first = dict(zip(components.headings, components.rows[0], strict=True))
     assert (first["Repeats"], first["t_io (s)"], first["Stragglers"]) == (2, 0.5, 1)
     assert first["Slowest / median"] == pytest.approx(1.5)
+    assert math.isnan(first["Bytes read / file"])  # messages use the same link
+    assert components.rows[2][-1] == 1.5
     assert len(components.rows) == len(cells_of(RECORDS)) == 3
 
 
@@ -73,8 +77,9 @@ def test_reads_and_messages_take_the_links_of_the_setting_and_all_results_agree(
     for one in page["records"]:
         assert len(one["observables"]["t_io"]) == 3
         assert sum(one["observables"]["n_frames"]) == 240
+        assert one["file_bytes"] > 240 * 11_000
         files, messages = (sum(column) for column in zip(*one["received"].values(), strict=True))
-        assert files > 240 * 11_000  # every byte has come through the links
+        assert files > one["file_bytes"]  # every byte has come through the links
         # Two of three ranks send 848 numbers of 8 bytes a frame.
         if one["setting"]["workload"] == "dihedrals" and one["setting"]["network"] == SEPARATE:
             assert messages > 300_000

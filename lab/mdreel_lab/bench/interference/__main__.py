@@ -28,7 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="begin no round that would end later")
     given = parser.parse_args(arguments)
     limit = Throttle(1e6 * given.link, given.queue << 10)
-    size = Size(given.frames, given.ranks_per_host, given.rounds, limit, tuple(given.mpi or (MPICH, OPEN_MPI)), 60 * given.minutes)
+    size = Size(
+        given.frames,
+        given.ranks_per_host,
+        given.rounds,
+        limit,
+        tuple(given.mpi or (MPICH, OPEN_MPI)),
+        60 * given.minutes,
+    )
     folder: Path = given.output_folder
     folder.mkdir(parents=True, exist_ok=True)
     try:

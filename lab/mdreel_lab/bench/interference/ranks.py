@@ -16,7 +16,7 @@ import numpy as np
 
 from mdreel.errors import MdreelError
 from mdreel.timing.observables import NAMES, Observables
-from mdreel_lab.bench.interference.settings import BUSY, DEFAULT, RMSD, SEGMENTS, Setting
+from mdreel_lab.bench.interference.settings import BUSY, DEFAULT, OF_RMSD, SEGMENTS, Setting
 from mdreel_lab.bench.records import write_json
 from mdreel_lab.bench.rigs.links import received_bytes
 
@@ -69,14 +69,14 @@ def _run(order: Order, setting: Setting, universe: Any, ranks: Any) -> dict[str,
 
     is_split, is_static = setting.access == SEGMENTS, setting.access != DEFAULT
     paths = order.segments if is_split else [order.trajectory]
-    access = ("segments" if is_split else "shared") if is_static else None
+    access: Any = ("segments" if is_split else "shared") if is_static else None
     transfer: Any = setting.transfer
     executor = Mpi(schedule="static" if is_static else "demand", communication=transfer)
     analysis = _analysis(setting, universe, paths)
     _prepare(order, setting, paths, ranks)
     before = [received_bytes(network) for network in (0, 1)]
     began = time.perf_counter()
-    analysis.run(backend=executor, access=access)  # type: ignore[arg-type]
+    analysis.run(backend=executor, access=access)
     seconds = time.perf_counter() - began
     received = [received_bytes(network) - first for network, first in zip((0, 1), before, strict=True)]
     of_ranks = ranks.gather((socket.gethostname(), *received))
@@ -87,6 +87,7 @@ def _run(order: Order, setting: Setting, universe: Any, ranks: Any) -> dict[str,
         "setting": asdict(setting),
         "seconds": seconds,
         "t_total": found.t_total,
+        "file_bytes": sum(Path(path).stat().st_size for path in paths),
         "received": {host: [files, messages] for host, files, messages in of_ranks},
         "check": _check(setting, analysis),
         "observables": _listed(found),
@@ -122,18 +123,18 @@ def _await_idle_link() -> None:
 
 def _analysis(setting: Setting, universe: Any, paths: list[str]) -> Any:
     from mdreel.analysis.dihedrals import Dihedrals
-    from mdreel.analysis.rmsd import RMSD as Rmsd
+    from mdreel.analysis.rmsd import RMSD
 
     trajectory: Any = paths if len(paths) > 1 else paths[0]
-    if setting.workload == RMSD:
-        return Rmsd(universe.select_atoms("protein and name CA"), trajectory=trajectory)
+    if setting.workload == OF_RMSD:
+        return RMSD(universe.select_atoms("protein and name CA"), trajectory=trajectory)
     return Dihedrals(universe.select_atoms("protein"), features="cos_sin", complete=True, trajectory=trajectory)
 
 
 def _check(setting: Setting, analysis: Any) -> float:
     """Return a number to which every result contributes; it has the same bits for the same workload."""
     results = analysis.results
-    return float(np.sum(results.rmsd[:, 2] if setting.workload == RMSD else results.angles, dtype=np.float64))
+    return float(np.sum(results.rmsd[:, 2] if setting.workload == OF_RMSD else results.angles, dtype=np.float64))
 
 
 def _listed(found: Observables) -> dict[str, list[float]]:

@@ -15,7 +15,7 @@ ONE_FILE, SEGMENTS, DEFAULT = "one file", "file per rank", "default"
 ACCESSES = (ONE_FILE, SEGMENTS, DEFAULT)
 """Equal shares of one file, a file for each rank, or the default of mdreel: blocks of one file on demand."""
 
-RMSD, DIHEDRALS = "rmsd", "dihedrals"
+OF_RMSD, OF_DIHEDRALS = "rmsd", "dihedrals"
 """Workloads: 3 numbers a frame, or the cosines and sines of all backbone dihedrals."""
 
 MPICH, OPEN_MPI = "MPICH", "Open MPI"
@@ -51,7 +51,7 @@ def starts(mpis: tuple[str, ...] = (MPICH, OPEN_MPI)) -> Iterator[Start]:
             runs = tuple(
                 Setting(mpi, network, workload, access, transfer, load)
                 for load in LOADS
-                for workload, accesses in ((RMSD, ACCESSES), (DIHEDRALS, (DEFAULT,)))
+                for workload, accesses in ((OF_RMSD, ACCESSES), (OF_DIHEDRALS, (DEFAULT,)))
                 for access in accesses
                 for transfer in TRANSFERS[mpi]
             )

@@ -1,5 +1,6 @@
 """Tables of the experiment, made of its records."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,16 @@ class Cell:
     def mean(self, name: str) -> float:
         """Return the mean of an observable over ranks and repeats, s."""
         return self.spread(lambda record: float(np.mean(record["observables"][name]))).mean
+
+    @property
+    def bytes_read(self) -> float:
+        """Bytes that the hosts have received from the file system, in multiples of the size of the trajectory.
+
+        It is NaN with a load or messages on the same link, whose bytes count as well.
+        """
+        if (self.setting.network, self.setting.load) != (SEPARATE, QUIET):
+            return math.nan
+        return self.spread(lambda one: sum(files for files, _ in one["received"].values()) / one["file_bytes"]).mean
 
     @property
     def slowest(self) -> Spread:
@@ -92,7 +103,7 @@ def _components(cells: Mapping[Setting, Cell]) -> Table:
     head = (
         *("Workload", "Access", "Transfer", "Link", "Load", "Repeats", "t_total (s)", "t_total ±"),
         *(f"{name} (s)" for name in _PARTS),
-        *("Slowest / median", "Slowest ±", "Stragglers"),
+        *("Slowest / median", "Slowest ±", "Stragglers", "Bytes read / file"),
     )
     rows: list[tuple[Value, ...]] = [
         (
@@ -101,6 +112,7 @@ def _components(cells: Mapping[Setting, Cell]) -> Table:
             *(cell.mean(name) for name in _PARTS),
             *_pair(cell.slowest),
             cell.n_stragglers,
+            cell.bytes_read,
         )
         for one, cell in cells.items()
     ]

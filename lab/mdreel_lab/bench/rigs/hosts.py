@@ -85,7 +85,7 @@ class Host:
     """One of several hosts, the address of its ``eth0``, and the command that runs another one here.
 
     The remote shell is a program that is called as ssh is, and reaches the other hosts. A host without an entrance is
-    this machine itself. The switch is the prefix of commands that configure the other ends of its links, which are named
+    this machine itself. The switch is the prefix of commands that configure the other ends of its links. They are named
     after the host, with the number of the network at the end from the second network on (``anna``, ``anna-1``).
     """
 
