@@ -113,7 +113,7 @@ def nodes(tmp_path: Path) -> Iterator[tuple[list[Host], Path]]:
 
 
 def submit_on(hosts: list[Host], script: Path) -> subprocess.CompletedProcess[str]:
-    """Run a script for PBS on the first host; mpirun is told of the hosts, as it is by PBS."""
+    """Run a script for PBS on the first host; mpirun starts the ranks on both hosts, as with PBS."""
     programs = script.parent / "programs"
     programs.mkdir()
     mpirun = programs / "mpirun"
@@ -173,7 +173,7 @@ def test_folder_that_nodes_share_is_refused(mdreel, environment, parts, nodes, t
 
 @pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or "Slurm is there")
 def test_job_of_slurm_reads_the_copies(mdreel, environment, parts, tmp_path, tmp_path_factory):
-    """The node of Slurm is this machine."""
+    """Use this machine as the node of Slurm."""
     words, expected = parts
     (tmp_path / "node").mkdir()
     job = ("--nodes", "1", "--ntasks-per-node", "2", "--launcher", "pmi2", "--stage-in", str(tmp_path / "node"))

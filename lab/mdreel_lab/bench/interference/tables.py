@@ -83,7 +83,7 @@ def tables_of(page: Mapping[str, Any]) -> list[Table]:
 
 
 def _totals(cells: Mapping[Setting, Cell]) -> Table:
-    """One row for each way of reading and sending; one column for each link and load."""
+    """Return a row per way of reading and sending, with a column per link and load."""
     columns = [(network, load) for load in (QUIET, BUSY) for network in (SHARED, SEPARATE)]
     names = [f"{network} link{', busy' if load == BUSY else ''}" for network, load in columns]
     head = ["Workload", "Access", "Transfer", *(text for name in names for text in (f"{name} (s)", f"{name} ±"))]
