@@ -47,12 +47,12 @@ def pbs_script(job: BatchJob, file: Path | None = None) -> str:
         _directives(job),
         'cd "$PBS_O_WORKDIR" || exit 1',
         shell.environment(job),
-        *place_of_copies(job),
+        *place_of_copies(job.stage_in),
         _launch(job),
         shell.node_check(job),
         shell.check('"${launch[@]}"'),
         shell.lustre(job),
-        *stage_in(job, '"${launch[@]}"'),
+        *stage_in(job.stage_in, job.n_nodes, job.n_ranks_per_node, '"${launch[@]}"'),
         _run(job, file),
     ]
     return "\n\n".join(sections)

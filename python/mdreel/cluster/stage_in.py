@@ -7,12 +7,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdreel.errors import MismatchError
-
-if TYPE_CHECKING:
-    from mdreel.cluster.batch_job import BatchJob
 
 _FOLDER = re.compile(r"(?:\$\{?([A-Za-z_]\w*)\}?)?((?:/.*)?)", re.ASCII | re.DOTALL)
 
@@ -39,7 +35,7 @@ class StageIn:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from mdreel.cluster.stage_in import StageIn
+    >>> from mdreel.cluster import StageIn
     >>> StageIn("$TMPDIR/mdreel", (Path("adk.xtc"),), (3,)).parent
     '"${TMPDIR:?the job has no such variable (--stage-in)}"/mdreel'
     """
@@ -71,49 +67,51 @@ class StageIn:
         )
 
 
-def place_of_copies(job: BatchJob) -> list[str]:
-    """Return the lines that name the folder of the copies, if the job makes any.
+def place_of_copies(staging: StageIn | None) -> list[str]:
+    """Return the lines that name the folder of the copies, if there are any.
 
     The ranks keep the frame index of the copies there, too.
     """
-    if job.stage_in is None:
+    if staging is None:
         return []
     lines = (
         "# Copies of the trajectory on the nodes (--stage-in).",
-        f"staged={job.stage_in.parent}/mdreel-$$-$RANDOM || exit 1",
+        f"staged={staging.parent}/mdreel-$$-$RANDOM || exit 1",
         'settings+=(MDREEL_CACHE_DIR="$staged/cache")',
         'export "${settings[@]}"',
     )
     return ["\n".join(lines)]
 
 
-def stage_in(job: BatchJob, start_on_nodes: str) -> list[str]:
+def stage_in(staging: StageIn | None, n_nodes: int, n_ranks_per_node: int, start_on_nodes: str) -> list[str]:
     """Return the lines that copy the trajectory to the nodes, and remove the copies when the script ends.
 
     Parameters
     ----------
-    job : BatchJob
-        The job.
+    staging : StageIn or None
+        The copies, if there are any.
+    n_nodes, n_ranks_per_node : int
+        Number of nodes, and number of ranks per node.
     start_on_nodes : str
         Command that runs another one on every node. If it runs it on every rank, the first rank of a node works.
     """
-    if job.stage_in is None:
+    if staging is None:
         return []
-    files = " ".join(shlex.quote(str(path)) for path in job.stage_in.trajectories)
+    files = " ".join(shlex.quote(str(path)) for path in staging.trajectories)
     text = f"""\
 # A node copies the files that its ranks read, and has links to the others. All ranks find all files at the same paths.
 # shellcheck disable=SC2317 # nodes call it
 stage_in() {{
     local staged=$1 files=({files}) sizes=() number at=0 total=0 needed=0 least free
     local rank=${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-${{PALS_RANKID:-${{PMIX_RANK:-0}}}}}}}}
-    local node=${{SLURM_NODEID:-$((rank / {job.n_ranks_per_node}))}} wanted=()
+    local node=${{SLURM_NODEID:-$((rank / {n_ranks_per_node}))}} wanted=()
     [ "${{OMPI_COMM_WORLD_LOCAL_RANK:-${{MPI_LOCALRANKID:-${{PALS_LOCAL_RANKID:-0}}}}}}" = 0 ] || return 0
     for number in "${{!files[@]}}"; do
         sizes[number]=$(stat --dereference --format=%s -- "${{files[number]}}") || return 1
         total=$((total + sizes[number]))
     done
     # Bytes of the ranks of this node. An overlap of less than one percent is not copied.
-    local begin=$((total * node / {job.n_nodes})) end=$((total * (node + 1) / {job.n_nodes})) from to
+    local begin=$((total * node / {n_nodes})) end=$((total * (node + 1) / {n_nodes})) from to
     for number in "${{!files[@]}}"; do
         from=$((at > begin ? at : begin))
         at=$((at + sizes[number]))
