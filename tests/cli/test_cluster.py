@@ -31,7 +31,14 @@ def test_script_goes_to_standard_output_and_bash_understands_it(run, scheduler):
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
-@pytest.mark.parametrize("options", [[], ["--time", "01:00:00", "--output-script", "job.sh", "--module", "mpi"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--time", "01:00:00", "--output-script", "job.sh", "--module", "mpi"],
+        ["--stage-in", "${TMPDIR}/a b", "--time", "01:00:00"],
+    ],
+)
 def test_shellcheck_finds_nothing(run, tmp_path, scheduler, options):
     done = run("cluster", scheduler, *JOB, *options, "--", *RMSD, "--select", "name 'CA' and not name $x")
     (tmp_path / "job.sh").touch()
@@ -53,6 +60,45 @@ def test_command_comes_through_bash_word_for_word(run, scheduler, selection):
     program = 'launch=(printf "%s\\0"); mdreel=mdreel; ' + line.rstrip("& ")
     found = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True).stdout.split("\0")
     assert found == ["mdreel", *words, "--checkpoint", "a b.csv.checkpoint", ""]
+
+
+@pytest.mark.parametrize(
+    ("files", "nodes", "wanted", "is_static"),
+    [
+        (["-f", "a/md.xtc"], 2, ["1/md.xtc"], False),
+        (["-f", "a/md.xtc", "b/md.xtc"], 2, ["1/md.xtc", "2/md.xtc"], True),
+        (["-f", "a b.xtc", "--trajectory", "$c.xtc"], 2, ["1/a b.xtc", "2/$c.xtc"], True),
+        (["-f", "a.xtc", "b.xtc"], 1, ["1/a.xtc", "2/b.xtc"], False),
+    ],
+)
+def test_copies_take_the_place_of_the_files(run, files, nodes, wanted, is_static):
+    job = ["--nodes", str(nodes), "--ntasks-per-node", "4", "--stage-in", "$TMPDIR"]
+    script = run("cluster", "slurm", *job, "--", "mdreel", "rmsd", *files, "-s", "adk.psf", "-o", "a.csv").stdout
+    (line,) = [line for line in script.splitlines() if '"$mdreel" rmsd' in line]
+    program = 'launch=(printf "%s\\0"); mdreel=mdreel; staged=/s; ' + line.rstrip("& ")
+    found = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True).stdout.split("\0")
+    assert [word.removeprefix("/s/") for word in found if word.startswith("/s/")] == wanted
+    assert ("static" in found) == is_static
+    originals = shlex.split(next(line for line in script.splitlines() if "files=(" in line).partition("files=(")[2])
+    assert [word.rstrip(")") for word in originals[: len(wanted)]] == [word for word in files if word[0] != "-"]
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize(
+    ("folder", "words", "message"),
+    [
+        ("scratch", RMSD, "absolute path, or a variable of the job such as $TMPDIR, not 'scratch'"),
+        ("/scratch", [*RMSD, "-f", "b.xtc", "--schedule", "demand"], "needs --schedule static"),
+        ("/scratch", [*RMSD[:4], "-fadk.xtc"], "write the trajectory as -f FILE"),
+        ("/scratch", ["mdreel", "run", "recipe.toml"], "a recipe names the trajectory itself"),
+    ],
+)
+def test_copies_that_cannot_be_made_are_refused(run, tmp_path, scheduler, folder, words, message):
+    (tmp_path / "recipe.toml").write_text('topology = "a.psf"\ntrajectory = "a.xtc"\n[[analysis]]\ntype = "rg"\n')
+    done = run("cluster", scheduler, *JOB, "--stage-in", folder, "--", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_checkpoint_of_the_user_stays(run):

@@ -1,5 +1,7 @@
 """Checkpoints: what is finished is not done again, and nothing else is believed."""
 
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,6 +104,23 @@ def test_checkpoint_of_another_run_is_refused(
     with pytest.raises(MismatchError, match=f"of another run: its {what} is"):
         run(*change(job, trajectory), Serial(), checkpoint=path)
     assert path.read_bytes() == before
+
+
+def test_checkpoint_goes_on_with_a_copy_of_the_trajectory_but_with_no_other_file(adk_xtc: Path, tmp_path: Path) -> None:
+    first, path = tmp_path / "first" / "a.xtc", tmp_path / "run.checkpoint"
+    places = [tmp_path / name / "a.xtc" for name in ("copied", "changed")]
+    for place in (first, *places):
+        place.parent.mkdir()
+    first.write_bytes(adk_xtc.read_bytes())
+    expected = run(job_of(open_trajectory(first)), None, Serial(), n_parts=7, checkpoint=path)
+    for place in places:
+        shutil.copy2(first, place)
+    found = run(job_of(open_trajectory(places[0])), None, Serial(), n_parts=7, checkpoint=path)
+    assert same(found, expected)
+    assert n_done(found) == 0
+    os.utime(places[1], ns=(0, first.stat().st_mtime_ns + 1))
+    with pytest.raises(MismatchError, match="of another run: its trajectory is"):
+        run(job_of(open_trajectory(places[1])), None, Serial(), n_parts=7, checkpoint=path)
 
 
 def test_file_that_is_no_checkpoint_is_refused_and_left_alone(adk_xtc: Path, tmp_path: Path) -> None:

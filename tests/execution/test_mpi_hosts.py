@@ -20,11 +20,17 @@ from rmsd_on_ranks import Wanted, command, expected_of, results_of, spans_of
 N_RANKS = 3
 PLACES = "anna:2,bert:1"
 
-NODES = """
+N_BYTES = 1_000_000
+NODES = f"""
 from mpi4py import MPI
-sizes = MPI.COMM_WORLD.gather(MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED).size)
+from mdreel_lab.bench.rigs.links import received_bytes
+ranks = MPI.COMM_WORLD
+sizes = ranks.gather(ranks.Split_type(MPI.COMM_TYPE_SHARED).size)
+before = received_bytes()
+ranks.Barrier()
+ranks.gather(bytes({N_BYTES}))
 if sizes is not None:
-    print(sizes)
+    print([sizes, received_bytes() - before])
 """
 
 ASK = """
@@ -59,7 +65,7 @@ def on_hosts(mpi: Launcher, hosts: list[Host]) -> Launcher:
     shell = str(hosts[0].remote_shell)
     if mpi.name == MPICH.name:
         options: tuple[str, ...] = ("-launcher", "ssh", "-launcher-exec", shell, "-iface", "eth0", "-hosts", PLACES)
-        variables = {}
+        variables = {"UCX_TLS": "tcp,self"}  # UCX would use shared memory between hosts of one kernel
     else:
         way = ("--mca", "pml", "ob1", "--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "eth0")
         # Ranks that wait leave the cores, of which the hosts have only those of one machine.
@@ -91,7 +97,9 @@ def test_every_rank_has_the_bits_of_one_thread(
 ) -> None:
     there = on_hosts(mpi, hosts)
     # Else nothing would be put through the network.
-    assert sorted(json.loads(start(there, "-c", NODES).stdout)) == [1, 2, 2]
+    sizes, n_received = json.loads(start(there, "-c", NODES).stdout)
+    assert sorted(sizes) == [1, 2, 2]
+    assert n_received > N_BYTES
     runs = [
         Wanted([str(adk[suffix])], schedule, communication, repeats=300)
         for suffix, schedule, communication in (

@@ -5,9 +5,10 @@ from typing import Any
 from mdreel.cluster.batch_job import BatchJob
 from mdreel.cluster.pbs import pbs_script
 from mdreel.cluster.slurm import Launcher, slurm_array_script, slurm_script
+from mdreel.cluster.stage_in import StageIn
 from mdreel.foundation.submodules import submodule
 
-__all__ = ["BatchJob", "Launcher", "pbs_script", "slurm_array_script", "slurm_script"]
+__all__ = ["BatchJob", "Launcher", "StageIn", "pbs_script", "slurm_array_script", "slurm_script"]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from mdreel.cluster.stage_in import StageIn
 from mdreel.errors import MismatchError
 
 _LEAD_SECONDS = 120
@@ -47,6 +48,8 @@ class BatchJob:
         Environment modules to load.
     activation : tuple of str
         Lines of bash code that activate the environment in which mdreel is installed.
+    stage_in : StageIn or None
+        Copies of the trajectory on the nodes, if the job makes any.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class BatchJob:
     queue: str | None = None
     modules: tuple[str, ...] = ()
     activation: tuple[str, ...] = ()
+    stage_in: StageIn | None = None
 
     def __post_init__(self) -> None:
         for what, number in (("nodes", self.n_nodes), ("ranks on a node", self.n_ranks_per_node)):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mdreel.cluster import shell
 from mdreel.cluster.batch_job import BatchJob
+from mdreel.cluster.stage_in import place_of_copies, stage_in
 
 
 def pbs_script(job: BatchJob, file: Path | None = None) -> str:
@@ -46,10 +47,12 @@ def pbs_script(job: BatchJob, file: Path | None = None) -> str:
         _directives(job),
         'cd "$PBS_O_WORKDIR" || exit 1',
         shell.environment(job),
+        *place_of_copies(job.stage_in),
         _launch(job),
         shell.node_check(job),
         shell.check('"${launch[@]}"'),
         shell.lustre(job),
+        *stage_in(job.stage_in, job.n_nodes, job.n_ranks_per_node, '"${launch[@]}"'),
         _run(job, file),
     ]
     return "\n\n".join(sections)

@@ -161,7 +161,8 @@ bytes_before=$(bytes_kept)"""
 
 def run(job: BatchJob) -> str:
     """Return the command that runs the analysis on all ranks. Its standard input is empty."""
-    return f'"${{launch[@]}}" "$mdreel" {shlex.join(job.arguments)} < /dev/null'
+    words = shlex.join(job.arguments) if job.stage_in is None else job.stage_in.words(job.arguments)
+    return f'"${{launch[@]}}" "$mdreel" {words} < /dev/null'
 
 
 def run_until_told(job: BatchJob, go_on: str, clock: str = "", command: str | None = None) -> str:

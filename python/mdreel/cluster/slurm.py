@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from mdreel.cluster import shell
 from mdreel.cluster.batch_job import BatchJob
+from mdreel.cluster.stage_in import place_of_copies, stage_in
 
 _REQUEUE = (
     'scontrol requeue "$SLURM_JOB_ID"\nsleep 60 # Slurm ends this script; by itself it would be a job that has failed'
@@ -63,14 +64,17 @@ def slurm_script(job: BatchJob, launcher: Launcher, file: str | None = None) -> 
     >>> [line for line in script.splitlines() if "--nodes" in line or "--ntasks-per-node" in line][:2]
     ['#SBATCH --nodes=2', '#SBATCH --ntasks-per-node=64']
     """
+    on_nodes = f"srun --mpi=none --nodes={job.n_nodes} --ntasks={job.n_nodes} --ntasks-per-node=1"
     sections = [
         shell.heading(job, f"sbatch {file or 'FILE'}"),
         _directives(job),
         shell.environment(job),
+        *place_of_copies(job.stage_in),
         _launch(job, launcher),
         shell.node_check(job),
-        shell.check(f"srun --mpi=none --nodes={job.n_nodes} --ntasks={job.n_nodes} --ntasks-per-node=1"),
+        shell.check(on_nodes),
         shell.lustre(job),
+        *stage_in(job.stage_in, job.n_nodes, job.n_ranks_per_node, on_nodes),
         shell.kept(job),
         _run(job),
     ]
@@ -122,7 +126,8 @@ def _launch(job: BatchJob, launcher: Launcher) -> str:
 
 def _run(job: BatchJob) -> str:
     comment = "# Shortly before the time limit, the script ends the ranks and requeues the job."
-    return f"{comment}\n{shell.run_until_told(job, _REQUEUE)}"
+    requeue = _REQUEUE if job.stage_in is None else f"remove_copies\n{_REQUEUE}"
+    return f"{comment}\n{shell.run_until_told(job, requeue)}"
 
 
 def slurm_array_script(job: BatchJob, n_parts: int, n_at_once: int | None = None, file: str | None = None) -> str:

@@ -24,8 +24,14 @@ _NAMESPACES = "--net --uts --mount --time"
 _CLUSTER = f"""
 set -e
 folder=$1
-shift
-ip link add bridge up type bridge
+networks=$2
+shift 2
+suffix_of() {{
+    [ $1 = 0 ] || echo -$1
+}}
+for network in $networks; do
+    ip link add bridge$(suffix_of $network) up type bridge
+done
 number=0
 for name; do
     number=$((number + 1))
@@ -42,9 +48,12 @@ for name; do
     read process < $folder/$name
     rm $folder/$name
     echo $process > $folder/$name
-    ip link add $name up master bridge type veth peer name eth0 netns $process
-    nsenter --target=$process --net ip address add 10.83.71.$number/24 dev eth0
-    nsenter --target=$process --net ip link set eth0 up
+    for network in $networks; do
+        suffix=$(suffix_of $network)
+        ip link add $name$suffix up master bridge$suffix type veth peer name eth$network netns $process
+        nsenter --target=$process --net ip address add 10.83.$((71 + network)).$number/24 dev eth$network
+        nsenter --target=$process --net ip link set eth$network up
+    done
     nsenter --target=$process --net ip link set lo up
 done
 echo ready
@@ -76,13 +85,15 @@ class Host:
     """One of several hosts, the address of its ``eth0``, and the command that runs another one here.
 
     The remote shell is a program that is called as ssh is, and reaches the other hosts. A host without an entrance is
-    this machine itself.
+    this machine itself. The switch is the prefix of commands that configure the other ends of its links. They are named
+    after the host, with the number of the network at the end from the second network on (``anna``, ``anna-1``).
     """
 
     name: str
     address: str
     entrance: tuple[str, ...] = ()
     remote_shell: Path = Path()
+    switch: tuple[str, ...] = ()
 
     def command(self, *words: str | Path) -> list[str]:
         """Return the command that runs a command on this host."""
@@ -103,21 +114,32 @@ class Host:
 
 
 @contextmanager
-def network_hosts(names: Sequence[str], folder: Path) -> Iterator[list[Host]]:
-    """Make hosts that see the same files, with monotonic clocks that are days apart; put their files into a folder."""
+def network_hosts(names: Sequence[str], folder: Path, n_networks: int = 1) -> Iterator[list[Host]]:
+    """Make hosts that see the same files, with monotonic clocks that are days apart; put their files into a folder.
+
+    Each network has a bridge and a link to each host of its own (``eth0``, ``eth1``, ...).
+    """
     (folder / "hosts").write_text("127.0.0.1 localhost\n")
     remote_shell = folder / "remote-shell"
     remote_shell.write_text(_REMOTE_SHELL)
     remote_shell.chmod(0o755)
     first = ("unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "--")
-    command = (*first, "sh", "-c", _CLUSTER, "sh", str(folder), *names)
+    networks = " ".join(map(str, range(n_networks)))
+    command = (*first, "sh", "-c", _CLUSTER, "sh", str(folder), networks, *names)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n", "standard error says why there are no hosts"
         inside = f"/proc/{process.pid}/ns"
         enter = ("nsenter", f"--pid={inside}/pid_for_children", f"--mount={inside}/mnt", "--", "nsenter")
+        switch = ("nsenter", f"--net={inside}/net", "--")
         yield [
-            Host(name, f"10.83.71.{number}", (*enter, f"--target={held}", *_NAMESPACES.split(), "--"), remote_shell)
+            Host(
+                name,
+                f"10.83.71.{number}",
+                (*enter, f"--target={held}", *_NAMESPACES.split(), "--"),
+                remote_shell,
+                switch,
+            )
             for number, name in enumerate(names, 1)
             for held in [(folder / name).read_text().strip()]
         ]

@@ -7,8 +7,9 @@ import click
 
 from mdreel.cli.analyses.request import AnalysisRequest, Request
 from mdreel.cli.analyses.runner import check
-from mdreel.cli.errors import CommandError, ExitCode
-from mdreel.cli.run.nested_command import parse_nested
+from mdreel.cli.errors import CommandError, ExitCode, failing_with
+from mdreel.cli.run.nested_command import NestedCommand, parse_nested
+from mdreel.cluster.stage_in import StageIn
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class BatchCommand:
         Folders that the command writes to.
     checkpoint : Path
         Checkpoint of the command.
+    stage_in : StageIn or None
+        Copies of the trajectory on the nodes.
     """
 
     program: str
@@ -34,6 +37,7 @@ class BatchCommand:
     inputs: tuple[Path, ...]
     folders: tuple[Path, ...]
     checkpoint: Path
+    stage_in: StageIn | None
 
     @property
     def name(self) -> str:
@@ -41,7 +45,9 @@ class BatchCommand:
         return f"mdreel-{self.arguments[0]}"
 
 
-def parse_batch_command(context: click.Context, words: list[str], n_ranks: int) -> BatchCommand:
+def parse_batch_command(
+    context: click.Context, words: list[str], n_ranks: int, n_nodes: int = 1, folder: str | None = None
+) -> BatchCommand:
     """Parse and check the command that a batch script is to run, without running it.
 
     Parameters
@@ -52,6 +58,10 @@ def parse_batch_command(context: click.Context, words: list[str], n_ranks: int) 
         The command, which consists of ``mdreel``, an analysis or ``run``, and the options.
     n_ranks : int
         Number of ranks that will run the command.
+    n_nodes : int
+        Number of their nodes.
+    folder : str, optional
+        Folder of each node for copies of the trajectory.
 
     Raises
     ------
@@ -71,10 +81,48 @@ def parse_batch_command(context: click.Context, words: list[str], n_ranks: int) 
         table = next((path for one in analyses for path in one.tables), f"mdreel-{arguments[0]}")
         checkpoint = Path(f"{table}.checkpoint")
         arguments = (*arguments, "--checkpoint", str(checkpoint))
+    stage_in = None
+    if folder is not None:
+        arguments, stage_in = _staged(nested, arguments, n_nodes, folder)
     files = [] if nested.recipe is None else [nested.recipe]
     inputs = [*files, request.topology, *request.trajectories, *(path for one in analyses for path in one.read)]
     folders = [path.parent for path in (*outputs, checkpoint)]
-    return BatchCommand(nested.program, arguments, _distinct(inputs), _distinct(folders), checkpoint)
+    return BatchCommand(nested.program, arguments, _distinct(inputs), _distinct(folders), checkpoint, stage_in)
+
+
+def _staged(
+    nested: NestedCommand, arguments: tuple[str, ...], n_nodes: int, folder: str
+) -> tuple[tuple[str, ...], StageIn]:
+    """Return the arguments with a static schedule, and the copies of the trajectory.
+
+    With several files, a node has only the files of its share, so its ranks must read this share.
+    """
+    if nested.recipe is not None:
+        message = "--stage-in: a recipe names the trajectory itself; use the command of one analysis with -f"
+        raise CommandError(message, ExitCode.USAGE)
+    trajectories = nested.request.trajectories
+    if n_nodes > 1 and len(trajectories) > 1:
+        if "--schedule" not in arguments:
+            arguments = (*arguments, "--schedule", "static")
+        elif nested.request.schedule != "static":
+            message = "--stage-in copies the share of each node to it, which needs --schedule static"
+            raise CommandError(message, ExitCode.USAGE)
+    places = _places_of_trajectories(arguments)
+    if [arguments[place] for place in places] != list(map(str, trajectories)):
+        raise CommandError("--stage-in: write the trajectory as -f FILE", ExitCode.USAGE)
+    with failing_with(ExitCode.USAGE):
+        return arguments, StageIn(folder, tuple(trajectories), places)
+
+
+def _places_of_trajectories(arguments: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the positions of the values of ``-f``, which takes all words up to the next option."""
+    places, is_value = [], False
+    for place, word in enumerate(arguments):
+        if word.startswith("-"):
+            is_value = word in ("-f", "--trajectory")
+        elif is_value:
+            places.append(place)
+    return tuple(places)
 
 
 def _check(request: Request, analyses: list[AnalysisRequest], n_ranks: int) -> None:

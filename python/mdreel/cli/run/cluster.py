@@ -59,6 +59,18 @@ JobName = Annotated[
     str | None,
     Option("--job-name", metavar="NAME", group=JOB, help="Name of the job.  [default: mdreel-ANALYSIS]"),
 ]
+StageInFolder = Annotated[
+    str | None,
+    Option(
+        "--stage-in",
+        metavar="FOLDER",
+        group=JOB,
+        help=(
+            "Copy the trajectory to this folder of each node before the analysis. The folder can begin with a variable "
+            "of the job, such as '$TMPDIR'. Of several files, a node copies only those that its ranks read."
+        ),
+    ),
+]
 Modules = Annotated[
     list[str] | None,
     Option(
@@ -112,6 +124,7 @@ def slurm(
             help="Launcher that starts the ranks: srun with PMIx (Open MPI) or PMI-2 (MPICH, Intel MPI), or mpirun.",
         ),
     ] = "pmix",
+    stage_in: StageInFolder = None,
     modules: Modules = None,
     environment: Environment = None,
     output_script: Script = None,
@@ -123,9 +136,8 @@ def slurm(
     """
     from mdreel.cluster import slurm as slurm_scripts
 
-    job = _job(
-        context, command, nodes, ntasks_per_node, time, account, partition, memory, job_name, modules, environment
-    )
+    named = (time, account, partition, memory, job_name, stage_in)
+    job = _job(context, command, nodes, ntasks_per_node, *named, modules, environment)
     text = slurm_scripts.slurm_script(
         job, slurm_scripts.Launcher(launcher), None if output_script is None else str(output_script)
     )
@@ -145,6 +157,7 @@ def pbs(
     ] = None,
     memory: Memory = None,
     job_name: JobName = None,
+    stage_in: StageInFolder = None,
     modules: Modules = None,
     environment: Environment = None,
     output_script: Script = None,
@@ -157,7 +170,8 @@ def pbs(
     """
     from mdreel.cluster.pbs import pbs_script
 
-    job = _job(context, command, nodes, ntasks_per_node, time, account, queue, memory, job_name, modules, environment)
+    named = (time, account, queue, memory, job_name, stage_in)
+    job = _job(context, command, nodes, ntasks_per_node, *named, modules, environment)
     text = pbs_script(job, output_script and output_script.absolute())
     write_script(text, output_script, force, "qsub", job.inputs)
 
@@ -172,6 +186,7 @@ def _job(
     queue: str | None,
     memory: str | None,
     job_name: str | None,
+    stage_in: str | None,
     modules: list[str] | None,
     environment: str | None,
 ) -> "BatchJob":
@@ -179,7 +194,7 @@ def _job(
     from mdreel.cluster.batch_job import BatchJob, seconds_of
     from mdreel.cluster.shell import activation_of, own_environment
 
-    batch = parse_batch_command(context, command, nodes * ntasks_per_node)
+    batch = parse_batch_command(context, command, nodes * ntasks_per_node, nodes, stage_in)
     environment = environment or own_environment()
     with failing_with(ExitCode.USAGE):
         return BatchJob(
@@ -197,6 +212,7 @@ def _job(
             queue=queue,
             modules=tuple(modules or ()),
             activation=() if environment is None else activation_of(environment),
+            stage_in=batch.stage_in,
         )
 
 

@@ -31,7 +31,8 @@ def run_identity(job: Job, frames: FrameSet | None, keep_to_segments: bool = Fal
     Returns
     -------
     dict of str to str
-        Descriptions by name. Files are identified by their path, size and modification time, and code by a digest.
+        Descriptions by name. Files are identified by their name, size and modification time, and code by a digest. A
+        file may therefore be moved, or copied to another folder with its modification time.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def _file_identity(facts: dict[str, Any]) -> str:
         changed = Path(path).stat().st_mtime_ns
     except OSError:  # a remote file has no modification time
         return f"{path}, {size}"
-    return f"{Path(path).resolve()}, {size}, changed {changed}"
+    return f"{Path(path).name}, {size}, changed {changed}"
 
 
 def _digest(content: bytes) -> str:
