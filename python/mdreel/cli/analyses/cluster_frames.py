@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from mdreel.analysis.choices import ClusterMethod
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
 from mdreel.cli.errors import CommandError, ExitCode, checking_output, failing_with
 from mdreel.cli.options import shared
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
     from mdreel._core import Source
-    from mdreel.analysis.clustering.gromos import GromosClustering
+    from mdreel.analysis.clustering.frame_clusters import FrameClusters
     from mdreel.results.column import Column
     from mdreel.results.files import Metadata
 
@@ -23,17 +24,55 @@ Examples:
   mdreel cluster-frames -s adk.psf -f adk.xtc --cutoff 1.5 -o labels.csv --plot clusters.png
   mdreel cluster-frames -s adk.psf -f adk.xtc --cutoff 1.5 --clusters clusters.csv --structures centers.pdb
   mdreel cluster-frames -s adk.psf -f adk.xtc --structures centers.xtc --structure-select protein --largest 5
+  mdreel cluster-frames -s adk.psf -f adk.xtc --method average --n-clusters 4 -o labels.csv
+  mdreel cluster-frames -s adk.psf -f adk.xtc --method dbscan --cutoff 0.8 --min-frames 4
 """
 _LARGEST = 5
+_CUTOFF, _MIN_FRAMES = 1.0, 5
 
 
 @analysis_command("protein and name CA", EXAMPLES)
 def cluster_frames(
     request: Request,
+    method: Annotated[
+        ClusterMethod,
+        Option(
+            "--method",
+            group=shared.ANALYSIS,
+            help="GROMOS, hierarchical clustering with single, complete or average linkage, or DBSCAN.",
+        ),
+    ] = "gromos",
     cutoff: Annotated[
-        float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Largest RMSD of two neighbours."),
-    ] = 1.0,
+        float | None,
+        Option(
+            "--cutoff",
+            metavar="Å",
+            minimum=0,
+            group=shared.ANALYSIS,
+            help="Largest RMSD of two neighbours (gromos, dbscan), or largest distance of two clusters that merge (single, "
+            "complete, average).  [default: 1]",
+        ),
+    ] = None,
+    n_clusters: Annotated[
+        int | None,
+        Option(
+            "--n-clusters",
+            metavar="N",
+            minimum=1,
+            group=shared.ANALYSIS,
+            help="Number of clusters, instead of --cutoff (single, complete, average).",
+        ),
+    ] = None,
+    min_frames: Annotated[
+        int | None,
+        Option(
+            "--min-frames",
+            metavar="N",
+            minimum=1,
+            group=shared.ANALYSIS,
+            help="Smallest number of frames within the cutoff of the core of a cluster (dbscan).  [default: 5]",
+        ),
+    ] = None,
     weights: shared.Weights = "none",
     clusters: Annotated[
         Path | None,
@@ -72,10 +111,12 @@ def cluster_frames(
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Sort frames into clusters by their minimum RMSD, with the GROMOS method of Daura and others.
+    """Sort frames into clusters by their minimum RMSD.
 
-    The frame with the most neighbours forms a cluster with them. These frames are removed, and so on with those left.
+    With the GROMOS method of Daura and others, the frame with the most neighbours forms a cluster with them. These
+    frames are removed, and so on with those left.
     """
+    _check_method(method, cutoff, n_clusters, min_frames)
     _check_outputs(request, (clusters, transitions), structures)
     if structures is None and (structure_select is not None or largest is not None):
         raise CommandError("--structure-select and --largest require --structures", ExitCode.USAGE)
@@ -83,27 +124,57 @@ def cluster_frames(
         message = "--structure-select reads frames again, which a running simulation does not allow: leave it out"
         raise CommandError(message, ExitCode.USAGE)
 
-    def prepare(atoms: "AtomGroup", source: "Source") -> "GromosClustering":
-        from mdreel.analysis.clustering.gromos import GromosClustering
+    mass = "mass" if weights == "mass" else None
+    limit = _CUTOFF if cutoff is None else cutoff
 
+    def prepare(atoms: "AtomGroup", source: "Source") -> "FrameClusters":
         if structure_select is not None:
             _selected(atoms, structure_select)  # before the run
-        mass = "mass" if weights == "mass" else None
-        return GromosClustering(atoms, None, cutoff, mass, trajectory=source)
+        if method == "gromos":
+            from mdreel.analysis.clustering.gromos import GromosClustering
 
-    facts: dict[str, str | float] = {"method": "gromos", "cutoff": cutoff, "weights": weights}
+            return GromosClustering(atoms, None, limit, mass, trajectory=source)
+        if method == "dbscan":
+            from mdreel.analysis.clustering.density import DensityClustering
 
-    def write(analysis: "GromosClustering") -> None:
+            return DensityClustering(atoms, None, limit, min_frames or _MIN_FRAMES, mass, trajectory=source)
+        from mdreel.analysis.clustering.hierarchical import HierarchicalClustering
+
+        to = None if n_clusters is not None else limit
+        return HierarchicalClustering(atoms, None, method, to, n_clusters, mass, trajectory=source)
+
+    facts: dict[str, str | float] = {"method": method, "weights": weights}
+    if n_clusters is None:
+        facts["cutoff"] = limit
+    else:
+        facts["n_clusters"] = n_clusters
+    if method == "dbscan":
+        facts["min_frames"] = min_frames or _MIN_FRAMES
+
+    def write(analysis: "FrameClusters") -> None:
         with failing_with(ExitCode.OUTPUT):
             for path, columns in ((clusters, analysis.cluster_columns()), (transitions, analysis.transition_columns())):
                 if path is not None:
                     _write_table(path, columns, request, facts)
             if structures is not None:
                 atoms = None if structure_select is None else _selected(analysis.atomgroup, structure_select)
-                n_clusters = min(largest or analysis.n_clusters, analysis.n_clusters)
-                analysis.save_structures(structures, atoms, n_clusters, request.force)
+                n_written = min(largest or analysis.n_clusters, analysis.n_clusters)
+                analysis.save_structures(structures, atoms, n_written, request.force)
 
     return AnalysisSpec("Clusters of frames", prepare, _table, facts, write=write)
+
+
+def _check_method(
+    method: "ClusterMethod", cutoff: float | None, n_clusters: int | None, min_frames: int | None
+) -> None:
+    """Reject options of another method."""
+    if n_clusters is not None and method in ("gromos", "dbscan"):
+        message = f"--n-clusters is for --method single, complete and average, not {method}: use --cutoff"
+        raise CommandError(message, ExitCode.USAGE)
+    if n_clusters is not None and cutoff is not None:
+        raise CommandError("give either --cutoff or --n-clusters, not both", ExitCode.USAGE)
+    if min_frames is not None and method != "dbscan":
+        raise CommandError(f"--min-frames is for --method dbscan, not {method}: leave it out", ExitCode.USAGE)
 
 
 def _check_outputs(request: Request, tables: "Sequence[Path | None]", structures: Path | None) -> None:
@@ -138,7 +209,7 @@ def _write_table(path: Path, columns: "Sequence[Column]", request: Request, fact
     write(path, shown.columns(columns), {**described, "selection": request.selection, **facts}, request.force)
 
 
-def _table(analysis: "GromosClustering") -> Table:
+def _table(analysis: "FrameClusters") -> Table:
     sizes, centers = analysis.results.sizes, analysis.results.centers
     n_frames, changes = analysis.n_frames, analysis.results.transitions
     lines = [f"frames {n_frames:,}   clusters {len(sizes):,}"]
@@ -147,6 +218,9 @@ def _table(analysis: "GromosClustering") -> Table:
     if len(sizes) > _LARGEST:
         rest = int(sizes[_LARGEST:].sum())
         lines.append(f"others      {rest:>9,} frames   {rest / n_frames:>6.1%}")
+    n_noise = n_frames - int(sizes.sum())
+    if n_noise:
+        lines.append(f"noise       {n_noise:>9,} frames   {n_noise / n_frames:>6.1%}")
     n_changes = int(changes[changes[:, 0] != changes[:, 1], 2].sum())
     lines.append(f"transitions {n_changes:>7,}")
     return Table(analysis.columns(), "\n".join(lines), lambda title: analysis.plot(title=title))

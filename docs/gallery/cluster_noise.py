@@ -1,0 +1,14 @@
+"""Clusters of frames in regions of high density.
+
+DBSCAN joins frames with enough neighbours into clusters. Frames between the clusters,
+in which the protein moves fast, are noise.
+"""
+
+import MDAnalysis as mda
+from MDAnalysisTests.datafiles import DCD, PSF
+
+from mdreel.analysis import DensityClustering
+
+u = mda.Universe(PSF, DCD)
+run = DensityClustering(u, select="protein and name CA", cutoff=0.8, min_frames=6).run()
+run.plot(title="Clusters of high density").savefig("cluster_noise.png")
