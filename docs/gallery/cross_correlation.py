@@ -12,4 +12,6 @@ from mdreel.analysis import CrossCorrelation
 
 u = mda.Universe(PSF, DCD)
 run = CrossCorrelation(u, select="protein and name CA", superposition=True).run()
-run.plot(title="Cross-correlation of Cα atoms").savefig("cross_correlation.png", dpi=150)
+run.plot(title="Cross-correlation of Cα atoms").savefig(
+    "cross_correlation.png", dpi=150
+)

@@ -37,7 +37,7 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "cluster-frames": [{}, {"method": "average"}, {"method": "dbscan"}],
     "average": [{}],
     "pca": [{}, {"components": 2}],
-    "cross-correlation": [{}, {"min_correlation": 0.5}, {"mutual_information": True}],
+    "cross-correlation": [{}, {"min_correlation": 0.5}],
     "rg": [{}],
     "dihedrals": [{}, {"features": "cos_sin"}],
     "distances": [{}],

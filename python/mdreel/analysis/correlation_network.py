@@ -76,7 +76,11 @@ class CorrelationNetwork(Analysis):
         first, second = self._pairs(matrix, min_correlation)
         edges = zip(first.tolist(), second.tolist(), matrix[first, second].tolist(), strict=True)
         return [
-            (labels[i], labels[j], {"weight": abs(x), "correlation": x, "distance": -math.log(abs(x)) if x else math.inf})
+            (
+                labels[i],
+                labels[j],
+                {"weight": abs(x), "correlation": x, "distance": -math.log(abs(x)) if x else math.inf},
+            )
             for i, j, x in edges
         ]
 
@@ -185,9 +189,7 @@ class CorrelationNetwork(Analysis):
         matrix: NDArray[np.float64] = self.results[value]
         return matrix
 
-    def _pairs(
-        self, matrix: NDArray[np.float64], lowest: float | None
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _pairs(self, matrix: NDArray[np.float64], lowest: float | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the rows and columns of all pairs, or of those with at least this magnitude."""
         if lowest is None:
             return np.triu_indices(len(matrix), 1)

@@ -56,9 +56,9 @@ class CrossCorrelation(CorrelationNetwork):
     results.correlation : ndarray, shape (n_atoms, n_atoms), float64
         Dynamic cross-correlation matrix (DCCM), from -1 (opposite displacements) to 1 (same displacements).
     results.mutual_information : ndarray, shape (n_atoms, n_atoms), float64
-        Linear mutual information in nats, from 0 to infinity, if `mutual_information` is true.
+        Linear mutual information in nats, from 0 to infinity. Only available with ``mutual_information=True``.
     results.generalized_correlation : ndarray, shape (n_atoms, n_atoms), float64
-        Generalized correlation that corresponds to the mutual information, from 0 to 1, if `mutual_information` is true.
+        Generalized correlation, from 0 to 1, that corresponds to the mutual information. Only available with it.
 
     Raises
     ------
@@ -73,17 +73,18 @@ class CrossCorrelation(CorrelationNetwork):
     Notes
     -----
     The correlation is ``C_ij = <d_i . d_j> / sqrt(<d_i^2> <d_j^2>)`` for the displacements d from the mean positions.
-    The linear mutual information is ``I_ij = (ln det C_i + ln det C_j - ln det C_(ij)) / 2`` with the 3 x 3 and 6 x 6
-    covariance matrices of the positions, and the generalized correlation is ``sqrt(1 - exp(-2 I_ij / 3))``
-    (O. F. Lange and H. Grubmueller, Proteins 62, 1053, 2006).
+    The linear mutual information is ``I_ij = (ln det C_i + ln det C_j - ln det C_(ij)) / 2``. C_i and C_(ij) are the
+    covariance matrices of the positions of one atom (3 x 3) and of both (6 x 6). The generalized correlation is
+    ``sqrt(1 - exp(-2 I_ij / 3))`` (O. F. Lange and H. Grubmueller, Proteins 62, 1053, 2006).
 
     Rows and columns of an atom whose fluctuation is at most 1e-6 Å are NaN, because its correlation is not defined. For
-    the mutual information, this holds for atoms that do not move along some direction. In two frames, all correlations
-    are -1 or 1.
+    the mutual information, this holds for atoms that do not move along some direction. In two frames, correlations are
+    the cosines of the angles between the displacements.
 
     One pass sums the displacements from the first analysed frame, in steps of 2^-21 Å, and their products. The sums are
-    exact, so the results are bitwise identical for every executor and any number of workers. A block that waits to be
-    merged needs 8 bytes per pair of atoms (89 MB for 3341 atoms), or 72 bytes with the mutual information.
+    exact, so the results are bitwise identical for every executor and any number of workers. Memory use grows by 16
+    bytes per frame. A block that waits to be merged needs 8 bytes per pair of atoms (89 MB for 3341 atoms), or 72 bytes
+    with the mutual information.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def traces_of(sums: NDArray[np.float64], n_atoms: int, n_frames: int) -> NDArray
 
 
 def correlations_of(traces: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the traces, divided by the fluctuations of both atoms, in place. NaN is in the rows of atoms that are still.
+    """Return the traces divided by the fluctuations of both atoms, or NaN for atoms that are still, in place.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def correlations_of(traces: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     variance = np.diag(traces).copy()
     scale = np.sqrt(np.where(variance > STILL, variance, np.nan))
-    for i, row in enumerate(traces):
-        row /= scale[i] * scale
+    for i in range(len(traces)):
+        traces[i] /= scale[i] * scale
     np.clip(traces, -1.0, 1.0, out=traces)
     np.fill_diagonal(traces, np.where(variance > STILL, 1.0, np.nan))
     return traces
@@ -67,8 +67,8 @@ def information_of(
     Parameters
     ----------
     sums : ndarray, shape (n + n * (n + 1) / 2,), float64
-        With ``n = 3 * n_atoms``: sums of the displacement of each coordinate from a structure in Å, and of the products
-        of all pairs in Å^2, row after row of the upper triangle.
+        Sums of the displacement of each coordinate from a structure in Å, for ``n = 3 * n_atoms`` coordinates. Behind
+        them, the sums of the products of all pairs in Å^2, row after row of the upper triangle.
     n_atoms, n_frames : int
         Number of atoms and of frames.
 
@@ -78,8 +78,8 @@ def information_of(
         See `traces_of`.
     information : ndarray, shape (n_atoms, n_atoms), float64
         Linear mutual information in nats, at least 0. It is infinite if the displacement of one atom along some
-        direction follows from that of the other, so on the diagonal, and NaN for atoms that do not move along some
-        direction.
+        direction follows from that of the other, and so on the diagonal. It is NaN for atoms that do not move along
+        some direction.
     """
     n = 3 * n_atoms
     means, products = sums[:n] / n_frames, sums[n:]

@@ -49,7 +49,9 @@ def clusters_over_time(
     with canvas(ax, title) as axes:
         axes.scatter(at, labels, s=size, c=colours, marker=marker, rasterized=True)
         lowest, highest = float(labels.min()), float(labels.max())
-        axes.set(xlabel=name, ylabel="Cluster", xlim=(first, last), ylim=(min(lowest, 0.0) - 0.6, max(highest, 0.0) + 0.6))
+        axes.set(
+            xlabel=name, ylabel="Cluster", xlim=(first, last), ylim=(min(lowest, 0.0) - 0.6, max(highest, 0.0) + 0.6)
+        )
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
         if lowest < 0:
             axes.yaxis.set_major_formatter(lambda value, _: "noise" if value == -1 else f"{value:g}")

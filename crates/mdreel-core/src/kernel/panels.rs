@@ -82,8 +82,12 @@ impl Panels {
 /// Whether all displacements from a reference, Å, are small enough for panels. NaN is not.
 #[inline(always)]
 pub(super) fn are_near(columns: [&[f64]; 3], reference: &[Vec<f64>; 3]) -> bool {
-    let near = |of: &[f64], from: &[f64]| of.iter().zip(from).fold(true, |near, (of, from)| near & ((of - from).abs() < NEAR));
-    columns.into_iter().zip(reference).all(|(of, from)| near(of, from))
+    for (of, from) in columns.into_iter().zip(reference) {
+        if !of.iter().zip(from).fold(true, |near, (of, from)| near & ((of - from).abs() < NEAR)) {
+            return false;
+        }
+    }
+    true
 }
 
 /// The displacement of each atom of a frame from a reference, in steps, or an error that names the first atom that is
@@ -139,7 +143,9 @@ impl Operation for Multiply<'_> {
                 }
                 let row = row_begin(i, n) + first + begin - i;
                 let sums = &mut sums[row..row + width - begin];
-                sums.iter_mut().zip(&total[begin..]).for_each(|(sum, steps)| *sum += Sum::of_steps(*steps, 2 * FRACTION));
+                sums.iter_mut()
+                    .zip(&total[begin..])
+                    .for_each(|(sum, steps)| *sum += Sum::of_steps(*steps, 2 * FRACTION));
             }
         }
     }

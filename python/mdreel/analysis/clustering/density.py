@@ -84,8 +84,8 @@ class DensityClustering(FrameClusters):
     matrix of `mdreel.DistanceMatrix` and ``min_samples=min_frames``.
 
     First, the atoms of all frames are read in a single pass. Then, threads on the local machine search for neighbours,
-    in the same way as for `GromosClustering`, and compare the frames within each cluster to find its centre. There are as
-    many threads as local workers in the run. The results are bitwise identical for every executor and any number of
+    in the same way as for `GromosClustering`, and compare the frames within each cluster to find its centre. There are
+    as many threads as local workers in the run. The results are bitwise identical for every executor and any number of
     workers.
 
     The memory use does not grow with the number of pairs. It is that of `GromosClustering`.

@@ -119,7 +119,5 @@ class GromosClustering(FrameClusters):
 
     def _assign(self, frames: NDArray[np.float32], n_threads: int) -> Labels:
         """Return the clusters of frames."""
-        labels, centers = gromos_clusters(
-            frames, len(self.atoms), self._weights, self.cutoff, MOST_PAIRS, n_threads
-        )
+        labels, centers = gromos_clusters(frames, len(self.atoms), self._weights, self.cutoff, MOST_PAIRS, n_threads)
         return labels.astype(np.int64), centers

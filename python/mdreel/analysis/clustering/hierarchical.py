@@ -70,8 +70,8 @@ class HierarchicalClustering(FrameClusters):
         If there are no atoms, or the selection is not valid.
     MismatchError
         If not exactly one of `cutoff` and `n_clusters` is given, if one of them is not valid, or if the weights do not
-        match the atoms. In `run`, if there are fewer frames than clusters, if the matrix does not fit into memory, or if
-        a coordinate is not finite.
+        match the atoms. In `run`, if there are fewer frames than clusters, if the distances do not fit into memory, or
+        if a coordinate is not finite.
     UnsupportedError
         If `universe` is an UpdatingAtomGroup.
 

@@ -1,5 +1,6 @@
 """Command ``mdreel cluster-frames``, which sorts frames with similar shapes into clusters."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,8 +50,8 @@ def cluster_frames(
             metavar="Å",
             minimum=0,
             group=shared.ANALYSIS,
-            help="Largest RMSD of two neighbours (gromos, dbscan), or largest distance of two clusters that merge (single, "
-            "complete, average).  [default: 1]",
+            help="Largest RMSD of two neighbours (gromos, dbscan), or largest distance of two clusters that merge "
+            "(single, complete, average).  [default: 1]",
         ),
     ] = None,
     n_clusters: Annotated[
@@ -116,7 +117,8 @@ def cluster_frames(
     With the GROMOS method of Daura and others, the frame with the most neighbours forms a cluster with them. These
     frames are removed, and so on with those left.
     """
-    _check_method(method, cutoff, n_clusters, min_frames)
+    settings = _Settings(method, cutoff, n_clusters, min_frames, weights)
+    settings.check()
     _check_outputs(request, (clusters, transitions), structures)
     if structures is None and (structure_select is not None or largest is not None):
         raise CommandError("--structure-select and --largest require --structures", ExitCode.USAGE)
@@ -124,32 +126,12 @@ def cluster_frames(
         message = "--structure-select reads frames again, which a running simulation does not allow: leave it out"
         raise CommandError(message, ExitCode.USAGE)
 
-    mass = "mass" if weights == "mass" else None
-    limit = _CUTOFF if cutoff is None else cutoff
-
     def prepare(atoms: "AtomGroup", source: "Source") -> "FrameClusters":
         if structure_select is not None:
             _selected(atoms, structure_select)  # before the run
-        if method == "gromos":
-            from mdreel.analysis.clustering.gromos import GromosClustering
+        return settings.make(atoms, source)
 
-            return GromosClustering(atoms, None, limit, mass, trajectory=source)
-        if method == "dbscan":
-            from mdreel.analysis.clustering.density import DensityClustering
-
-            return DensityClustering(atoms, None, limit, min_frames or _MIN_FRAMES, mass, trajectory=source)
-        from mdreel.analysis.clustering.hierarchical import HierarchicalClustering
-
-        to = None if n_clusters is not None else limit
-        return HierarchicalClustering(atoms, None, method, to, n_clusters, mass, trajectory=source)
-
-    facts: dict[str, str | float] = {"method": method, "weights": weights}
-    if n_clusters is None:
-        facts["cutoff"] = limit
-    else:
-        facts["n_clusters"] = n_clusters
-    if method == "dbscan":
-        facts["min_frames"] = min_frames or _MIN_FRAMES
+    facts = settings.facts()
 
     def write(analysis: "FrameClusters") -> None:
         with failing_with(ExitCode.OUTPUT):
@@ -164,17 +146,58 @@ def cluster_frames(
     return AnalysisSpec("Clusters of frames", prepare, _table, facts, write=write)
 
 
-def _check_method(
-    method: "ClusterMethod", cutoff: float | None, n_clusters: int | None, min_frames: int | None
-) -> None:
-    """Reject options of another method."""
-    if n_clusters is not None and method in ("gromos", "dbscan"):
-        message = f"--n-clusters is for --method single, complete and average, not {method}: use --cutoff"
-        raise CommandError(message, ExitCode.USAGE)
-    if n_clusters is not None and cutoff is not None:
-        raise CommandError("give either --cutoff or --n-clusters, not both", ExitCode.USAGE)
-    if min_frames is not None and method != "dbscan":
-        raise CommandError(f"--min-frames is for --method dbscan, not {method}: leave it out", ExitCode.USAGE)
+@dataclass(frozen=True)
+class _Settings:
+    """A method of clustering with its options. Options that were not given are None."""
+
+    method: "ClusterMethod"
+    cutoff: float | None
+    n_clusters: int | None
+    min_frames: int | None
+    weights: str
+
+    def check(self) -> None:
+        """Reject options of another method."""
+        if self.n_clusters is not None and self.method in ("gromos", "dbscan"):
+            message = f"--n-clusters is for --method single, complete and average, not {self.method}: use --cutoff"
+            raise CommandError(message, ExitCode.USAGE)
+        if self.n_clusters is not None and self.cutoff is not None:
+            raise CommandError("give either --cutoff or --n-clusters, not both", ExitCode.USAGE)
+        if self.min_frames is not None and self.method != "dbscan":
+            message = f"--min-frames is for --method dbscan, not {self.method}: leave it out"
+            raise CommandError(message, ExitCode.USAGE)
+
+    def facts(self) -> "dict[str, str | float]":
+        """Return the metadata of the tables."""
+        found: dict[str, str | float] = {"method": self.method}
+        if self.n_clusters is not None:
+            found["n_clusters"] = self.n_clusters
+        else:
+            found["cutoff"] = self._limit
+        if self.method == "dbscan":
+            found["min_frames"] = self.min_frames or _MIN_FRAMES
+        return {**found, "weights": self.weights}
+
+    @property
+    def _limit(self) -> float:
+        return _CUTOFF if self.cutoff is None else self.cutoff
+
+    def make(self, atoms: "AtomGroup", source: "Source") -> "FrameClusters":
+        """Create the analysis."""
+        mass = "mass" if self.weights == "mass" else None
+        if self.method == "gromos":
+            from mdreel.analysis.clustering.gromos import GromosClustering
+
+            return GromosClustering(atoms, None, self._limit, mass, trajectory=source)
+        if self.method == "dbscan":
+            from mdreel.analysis.clustering.density import DensityClustering
+
+            fewest = self.min_frames or _MIN_FRAMES
+            return DensityClustering(atoms, None, self._limit, fewest, mass, trajectory=source)
+        from mdreel.analysis.clustering.hierarchical import HierarchicalClustering
+
+        limit = self._limit if self.n_clusters is None else None
+        return HierarchicalClustering(atoms, None, self.method, limit, self.n_clusters, mass, trajectory=source)
 
 
 def _check_outputs(request: Request, tables: "Sequence[Path | None]", structures: Path | None) -> None:
