@@ -10,5 +10,5 @@ from MDAnalysisTests.datafiles import DCD, PSF
 from mdreel.analysis import DensityClustering
 
 u = mda.Universe(PSF, DCD)
-run = DensityClustering(u, select="protein and name CA", cutoff=0.8, min_frames=6).run()
+run = DensityClustering(u, select="protein and name CA", cutoff=0.7, min_frames=10).run()
 run.plot(title="Clusters of high density").savefig("cluster_noise.png")

@@ -14,7 +14,7 @@ from mdreel.errors import MismatchError, SelectionError, UnitWarning, Unsupporte
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ALPHA = "protein and name CA"
-LIMITS = [(0.7, 1), (0.7, 3), (0.8, 4), (1.0, 6), (1.5, 20), (3.0, 5), (0.0, 2)]
+LIMITS = [(0.7, 1), (0.7, 10), (0.55, 6), (1.0, 6), (1.5, 20), (3.0, 5), (0.0, 2)]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_labels_are_those_of_scikit_learn(universe: MDAnalysis.Universe, cutoff:
 
 
 def test_clusters_are_bitwise_identical_for_all_executors(adk_xtc: Path) -> None:
-    run = DensityClustering(MDAnalysis.Universe(PSF), f"{ALPHA} or index 0", 0.8, 4, trajectory=adk_xtc)
+    run = DensityClustering(MDAnalysis.Universe(PSF), f"{ALPHA} or index 0", 0.7, 10, trajectory=adk_xtc)
     expected = {name: array.tobytes() for name, array in run.run(backend="serial").results.items()}
     for options in ({"n_parts": 97}, {"n_workers": 3}, {"backend": "processes", "n_workers": 2, "n_parts": 5}):
         assert {name: array.tobytes() for name, array in run.run(**options).results.items()} == expected, options
@@ -88,14 +88,14 @@ def test_neighbours_that_do_not_fit_into_memory_are_searched_again() -> None:
     way = np.sort(rng.uniform(0, 1, 900))[:, None, None] ** 2
     frames = ends[0] + way * (ends[1] - ends[0]) + rng.normal(0, 0.25, (900, 30, 3))
     packed = np.ascontiguousarray(frames.reshape(900, -1), np.float32)
-    expected = density_clusters(packed, 30, None, 0.9, 9, 1 << 40, 1)
+    expected = density_clusters(packed, 30, None, 0.65, 30, 1 << 40, 1)
     assert 1 < len(np.unique(expected)) < 900
     for most_pairs, n_threads in ((0, 1), (1000, 2), (0, 3)):
-        np.testing.assert_array_equal(density_clusters(packed, 30, None, 0.9, 9, most_pairs, n_threads), expected)
+        np.testing.assert_array_equal(density_clusters(packed, 30, None, 0.65, 30, most_pairs, n_threads), expected)
 
 
 def test_noise_is_shown_in_tables_and_figures(universe: MDAnalysis.Universe, tmp_path: Path) -> None:
-    run = DensityClustering(universe, ALPHA, 0.8, 6).run()
+    run = DensityClustering(universe, ALPHA, 0.7, 10).run()
     labels, steps = run.results.labels, run.results.transitions
     assert 0 < run.n_noise < 98
     assert run.results.sizes.sum() + run.n_noise == 98

@@ -94,10 +94,10 @@ def test_hierarchical_clusters_are_written(run, tmp_path: Path, method: str) -> 
 
 
 def test_density_clusters_are_written_with_noise(run, tmp_path: Path) -> None:
-    options = ("--method", "dbscan", "--cutoff", "0.8", "--min-frames", "6")
+    options = ("--method", "dbscan", "--cutoff", "0.7", "--min-frames", "10")
     done = run("cluster-frames", *INPUT, *options, "-o", "labels.csv")
     assert done.returncode == 0, done.stderr
-    expected = DensityClustering(MDAnalysis.Universe(PSF, DCD), "protein and name CA", 0.8, 6).run()
+    expected = DensityClustering(MDAnalysis.Universe(PSF, DCD), "protein and name CA", 0.7, 10).run()
     np.testing.assert_array_equal(table(tmp_path / "labels.csv")[1][:, 2], expected.results.labels)
     assert f"noise       {expected.n_noise:>9,} frames" in run("cluster-frames", *INPUT, *options).stdout
     none = ("--method", "dbscan", "--cutoff", "0.5", "--min-frames", "99", "--structures", "none.pdb")

@@ -192,7 +192,9 @@ class CorrelationNetwork(Analysis):
     def _pairs(self, matrix: NDArray[np.float64], lowest: float | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the rows and columns of all pairs, or of those with at least this magnitude."""
         if lowest is None:
-            return np.triu_indices(len(matrix), 1)
+            first, second = np.triu_indices(len(matrix), 1)
+            return first, second
         if not 0.0 <= lowest <= 1.0:
             raise MismatchError(f"min_correlation must be 0 to 1, not {lowest:g}")
-        return np.nonzero(np.triu(np.abs(matrix) >= lowest, 1))
+        first, second = np.nonzero(np.triu(np.abs(matrix) >= lowest, 1))
+        return first, second

@@ -96,9 +96,11 @@ class DensityClustering(FrameClusters):
     >>> import mdreel
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> u = mda.Universe(PSF, DCD)
-    >>> clusters = mdreel.analysis.DensityClustering(u, "name CA", cutoff=0.8, min_frames=4).run()
-    >>> bool((clusters.results.labels >= -1).all())
-    True
+    >>> clusters = mdreel.analysis.DensityClustering(u, "name CA", cutoff=0.7, min_frames=10).run()
+    >>> clusters.results.sizes
+    array([31, 20, 18])
+    >>> clusters.n_noise
+    29
     """
 
     @checked_arguments

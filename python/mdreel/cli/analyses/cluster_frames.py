@@ -26,7 +26,7 @@ Examples:
   mdreel cluster-frames -s adk.psf -f adk.xtc --cutoff 1.5 --clusters clusters.csv --structures centers.pdb
   mdreel cluster-frames -s adk.psf -f adk.xtc --structures centers.xtc --structure-select protein --largest 5
   mdreel cluster-frames -s adk.psf -f adk.xtc --method average --n-clusters 4 -o labels.csv
-  mdreel cluster-frames -s adk.psf -f adk.xtc --method dbscan --cutoff 0.8 --min-frames 4
+  mdreel cluster-frames -s adk.psf -f adk.xtc --method dbscan --cutoff 0.7 --min-frames 10
 """
 _LARGEST = 5
 _CUTOFF, _MIN_FRAMES = 1.0, 5
