@@ -176,8 +176,8 @@ class CorrelationNetwork(Analysis):
         return bool((np.diff(indices) > 0).all())
 
     def _result_coordinates(self) -> list[LabelledArray]:
-        one, other = (atom_coordinates(self.atomgroup, dimension) for dimension in ("atom", "other_atom"))
-        return [*super()._result_coordinates(), *one, *other]
+        other = LabelledArray("other_atom", ("other_atom",), "", self.atomgroup.ix.astype(np.int64))
+        return [*super()._result_coordinates(), *atom_coordinates(self.atomgroup), other]
 
     def _matrix(self, value: CorrelationValue) -> NDArray[np.float64]:
         """Return a result that was computed."""

@@ -160,7 +160,7 @@ mod tests {
             let mut best = (f64::INFINITY, 0, 0);
             for i in 0..clusters.len() {
                 for j in i + 1..clusters.len() {
-                    let pairs = clusters[i].iter().flat_map(|a| clusters[j].iter().map(|b| matrix[a * n + b]));
+                    let pairs = clusters[i].iter().flat_map(|a| clusters[j].iter().map(move |b| matrix[a * n + b]));
                     let distance = match linkage {
                         Linkage::Single => pairs.fold(f64::INFINITY, f64::min),
                         Linkage::Complete => pairs.fold(0.0, f64::max),
