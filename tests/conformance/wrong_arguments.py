@@ -110,7 +110,7 @@ def calls(s: System) -> dict[str, Call]:
     clusters = mdreel.analysis.GromosClustering(u, "name CA").run()
     tree = mdreel.analysis.HierarchicalClustering(u, "name CA", n_clusters=2).run()
     dense = mdreel.analysis.DensityClustering(u, "name CA", min_frames=1).run()
-    motion = mdreel.analysis.CrossCorrelation(u, "name CA").run()
+    motion = mdreel.analysis.CrossCorrelation(u, "name CA", False, True, trajectory=[xtc, xtc]).run()
     touching = mdreel.ResidueContacts(u).run()
     shell = mdreel.Selection(u, "name C* and around 4 name O").run()
     rama = mdreel.Ramachandran(protein).run()
