@@ -10,5 +10,6 @@ from MDAnalysisTests.datafiles import DCD, PSF
 from mdreel.analysis import DensityClustering
 
 u = mda.Universe(PSF, DCD)
-run = DensityClustering(u, select="protein and name CA", cutoff=0.7, min_frames=10).run()
+alpha = "protein and name CA"
+run = DensityClustering(u, alpha, cutoff=0.7, min_frames=10).run()
 run.plot(title="Clusters of high density").savefig("cluster_noise.png")
