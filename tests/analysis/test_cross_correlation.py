@@ -13,6 +13,8 @@ import mdreel
 from mdreel._core import Source
 from mdreel.analysis import CrossCorrelation
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
+from mdreel.execution import pipeline
+from mdreel.timing.spans import NO_BLOCK
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 ALPHA = "protein and name CA and resid 10:49"
@@ -229,3 +231,15 @@ def test_correlations_can_be_computed_with_others_in_one_pass(universe: MDAnalys
     together = CrossCorrelation(universe, ALPHA, True)
     mdreel.run([mdreel.RMSD(universe.atoms), together], start=5, step=3)
     np.testing.assert_array_equal(together.results.correlation, alone.results.correlation)
+
+
+def test_runs_with_many_sums_have_few_blocks(universe: MDAnalysis.Universe, monkeypatch: pytest.MonkeyPatch) -> None:
+    def n_blocks() -> int:
+        spans = CrossCorrelation(universe, ALPHA).run(n_workers=2).timing.spans
+        return len(set(spans["block"].tolist()) - {NO_BLOCK})
+
+    usual, n_sums = n_blocks(), 3 * 40 + 40 * 41 // 2
+    monkeypatch.setattr(pipeline, "_MANY_SUMS", n_sums)
+    assert n_blocks() == usual > 4
+    monkeypatch.setattr(pipeline, "_MANY_SUMS", n_sums - 1)
+    assert n_blocks() == 4
