@@ -7,6 +7,15 @@ import numpy as np
 from mdreel.analysis.base.analysis import Analysis
 
 
+def arrays_in(value: Any) -> list[np.ndarray]:
+    """Numbers in what an analysis has found."""
+    if isinstance(value, dict):
+        value = [value[name] for name in sorted(value)]
+    if isinstance(value, (list, tuple)):
+        return [array for one in value for array in arrays_in(one)]
+    return [np.asarray(value)] if isinstance(value, (np.ndarray, float, int, np.generic)) else []
+
+
 def by_ids(analysis: Analysis, name: str) -> np.ndarray:
     """Values of atoms in the order of the residues."""
     values: np.ndarray = analysis.results[name][np.argsort(analysis.atomgroup.ids)]

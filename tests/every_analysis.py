@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import MDAnalysis
 import numpy as np
@@ -20,8 +19,9 @@ from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
 import mdreel.analysis
-from comparable_results import bonds_by_ids, by_ids, contacts_by_ids, on_the_circle
+from comparable_results import arrays_in, bonds_by_ids, by_ids, contacts_by_ids, on_the_circle
 from mdreel._core import Source
+from mdreel.analysis import CrossCorrelation
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
 
@@ -75,15 +75,6 @@ def in_memory(positions: np.ndarray, cells: np.ndarray | None = None) -> Source:
     if cells is None:
         cells = np.tile(np.array([CELL, CELL, CELL, 90, 90, 90], np.float32), (len(positions), 1))
     return Source.memory(np.ascontiguousarray(positions, np.float32), np.arange(len(positions), dtype=float), cells)
-
-
-def arrays_in(value: Any) -> list[np.ndarray]:
-    """Numbers in what an analysis has found."""
-    if isinstance(value, dict):
-        value = [value[name] for name in sorted(value)]
-    if isinstance(value, (list, tuple)):
-        return [array for one in value for array in arrays_in(one)]
-    return [np.asarray(value)] if isinstance(value, (np.ndarray, float, int, np.generic)) else []
 
 
 def everything(analysis: Analysis) -> list[np.ndarray]:
@@ -237,6 +228,19 @@ CASES = {
         beside=(500, 40),
         step=8,
     ),
+    "DensityClustering": Case(
+        lambda s: mdreel.analysis.DensityClustering(s.universe, None, 0.8, 3, trajectory=s.trajectory),
+        result("labels", "sizes", "centers", "transitions"),
+        beside=(500, 40),
+        step=8,
+    ),
+    "HierarchicalClustering": Case(
+        lambda s: mdreel.analysis.HierarchicalClustering(s.universe, n_clusters=2, trajectory=s.trajectory),
+        result("labels", "sizes", "centers", "transitions", "linkage"),
+        beside=(500, 40),
+        step=16,
+    ),
+    "CrossCorrelation": Case(lambda s: CrossCorrelation(s.pick("name CA"), None, True, trajectory=s.trajectory)),
     "EinsteinMSD": Case(
         lambda s: mdreel.EinsteinMSD(s.pick(), None, fft=False, max_lag=20, trajectory=s.trajectory),
         motion="all",

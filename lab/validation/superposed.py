@@ -10,6 +10,8 @@ import numpy as np
 from comparison import EXACT, SINGLE, Compared, apart, systems
 from MDAnalysis.analysis import align, pca, rms
 from MDAnalysis.analysis.diffusionmap import DistanceMatrix
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
 
 import mdreel
 
@@ -24,6 +26,7 @@ def compare(folder: Path) -> Iterator[Compared]:
         yield from averages(name, universe)
         yield from components(name, universe)
         yield from matrices(name, universe)
+        yield from correlations(name, universe)
 
 
 def groups(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
@@ -81,3 +84,23 @@ def matrices(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
     frames = [atoms.positions.astype(np.float64) for _ in universe.trajectory[:20]]
     theirs = [[0.0 if a is b else rms.rmsd(a, b, superposition=True) for a in frames] for b in frames]
     yield Compared("RMSD of all pairs", name, "MDAnalysis", apart(ours, theirs), EXACT, "Å")
+
+
+def correlations(name: str, universe: MDAnalysis.Universe) -> Iterator[Compared]:
+    """Compare cross-correlations, and trees of frames."""
+    moved = universe.copy()
+    moved.transfer_to_memory()
+    align.AlignTraj(moved, universe, select=CORE, in_memory=True).run()
+    atoms = moved.select_atoms(CORE)
+    x = np.array([atoms.positions for _ in moved.trajectory], np.float64)
+    x -= x.mean(axis=0)
+    products = np.einsum("tia,tja->ij", x, x)
+    expected = products / np.sqrt(np.outer(np.diag(products), np.diag(products)))
+    ours = mdreel.analysis.CrossCorrelation(universe, CORE, superposition=True).run().results.correlation
+    note = "after superposition with MDAnalysis, which moves coordinates in single precision"
+    yield Compared("Cross-correlation", name, "NumPy", apart(ours, expected), SINGLE, "", note)
+    matrix = mdreel.DistanceMatrix(universe, CORE, superposition=True).run().results.dist_matrix
+    for method in ("single", "complete", "average"):
+        tree = mdreel.analysis.HierarchicalClustering(universe, CORE, method, n_clusters=2).run().results.linkage
+        heights = apart(tree[:, 2], linkage(squareform(matrix), method)[:, 2])
+        yield Compared(f"Tree of frames, {method} linkage", name, "SciPy", heights, EXACT, "Å", "distances of merges")

@@ -16,13 +16,16 @@ __all__ = [
     "contact_count",
     "contacts_of",
     "covariance",
+    "cross_correlation",
     "density",
+    "density_clusters",
     "dihedrals",
     "distance_matrix",
     "distances",
     "end_to_end",
     "fluctuation",
     "fold",
+    "frame_linkage",
     "function",
     "gromos_clusters",
     "group_rmsd",
@@ -32,6 +35,7 @@ __all__ = [
     "kept_positions",
     "linear_density",
     "mean_square_displacements",
+    "medoids",
     "native_contacts",
     "paths",
     "projection",
@@ -104,6 +108,7 @@ def contact_count(
     is_unique: bool,
 ) -> Computation: ...
 def covariance(reference: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
+def cross_correlation(reference: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
 def density(
     n_atoms: int, group: _Members, x: NDArray[np.float64], y: NDArray[np.float64], z: NDArray[np.float64]
 ) -> Computation: ...
@@ -211,6 +216,24 @@ def distance_matrix(
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
 ) -> NDArray[np.float64]: ...
+def density_clusters(
+    frames: NDArray[np.float32],
+    n_atoms: int,
+    weights: NDArray[np.float64] | None,
+    cutoff: float,
+    min_frames: int,
+    most_pairs: int,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> NDArray[np.uint32]: ...
+def frame_linkage(
+    frames: NDArray[np.float32],
+    n_atoms: int,
+    weights: NDArray[np.float64] | None,
+    method: str,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> NDArray[np.float64]: ...
 def gromos_clusters(
     frames: NDArray[np.float32],
     n_atoms: int,
@@ -230,6 +253,15 @@ def mean_square_displacements(
     n_lags: int,
     length: int | None,
 ) -> NDArray[np.float64]: ...
+def medoids(
+    frames: NDArray[np.float32],
+    n_atoms: int,
+    weights: NDArray[np.float64] | None,
+    labels: NDArray[np.uint32],
+    n_clusters: int,
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> NDArray[np.uint32]: ...
 def paths(
     frames: NDArray[np.float32], n_atoms: int, first: int, end: int, scheme: str | None
 ) -> NDArray[np.float64]: ...

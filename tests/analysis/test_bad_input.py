@@ -12,11 +12,11 @@ import pytest
 from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
+from comparable_results import arrays_in
 from every_analysis import (
     CASES,
     Spread,
     System,
-    arrays_in,
     everything,
     in_memory,
     peptide,
@@ -59,6 +59,9 @@ NONE: dict[str, Made] = {
     "DistanceArray": lambda none, _: mdreel.DistanceArray(none),
     "DistanceMatrix": lambda none, _: mdreel.DistanceMatrix(none),
     "GromosClustering": lambda none, _: mdreel.analysis.GromosClustering(none),
+    "DensityClustering": lambda none, _: mdreel.analysis.DensityClustering(none),
+    "HierarchicalClustering": lambda none, _: mdreel.analysis.HierarchicalClustering(none, cutoff=1.0),
+    "CrossCorrelation": lambda none, _: mdreel.analysis.CrossCorrelation(none),
     "EinsteinMSD": lambda none, _: mdreel.EinsteinMSD(none),
     "EndToEnd": lambda none, _: mdreel.EndToEnd([none]),
     "FunctionAnalysis": lambda none, _: mdreel.from_function(spread, none),
@@ -131,6 +134,12 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
         zeros("dist_matrix"),
     ),
     "GromosClustering": (lambda one, s: mdreel.analysis.GromosClustering(one, trajectory=s), zeros("labels")),
+    "DensityClustering": (lambda one, s: mdreel.analysis.DensityClustering(one, trajectory=s), zeros("labels")),
+    "HierarchicalClustering": (
+        lambda one, s: mdreel.analysis.HierarchicalClustering(one, cutoff=1.0, trajectory=s),
+        zeros("labels"),
+    ),
+    "CrossCorrelation": (lambda one, s: mdreel.analysis.CrossCorrelation(one, trajectory=s), finite("correlation")),
     "EinsteinMSD": (lambda one, s: mdreel.EinsteinMSD(one, trajectory=s), finite("timeseries")),
     "EndToEnd": (lambda one, s: mdreel.EndToEnd(one, trajectory=s), zeros("distances", "vectors")),
     "FunctionAnalysis": (lambda one, s: mdreel.from_function(spread, one, trajectory=s), zeros("timeseries")),
@@ -270,6 +279,9 @@ UPDATING: dict[str, Callable[[Any], Any]] = {
     "AlignTraj": lambda group: mdreel.AlignTraj(group, group.universe, filename="aligned.dcd"),
     "AverageStructure": mdreel.AverageStructure,
     "PCA": mdreel.PCA,
+    "CrossCorrelation": mdreel.analysis.CrossCorrelation,
+    "DensityClustering": mdreel.analysis.DensityClustering,
+    "HierarchicalClustering": lambda group: mdreel.analysis.HierarchicalClustering(group, cutoff=1.0),
     "EinsteinMSD": mdreel.EinsteinMSD,
     "DSSP": mdreel.DSSP,
     "Ramachandran": mdreel.Ramachandran,

@@ -25,6 +25,9 @@ VARIANTS: dict[str, Callable[[System], Analysis]] = {
     "Contacts, without images": lambda s: mdreel.Contacts(
         s.universe, (s.pick("name C*"), s.pick("name O*")), 0, pbc=False, trajectory=s.trajectory
     ),
+    "CrossCorrelation, without superposition": lambda s: mdreel.analysis.CrossCorrelation(
+        s.universe, "name CA", trajectory=s.trajectory
+    ),
     "DSSP, without images": lambda s: mdreel.DSSP(s.universe, pbc=False, trajectory=s.trajectory),
     "DistanceArray, of images": lambda s: mdreel.DistanceArray(
         s.pick("name CA"), s.pick("name O"), pbc=True, trajectory=s.trajectory

@@ -57,7 +57,17 @@ def test_results_that_grow_with_the_frames_are_refused(
 
 
 @pytest.mark.parametrize(
-    "name", ["PCA", "DistanceArray, statistics", "DistanceMatrix", "InterRDF_s", "HelixEigenvalues", "DensityAnalysis"]
+    "name",
+    [
+        "PCA",
+        "CrossCorrelation",
+        "HierarchicalClustering",
+        "DistanceArray, statistics",
+        "DistanceMatrix",
+        "InterRDF_s",
+        "HelixEigenvalues",
+        "DensityAnalysis",
+    ],
 )
 def test_arrays_over_pairs_are_refused(name: str, trajectory: Path, give: Callable[[int], None]) -> None:
     give(300)

@@ -27,6 +27,8 @@ CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
     ),
     ("DSSP", "longest_bond"): (2.5, lambda u, x: mdreel.DSSP(u, longest_bond=x)),
     ("DistanceArray", "cutoff"): (8.0, lambda u, x: mdreel.DistanceArray(u.atoms, cutoff=x)),
+    ("DensityClustering", "cutoff"): (2.0, lambda u, x: mdreel.analysis.DensityClustering(u, cutoff=x)),
+    ("HierarchicalClustering", "cutoff"): (2.0, lambda u, x: mdreel.analysis.HierarchicalClustering(u, cutoff=x)),
     ("GromosClustering", "cutoff"): (2.0, lambda u, x: mdreel.analysis.GromosClustering(u, cutoff=x)),
     ("HydrogenBondAnalysis", "d_h_cutoff"): (1.2, lambda u, x: mdreel.HydrogenBondAnalysis(u, d_h_cutoff=x)),
     ("HydrogenBondAnalysis", "d_a_cutoff"): (3.5, lambda u, x: mdreel.HydrogenBondAnalysis(u, d_a_cutoff=x)),
@@ -152,7 +154,7 @@ def test_value_in_another_unit_warns_or_is_refused(which: tuple[str, str], unive
 def test_length_that_finds_nothing_is_refused(
     which: tuple[str, str], wrong: float, universe: MDAnalysis.Universe
 ) -> None:
-    if which[0] in ("SASA", "GromosClustering") and wrong == 0:
+    if (which[0] == "SASA" or which[0].endswith("Clustering")) and wrong == 0:
         CHECKED[which][1](universe, wrong)  # surfaces of points or without a probe; clusters of equal frames
         return
     with pytest.raises(MismatchError):

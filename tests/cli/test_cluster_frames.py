@@ -8,7 +8,7 @@ import pytest
 from MDAnalysisTests.datafiles import DCD, PSF
 
 from command_results import refused, table
-from mdreel.analysis import GromosClustering
+from mdreel.analysis import DensityClustering, GromosClustering, HierarchicalClustering
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 INPUT = ("-s", PSF, "-f", DCD, "-q")
@@ -76,3 +76,37 @@ def test_what_cannot_be_written_is_refused_before_the_run(run, tmp_path: Path) -
     options = ("--structures", "a.pdb", "--structure-select", "name XY")
     refused(run("cluster-frames", *INPUT, *options), 3, "XY")
     assert (tmp_path / "old.csv").read_text() == "old"
+
+
+@pytest.mark.parametrize("method", ["single", "complete", "average"])
+def test_hierarchical_clusters_are_written(run, tmp_path: Path, method: str) -> None:
+    files = ("-o", "labels.csv", "--clusters", "sizes.csv", "--structures", "centers.pdb", "--plot", "labels.png")
+    done = run("cluster-frames", *INPUT, "--method", method, "--n-clusters", "4", *files)
+    assert done.returncode == 0, done.stderr
+    universe = MDAnalysis.Universe(PSF, DCD)
+    expected = HierarchicalClustering(universe, "protein and name CA", method, n_clusters=4).run().results
+    np.testing.assert_array_equal(table(tmp_path / "labels.csv")[1][:, 2], expected.labels)
+    np.testing.assert_array_equal(table(tmp_path / "sizes.csv")[1][:, 1], expected.sizes)
+    assert len(MDAnalysis.Universe(str(tmp_path / "centers.pdb")).trajectory) == 4
+    text = run("cluster-frames", *INPUT, "--method", method, "--cutoff", "1.5").stdout
+    limited = HierarchicalClustering(universe, "protein and name CA", method, 1.5).run()
+    assert f"clusters {limited.n_clusters}" in text
+
+
+def test_density_clusters_are_written_with_noise(run, tmp_path: Path) -> None:
+    options = ("--method", "dbscan", "--cutoff", "0.7", "--min-frames", "10")
+    done = run("cluster-frames", *INPUT, *options, "-o", "labels.csv")
+    assert done.returncode == 0, done.stderr
+    expected = DensityClustering(MDAnalysis.Universe(PSF, DCD), "protein and name CA", 0.7, 10).run()
+    np.testing.assert_array_equal(table(tmp_path / "labels.csv")[1][:, 2], expected.results.labels)
+    assert f"noise       {expected.n_noise:>9,} frames" in run("cluster-frames", *INPUT, *options).stdout
+    none = ("--method", "dbscan", "--cutoff", "0.5", "--min-frames", "99", "--structures", "none.pdb")
+    refused(run("cluster-frames", *INPUT, *none), 4, "no cluster was found")
+
+
+def test_options_of_another_method_are_refused(run) -> None:
+    refused(run("cluster-frames", *INPUT, "--n-clusters", "3"), 2, "use --cutoff")
+    refused(run("cluster-frames", *INPUT, "--method", "single", "--min-frames", "3"), 2, "is for --method dbscan")
+    both = ("--method", "single", "--n-clusters", "3", "--cutoff", "1")
+    refused(run("cluster-frames", *INPUT, *both), 2, "either --cutoff or --n-clusters")
+    refused(run("cluster-frames", *INPUT, "--method", "average", "--n-clusters", "99"), 3, "only 98 frames")

@@ -22,6 +22,7 @@ SETTINGS = {
     "average": {},
     "pca": {"select": SMALL},
     "projection": {"select": SMALL},
+    "cross-correlation": {"select": SMALL},
     "rg": {},
     "dihedrals": {},
     "dihedral": {"atoms": [f"index {i}" for i in (4, 6, 8, 19)]},

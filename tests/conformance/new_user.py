@@ -58,6 +58,11 @@ MAKE: dict[str, Made] = {
     "DistanceArray": mdreel.DistanceArray,
     "DistanceMatrix": lambda a, **k: mdreel.DistanceMatrix(a, select="name CA", **k),
     "GromosClustering": lambda a, **k: mdreel.analysis.GromosClustering(a, select="name CA", **k),
+    "DensityClustering": lambda a, **k: mdreel.analysis.DensityClustering(a, select="name CA", **k),
+    "HierarchicalClustering": lambda a, **k: mdreel.analysis.HierarchicalClustering(
+        a, select="name CA", n_clusters=1, **k
+    ),
+    "CrossCorrelation": lambda a, **k: mdreel.analysis.CrossCorrelation(a, select="name CA", **k),
     "EinsteinMSD": mdreel.EinsteinMSD,
     "EndToEnd": lambda a, **k: mdreel.EndToEnd([a], **k),
     "HelixEigenvalues": lambda a, **k: mdreel.HelixEigenvalues([a], **k),
@@ -239,6 +244,15 @@ DATA: dict[str, Mistake] = {
         r"use one with bonds \(TPR, PSF, PRMTOP\), or guess them",
     ),
     "one frame for components": (lambda s: mdreel.PCA(s.ca).run(stop=1), "analyse more frames"),
+    "one frame for correlations": (
+        lambda s: mdreel.analysis.CrossCorrelation(s.ca).run(stop=1),
+        "analyse more frames",
+    ),
+    "more clusters than frames": (
+        lambda s: mdreel.analysis.HierarchicalClustering(s.ca, n_clusters=9).run(stop=3),
+        "there are only 3 frames",
+    ),
+    "no limit of clusters": (lambda s: mdreel.analysis.HierarchicalClustering(s.ca), "give either cutoff"),
     "two frames for a fit": (lambda s: mdreel.EinsteinMSD(s.ca).run(stop=2).diffusion(), "or analyse more frames"),
     "fit beyond the end": (lambda s: mdreel.EinsteinMSD(s.ca).run(stop=9).diffusion(500), "fit between 0 and 8 ps"),
     "components before the run": (lambda s: mdreel.PCA(s.ca).transform(s.ca), r"Call run\(\)"),
@@ -273,6 +287,7 @@ LARGE: dict[str, Mistake] = {
     "distances": (lambda s: mdreel.DistanceArray(s.water.atoms).run(), "such as step=10, .*such as cutoff=8.0"),
     "mean distances": (lambda s: mdreel.DistanceArray(s.water.atoms, cutoff=8.0).run(), "select fewer atoms"),
     "components": (lambda s: mdreel.PCA(s.water).run(), "select fewer atoms"),
+    "correlations": (lambda s: mdreel.analysis.CrossCorrelation(s.water).run(), "select fewer atoms"),
     "site rdf": (lambda s: mdreel.InterRDF_s(s.water, [(s.water.atoms, s.water.atoms)]).run(), "a smaller nbins"),
     "bins": (lambda s: mdreel.InterRDF(s.ca, s.ca, nbins=10**12), "give a smaller nbins"),
     "grid": (lambda s: mdreel.DensityAnalysis(s.ca, 1e-6).run(), "give a larger delta"),

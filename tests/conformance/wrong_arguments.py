@@ -108,6 +108,9 @@ def calls(s: System) -> dict[str, Call]:
     rdf_s = mdreel.InterRDF_s(u, [(ca, ca)]).run()
     msd = mdreel.EinsteinMSD(u, "name CA").run()
     clusters = mdreel.analysis.GromosClustering(u, "name CA").run()
+    tree = mdreel.analysis.HierarchicalClustering(u, "name CA", n_clusters=2).run()
+    dense = mdreel.analysis.DensityClustering(u, "name CA", min_frames=1).run()
+    motion = mdreel.analysis.CrossCorrelation(u, "name CA", False, True, trajectory=[xtc, xtc]).run()
     touching = mdreel.ResidueContacts(u).run()
     shell = mdreel.Selection(u, "name C* and around 4 name O").run()
     rama = mdreel.Ramachandran(protein).run()
@@ -131,6 +134,16 @@ def calls(s: System) -> dict[str, Call]:
         "Dihedrals": analysis(mdreel.Dihedrals, atomgroup=ag),
         "DistanceArray": analysis(mdreel.DistanceArray, atomgroup=ca, other=u.select_atoms("name O")),
         "DistanceMatrix": analysis(mdreel.DistanceMatrix, universe=u, select="name CA"),
+        "CrossCorrelation": analysis(mdreel.analysis.CrossCorrelation, universe=u, select="name CA"),
+        "CrossCorrelation.edge_list": Call(motion.edge_list),
+        "CrossCorrelation.pair_columns": Call(motion.pair_columns),
+        "CrossCorrelation.plot_generalized": Call(motion.plot_generalized),
+        "DensityClustering": analysis(mdreel.analysis.DensityClustering, universe=u, select="name CA"),
+        "DensityClustering.save_structures": Call(dense.save_structures, {"path": "dense.pdb", "force": True}),
+        "HierarchicalClustering": analysis(
+            mdreel.analysis.HierarchicalClustering, universe=u, select="name CA", n_clusters=2
+        ),
+        "HierarchicalClustering.save_structures": Call(tree.save_structures, {"path": "tree.pdb", "force": True}),
         "GromosClustering": analysis(mdreel.analysis.GromosClustering, universe=u, select="name CA"),
         "GromosClustering.save_structures": Call(clusters.save_structures, {"path": "centers.pdb", "force": True}),
         "EinsteinMSD": analysis(mdreel.EinsteinMSD, u=u, select="name CA"),

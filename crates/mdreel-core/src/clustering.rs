@@ -6,6 +6,7 @@
 //! therefore exactly those that [`crate::pairs::distance_matrix`] gives. `docs/design/030-clusters-of-frames.md` has the
 //! proofs.
 
+mod density;
 mod frames;
 mod gromos;
 mod groups;
@@ -17,4 +18,5 @@ mod screen;
 #[cfg(test)]
 mod tests;
 
+pub use density::{NOISE, dbscan};
 pub use gromos::{Clusters, gromos};

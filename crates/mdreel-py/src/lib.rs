@@ -84,7 +84,7 @@ mod _core {
     #[pymodule_export]
     use crate::chunks::{chunk_outline, convert_to_chunks};
     #[pymodule_export]
-    use crate::clustering::gromos_clusters;
+    use crate::clustering::{density_clusters, frame_linkage, gromos_clusters, medoids};
     #[pymodule_export]
     use crate::computation::Computation;
     #[pymodule_export]
@@ -119,7 +119,7 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::residue_contacts::residue_contacts;
     #[pymodule_export]
-    use crate::kernels::superposed::{covariance, group_rmsd, projection, superposed_fluctuation};
+    use crate::kernels::superposed::{covariance, cross_correlation, group_rmsd, projection, superposed_fluctuation};
     #[pymodule_export]
     use crate::lent_file::LentFile;
     #[cfg(target_os = "linux")]

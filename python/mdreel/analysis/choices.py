@@ -48,3 +48,12 @@ AreaMode: TypeAlias = Literal["atom", "residue", "total"]
 TransformationName: TypeAlias = Literal["whole", "wrap-atoms", "wrap-residues", "wrap-fragments", "center", "nojump"]
 """Transformation in a recipe: make molecules whole along their bonds, move atoms, residues or molecules into the cell,
 centre a group of atoms in the cell, or undo jumps across boundaries."""
+
+CorrelationValue: TypeAlias = Literal["correlation", "generalized_correlation"]
+"""Correlation of two atoms: of their displacements, or the one that corresponds to their mutual information."""
+
+ClusterMethod: TypeAlias = Literal["gromos", "single", "complete", "average", "dbscan"]
+"""Method of clustering frames: GROMOS, hierarchical with one of three linkages, or DBSCAN."""
+
+LinkageMethod: TypeAlias = Literal["single", "complete", "average"]
+"""Distance of two clusters: the smallest, the largest or the mean distance of their frames."""

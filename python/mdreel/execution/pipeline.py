@@ -23,6 +23,11 @@ from mdreel.execution.work import Work
 from mdreel.timing.spans import COORDINATOR, KINDS, NO_BLOCK, SPAN
 from mdreel.timing.workers import Member, Watch
 
+_MANY_SUMS = 1 << 20
+"""Number of sums, 16 bytes each, above which adding up the sums of a block takes longer than better balance gains."""
+_PARTS_OF_MANY_SUMS = 2
+"""Blocks for each worker if there are many sums."""
+
 
 def run(
     job: Job,
@@ -152,7 +157,14 @@ def _plan(job: Job, frames: FrameSet | None, n_parts: int | None, executor: Exec
     if n_parts is None and executor.schedule == "static" and not source.is_growing:
         # The share of a worker is one block, or one block per segment.
         n_parts = 1 if keep_to_segments else executor.n_workers
+    if n_parts is None and not source.is_growing and not keep_to_segments and _n_sums(job) > _MANY_SUMS:
+        n_parts = _PARTS_OF_MANY_SUMS * executor.n_workers
     return plan(source, frames, n_parts, executor.n_workers, keep_to_segments, 8 * job.kernel.row_width)
+
+
+def _n_sums(job: Job) -> int:
+    """Return the number of sums of all computations."""
+    return max((of_sums[1] for _, of_sums, *_ in job.kernel.places), default=0)
 
 
 def _nothing_left(source: Source, outcome: Outcome) -> FormatError | FrameIndexError:

@@ -28,7 +28,7 @@ def clusters_over_time(
         Times in ps; the axis uses ps, ns, µs or ms, depending on their range, or counts frames if the times are not
         evenly spaced.
     labels : ndarray, shape (n_frames,), int64
-        Cluster of each frame, numbered from 0.
+        Cluster of each frame, numbered from 0, or -1 for frames that belong to no cluster.
     title : str
         Title of the figure.
     ax : matplotlib.axes.Axes, optional
@@ -48,6 +48,11 @@ def clusters_over_time(
     size, marker = (36.0, "o") if len(labels) <= _FEW else (9.0, "|")
     with canvas(ax, title) as axes:
         axes.scatter(at, labels, s=size, c=colours, marker=marker, rasterized=True)
-        axes.set(xlabel=name, ylabel="Cluster", xlim=(first, last), ylim=(-0.6, float(labels.max()) + 0.6))
+        lowest, highest = float(labels.min()), float(labels.max())
+        axes.set(
+            xlabel=name, ylabel="Cluster", xlim=(first, last), ylim=(min(lowest, 0.0) - 0.6, max(highest, 0.0) + 0.6)
+        )
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
+        if lowest < 0:
+            axes.yaxis.set_major_formatter(lambda value, _: "noise" if value == -1 else f"{value:g}")
     return figure_of(axes)

@@ -1,8 +1,6 @@
 //! Covariance: exact sums of the products of all pairs of displacements.
 //!
-//! Displacements are integers in steps of 2^-21 Å. Their products add up in 64 bits, so the sums have the same bits for
-//! any grouping of frames. The matrix product is cut into panels that stay in the cache, over all frames of a batch.
-//! See `docs/design/009-covariance.md`.
+//! `panels` has the arithmetic, and `docs/design/009-covariance.md` describes it.
 
 use std::sync::Arc;
 
@@ -11,23 +9,11 @@ use super::chosen::Chosen;
 use super::fit::Fit;
 use super::fluctuation::columns_of;
 use super::moved::Moved;
+use super::panels::{FRACTION, Multiply, Panels, are_near, far_steps, row_begin};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
-
-/// Bits behind the binary point of displacements: no coarser than float32 from 4 Å on.
-const FRACTION: u32 = 21;
-/// Å below which a displacement takes 28 bits and the product of two 56.
-const NEAR: f64 = 128.0;
-/// Frames whose products add up in 64 bits for certain.
-const MOST_FRAMES: usize = 64;
-/// Å beyond which squares are too large for a sum.
-const FAR: f64 = 262_144.0;
-/// Coordinates of a panel: as many as stay in the first-level cache, of all frames.
-const WIDTH: usize = 64;
-/// Frames whose products add up in one go.
-const AT_ONCE: usize = 8;
 
 /// Sums over frames: of the displacement of each coordinate from a structure, Å, and of the product of each with itself
 /// and all that follow, Å², row after row of the upper triangle. Coordinates are x, y, z of the first atom, of the
@@ -41,29 +27,9 @@ pub struct Covariance {
     level: Level,
 }
 
-/// Displacements of several frames in steps, of some coordinates to a panel, frame after frame.
-#[derive(Debug, Clone, Default)]
-struct Panels {
-    n_frames: usize,
-    steps: Vec<[[i32; WIDTH]; MOST_FRAMES]>,
-}
-
-impl Panels {
-    /// Fills up with frames that add nothing.
-    fn pad(&mut self) {
-        let padding = self.n_frames..self.n_frames.next_multiple_of(AT_ONCE);
-        self.steps.iter_mut().for_each(|panel| panel[padding.clone()].fill([0; WIDTH]));
-    }
-}
-
 /// Coordinates of `n_atoms` atoms.
 fn n_coordinates(n_atoms: usize) -> usize {
     3 * n_atoms
-}
-
-/// Place of the product of coordinate `i` with itself, behind the sums of `n` coordinates.
-fn row_begin(i: usize, n: usize) -> usize {
-    n + i * n - i * i.saturating_sub(1) / 2
 }
 
 impl Covariance {
@@ -106,7 +72,7 @@ impl Computation for Covariance {
 
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
         let n = n_coordinates(self.reference[0].len());
-        self.panels.steps.resize(n.div_ceil(WIDTH), [[0; WIDTH]; MOST_FRAMES]);
+        self.panels.reserve(n);
         let mut frames = self.moved.frames(batch)?;
         for i in 0..batch.len() {
             let columns = frames.columns(i);
@@ -114,10 +80,11 @@ impl Computation for Covariance {
             if !self.level.run(add) {
                 add_far(columns, &self.reference, batch.header(i).index, slots.sums)?;
             }
-            if self.panels.n_frames == MOST_FRAMES || i + 1 == batch.len() {
+            if self.panels.is_full(1) || i + 1 == batch.len() {
                 self.panels.pad();
-                self.level.run(Multiply { panels: &self.panels, n, sums: slots.sums });
-                self.panels.n_frames = 0;
+                self.panels.add_rows(0, 1, |coordinate| coordinate, slots.sums);
+                self.level.run(Multiply { panels: &self.panels, sums: &mut slots.sums[n..] });
+                self.panels.clear();
             }
         }
         Ok(())
@@ -137,18 +104,15 @@ impl Operation for AddFrame<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) -> bool {
         let AddFrame { columns, reference, panels } = self;
-        for (of, from) in columns.into_iter().zip(reference) {
-            if !of.iter().zip(from).fold(true, |near, (of, from)| near & ((of - from).abs() < NEAR)) {
-                return false;
-            }
+        if !are_near(columns, reference) {
+            return false;
         }
         for (k, (of, from)) in columns.into_iter().zip(reference).enumerate() {
             for (atom, (of, from)) in of.iter().zip(from).enumerate() {
-                let at = 3 * atom + k;
-                panels.steps[at / WIDTH][panels.n_frames][at % WIDTH] = Sum::steps(of - from, FRACTION) as i32;
+                *panels.step(0, 3 * atom + k) = Sum::steps(of - from, FRACTION) as i32;
             }
         }
-        panels.n_frames += 1;
+        panels.keep(1);
         true
     }
 }
@@ -156,84 +120,16 @@ impl Operation for AddFrame<'_> {
 /// Adds a frame in which an atom is far away: product by product.
 #[cold]
 fn add_far(columns: [&[f64]; 3], reference: &[Vec<f64>; 3], frame: u64, sums: &mut [Sum]) -> Result<()> {
-    let n = n_coordinates(reference[0].len());
-    let mut steps = Vec::with_capacity(n);
-    for atom in 0..reference[0].len() {
-        let d: [f64; 3] = std::array::from_fn(|k| columns[k][atom] - reference[k][atom]);
-        // NaN is not within either.
-        if !d.iter().all(|d| d.abs() <= FAR) {
-            let at = columns.map(|column| column[atom]);
-            let expected = "expected finite coordinates within 262 144 Å of the reference";
-            return Err(
-                Error::mismatch(format!("atom {atom} of those selected is at {at:?}: {expected}")).at_frame(frame)
-            );
-        }
-        steps.extend(d.map(|d| Sum::steps(d, FRACTION)));
-    }
+    let steps = far_steps(columns, reference, frame)?.concat();
+    let (sums, products) = sums.split_at_mut(steps.len());
     for (i, &of) in steps.iter().enumerate() {
         sums[i] += Sum::of_steps(of, FRACTION);
-        let begin = row_begin(i, n);
-        for (sum, &with) in sums[begin..begin + n - i].iter_mut().zip(&steps[i..]) {
+        let begin = row_begin(i, steps.len());
+        for (sum, &with) in products[begin..].iter_mut().zip(&steps[i..]) {
             *sum += Sum::of_wide_steps(i128::from(of) * i128::from(with), 2 * FRACTION);
         }
     }
     Ok(())
-}
-
-/// Adds the frames of panels to the sums.
-struct Multiply<'a> {
-    panels: &'a Panels,
-    n: usize,
-    sums: &'a mut [Sum],
-}
-
-impl Operation for Multiply<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self) {
-        let Multiply { panels: Panels { n_frames, steps }, n, sums } = self;
-        for (p, panel) in steps.iter().enumerate() {
-            let (first, width) = (p * WIDTH, WIDTH.min(n - p * WIDTH));
-            let mut total = [0i64; WIDTH];
-            for frame in &panel[..*n_frames] {
-                total.iter_mut().zip(frame).for_each(|(total, step)| *total += i64::from(*step));
-            }
-            add_steps(&mut sums[first..first + width], &total, FRACTION);
-            for i in 0..first + width {
-                // The row of coordinate i, as far as it is in the panel and behind the diagonal.
-                let begin = i.saturating_sub(first);
-                let mut total = [0i64; WIDTH];
-                for (of, with) in steps[i / WIDTH]
-                    .chunks_exact(AT_ONCE)
-                    .zip(panel.chunks_exact(AT_ONCE))
-                    .take(n_frames.div_ceil(AT_ONCE))
-                {
-                    let of: [i32; AT_ONCE] = std::array::from_fn(|frame| of[frame][i % WIDTH]);
-                    let with: [&[i32]; AT_ONCE] = std::array::from_fn(|frame| &with[frame][begin..width]);
-                    add_products(&mut total[begin..width], of, with);
-                }
-                let row = row_begin(i, n) + first + begin - i;
-                add_steps(&mut sums[row..row + width - begin], &total[begin..], 2 * FRACTION);
-            }
-        }
-    }
-}
-
-/// Adds products of one coordinate with several, over a few frames.
-#[inline(always)]
-fn add_products(total: &mut [i64], of: [i32; AT_ONCE], with: [&[i32]; AT_ONCE]) {
-    let with = with.map(|steps| &steps[..total.len()]);
-    for (at, total) in total.iter_mut().enumerate() {
-        for frame in 0..AT_ONCE {
-            *total += i64::from(of[frame]) * i64::from(with[frame][at]);
-        }
-    }
-}
-
-#[inline(always)]
-fn add_steps(sums: &mut [Sum], steps: &[i64], fraction: u32) {
-    sums.iter_mut().zip(steps).for_each(|(sum, steps)| *sum += Sum::of_steps(*steps, fraction));
 }
 
 #[cfg(test)]
@@ -279,7 +175,7 @@ mod tests {
                 prop_assert!((whole[i].value() - expected).abs() < 1e-6 * frames.len() as f64);
                 for j in i..n {
                     let (found, expected): (f64, f64) =
-                        (whole[row_begin(i, n) + j - i].value(), d.iter().map(|d| d[i] * d[j]).sum());
+                        (whole[n + row_begin(i, n) + j - i].value(), d.iter().map(|d| d[i] * d[j]).sum());
                     let bound: f64 = d.iter().map(|d| 2.5e-7 * (d[i].abs() + d[j].abs() + 1e-6)).sum();
                     prop_assert!((found - expected).abs() < bound, "{i} {j}: {found} and {expected}");
                 }

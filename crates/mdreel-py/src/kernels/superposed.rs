@@ -1,6 +1,7 @@
 //! What is done with frames after some of their atoms were superposed on a reference.
 
 use mdreel_core::kernel::covariance::Covariance;
+use mdreel_core::kernel::cross_correlation::CrossCorrelation;
 use mdreel_core::kernel::fit::Fit;
 use mdreel_core::kernel::fluctuation::Fluctuation;
 use mdreel_core::kernel::group_rmsd::{Group, GroupRmsd};
@@ -83,6 +84,21 @@ pub(crate) fn covariance<'py>(
     let fit = fitted.as_ref().map(|fitted| fitted.fit(rows.len())).transpose()?;
     let computation = fit.transpose().and_then(|fit| Covariance::new(rows.len(), fit, None, &rows));
     Computation::new(py, computation, "covariance", (copied(reference), fitted.map(Given::copied)))
+}
+
+/// Sums for each atom of its displacement from `reference`, shape (n_atoms, 3), Å, and for each pair of atoms of the inner product of
+/// both displacements, row after row of the upper triangle; after superposition of what is `fitted`, if anything is.
+#[pyfunction]
+#[pyo3(signature = (reference, fitted))]
+pub(crate) fn cross_correlation<'py>(
+    py: Python<'py>,
+    reference: PyReadonlyArray2<'py, f64>,
+    fitted: Option<Given<'py>>,
+) -> PyResult<Computation> {
+    let rows = points(&reference)?;
+    let fit = fitted.as_ref().map(|fitted| fitted.fit(rows.len())).transpose()?;
+    let computation = fit.transpose().and_then(|fit| CrossCorrelation::new(fit, &rows));
+    Computation::new(py, computation, "cross_correlation", (copied(reference), fitted.map(Given::copied)))
 }
 
 /// Inner products of each frame's displacement from `origin`, shape (n_atoms, 3), Å, with `directions`, shape (n_directions,

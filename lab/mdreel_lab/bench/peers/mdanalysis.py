@@ -168,6 +168,21 @@ def _distances(universe: Any, job: Job) -> tuple[int, float]:
     return n_frames, total.mean() / n_frames
 
 
+def _cross_correlation(universe: Any, job: Job) -> tuple[int, float]:
+    """Sum inner products frame by frame, relative to the first frame, as no class of MDAnalysis does it."""
+    atoms = universe.atoms[job.indices()]
+    first = atoms.positions.astype(np.float64)
+    sums, products, n_frames = np.zeros((len(atoms), 3)), np.zeros((len(atoms), len(atoms))), 0
+    for _ in universe.trajectory[:: job.step]:
+        moved = atoms.positions - first
+        sums += moved
+        products += moved @ moved.T
+        n_frames += 1
+    products = products / n_frames - sums @ sums.T / n_frames**2
+    scale = np.sqrt(np.diag(products))
+    return n_frames, float((products / np.outer(scale, scale)).mean())
+
+
 def _shell(universe: Any, job: Job) -> tuple[int, float]:
     group = universe.select_atoms(ask.SHELL, updating=True)
     counts = [len(group) for _ in universe.trajectory[:: job.step]]
@@ -211,6 +226,7 @@ FUNCTIONS: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "rmsf": _rmsf,
     "rmsf-superposed": _rmsf,
     "distances": _distances,
+    "cross-correlation": _cross_correlation,
     "shell": _shell,
 }
 """Analyses that need more than a class; each returns the number of frames, and a number of this kind."""

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
-Labels = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+NOISE = -1
+"""Label of frames that belong to no cluster."""
+
+Labels = tuple[NDArray[np.int64], NDArray[np.uint32]]
 """Label of each frame, and place of the frame in the centre of each cluster among the analysed frames."""
 
 
@@ -73,8 +76,8 @@ class FrameClusters(Analysis):
         frames = tally.values.view(np.float32)
         labels, centers = self._assign(frames, comparison_threads(self._done()))
         n_atoms, found = len(self.atoms), self.results
-        found.labels = labels.astype(np.int64)
-        found.sizes = np.bincount(labels, minlength=len(centers)).astype(np.int64)
+        found.labels = labels
+        found.sizes = np.bincount(labels[labels != NOISE], minlength=len(centers)).astype(np.int64)
         found.centers = self.frames[centers]
         found.transitions = _transitions(found.labels, len(centers))
         positions = frames[centers, : 3 * n_atoms].reshape(len(centers), n_atoms, 3)
@@ -158,6 +161,8 @@ class FrameClusters(Analysis):
         'centers.pdb'
         """
         self._done()
+        if not self.n_clusters:
+            raise MismatchError("there are no structures to write, because no cluster was found: raise the cutoff")
         n_written = self.n_clusters if n_clusters is None else n_clusters
         if not 1 <= n_written <= self.n_clusters:
             raise MismatchError(f"n_clusters must be 1 to {self.n_clusters}, which were found, not {n_written}")
@@ -188,7 +193,29 @@ class FrameClusters(Analysis):
         return clusters_over_time(self.times, self.results.labels, title, ax)
 
 
+def numbered_by_size(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return labels in which the largest cluster has number 0. Of clusters of the same size, the first comes first.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (n_frames,), int64
+        Any labels, and `NOISE`.
+
+    Returns
+    -------
+    ndarray, shape (n_frames,), int64
+        Labels from 0, and `NOISE`.
+    """
+    found, kept = labels.copy(), labels != NOISE
+    _, first, places, sizes = np.unique(labels[kept], return_index=True, return_inverse=True, return_counts=True)
+    numbers = np.empty(len(sizes), np.int64)
+    numbers[np.lexsort([first, -sizes])] = np.arange(len(sizes))
+    found[kept] = numbers[places]
+    return found
+
+
 def _transitions(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
     """Return clusters of consecutive frames and how often each pair occurs, shape (n_transitions, 3), ascending."""
-    pairs, counts = np.unique(labels[:-1] * n_clusters + labels[1:], return_counts=True)
-    return np.stack([pairs // n_clusters, pairs % n_clusters, counts], axis=1).astype(np.int64)
+    n_labels, places = n_clusters + 1, labels - NOISE
+    pairs, counts = np.unique(places[:-1] * n_labels + places[1:], return_counts=True)
+    return np.stack([pairs // n_labels + NOISE, pairs % n_labels + NOISE, counts], axis=1).astype(np.int64)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import gromos_clusters
+from mdreel.analysis.clustering.cutoff import MOST_PAIRS, checked_cutoff
 from mdreel.analysis.clustering.frame_clusters import FrameClusters, Labels
 from mdreel.analysis.topology.reference import is_group
 from mdreel.analysis.topology.weights import weights_of
-from mdreel.errors import MismatchError
 from mdreel.foundation.arguments import checked_arguments
-from mdreel.foundation.unit_check import check_radius
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Selection, atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
-
-MOST_PAIRS = 1 << 25
-"""Pairs of neighbours that are kept in memory, 8 bytes each. Of more, neighbours are searched a second time."""
 
 
 class GromosClustering(FrameClusters):
@@ -119,11 +114,10 @@ class GromosClustering(FrameClusters):
             # Refuses an UpdatingAtomGroup, which a selection would make static.
             Selection.of(atoms_of(universe, name="universe"), "universe")
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
-        self.cutoff = check_radius("cutoff", cutoff, doubtful=0.4)
-        if not math.isfinite(self.cutoff):
-            raise MismatchError(f"cutoff must be a finite length in Å, not {self.cutoff}")
+        self.cutoff = checked_cutoff(cutoff)
         self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
 
     def _assign(self, frames: NDArray[np.float32], n_threads: int) -> Labels:
         """Return the clusters of frames."""
-        return gromos_clusters(frames, len(self.atoms), self._weights, self.cutoff, MOST_PAIRS, n_threads)
+        labels, centers = gromos_clusters(frames, len(self.atoms), self._weights, self.cutoff, MOST_PAIRS, n_threads)
+        return labels.astype(np.int64), centers

@@ -1,0 +1,200 @@
+//! Cross-correlation: exact sums of the inner products of the displacements of all pairs of atoms.
+//!
+//! This is the trace of each block of `covariance`, with a ninth of its sums. `panels` has the arithmetic.
+
+use std::sync::Arc;
+
+use super::Computation;
+use super::chosen::Chosen;
+use super::fit::Fit;
+use super::fluctuation::columns_of;
+use super::moved::Moved;
+use super::panels::{FRACTION, Multiply, Panels, are_near, far_steps, row_begin};
+use crate::error::{Error, Result};
+use crate::frame::{FrameBatch, Quantities};
+use crate::reduce::{Layout, Slots, Sum};
+use crate::simd::{Lanes, Level, Operation};
+
+/// Axes, which are rows of a matrix with a column for each atom.
+const AXES: usize = 3;
+
+/// Sums over frames: of the displacement of each atom from a structure, x, y, z, Å, and of the inner product of that of
+/// each atom with itself and all that follow, Å², row after row of the upper triangle.
+#[derive(Debug, Clone)]
+pub struct CrossCorrelation {
+    moved: Moved,
+    reference: Arc<[Vec<f64>; 3]>,
+    panels: Panels,
+    level: Level,
+}
+
+impl CrossCorrelation {
+    /// Creates the computation for frames of as many atoms as `reference`, Å, has, moved by `fit` (`None`: as they
+    /// are).
+    pub fn new(fit: Option<Fit>, reference: &[[f64; 3]]) -> Result<Self> {
+        CrossCorrelation::at_level(fit, reference, Level::detect())
+    }
+
+    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    pub(crate) fn at_level(fit: Option<Fit>, reference: &[[f64; 3]], level: Level) -> Result<Self> {
+        if reference.is_empty() {
+            return Err(Error::mismatch("there are no atoms"));
+        }
+        let chosen = Chosen::new(reference.len(), None, reference.len(), Quantities::POSITIONS)?;
+        let moved = Moved::new(fit, chosen, level);
+        Ok(CrossCorrelation { moved, reference: Arc::new(columns_of(reference)?), panels: Panels::default(), level })
+    }
+}
+
+impl Computation for CrossCorrelation {
+    fn n_atoms(&self) -> usize {
+        self.reference[0].len()
+    }
+
+    fn layout(&self) -> Layout {
+        let n = self.reference[0].len();
+        Layout { n_sums: AXES * n + n * (n + 1) / 2, ..Layout::default() }
+    }
+
+    fn another(&self) -> Box<dyn Computation> {
+        Box::new(self.clone())
+    }
+
+    fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()> {
+        let n = self.reference[0].len();
+        self.panels.reserve(n);
+        let mut frames = self.moved.frames(batch)?;
+        for i in 0..batch.len() {
+            let columns = frames.columns(i);
+            let add = AddFrame { columns, reference: &self.reference, panels: &mut self.panels };
+            if !self.level.run(add) {
+                add_far(columns, &self.reference, batch.header(i).index, slots.sums)?;
+            }
+            if self.panels.is_full(AXES) || i + 1 == batch.len() {
+                self.panels.pad();
+                for axis in 0..AXES {
+                    self.panels.add_rows(axis, AXES, |atom| AXES * atom + axis, slots.sums);
+                }
+                self.level.run(Multiply { panels: &self.panels, sums: &mut slots.sums[AXES * n..] });
+                self.panels.clear();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds a frame to panels, a row for each axis; returns whether it could, because all atoms are near.
+struct AddFrame<'a> {
+    columns: [&'a [f64]; 3],
+    reference: &'a [Vec<f64>; 3],
+    panels: &'a mut Panels,
+}
+
+impl Operation for AddFrame<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> bool {
+        let AddFrame { columns, reference, panels } = self;
+        if !are_near(columns, reference) {
+            return false;
+        }
+        for (axis, (of, from)) in columns.into_iter().zip(reference).enumerate() {
+            for (atom, (of, from)) in of.iter().zip(from).enumerate() {
+                *panels.step(axis, atom) = Sum::steps(of - from, FRACTION) as i32;
+            }
+        }
+        panels.keep(AXES);
+        true
+    }
+}
+
+/// Adds a frame in which an atom is far away: product by product.
+#[cold]
+fn add_far(columns: [&[f64]; 3], reference: &[Vec<f64>; 3], frame: u64, sums: &mut [Sum]) -> Result<()> {
+    let steps = far_steps(columns, reference, frame)?;
+    let (sums, products) = sums.split_at_mut(AXES * steps.len());
+    for (i, of) in steps.iter().enumerate() {
+        for (sum, &steps) in sums[AXES * i..].iter_mut().zip(of) {
+            *sum += Sum::of_steps(steps, FRACTION);
+        }
+        let begin = row_begin(i, steps.len());
+        for (sum, with) in products[begin..].iter_mut().zip(&steps[i..]) {
+            let product: i128 = of.iter().zip(with).map(|(of, with)| i128::from(*of) * i128::from(*with)).sum();
+            *sum += Sum::of_wide_steps(product, 2 * FRACTION);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kernel::covariance::Covariance;
+    use crate::kernel::fixture::{batch, mapped};
+
+    const N_ATOMS: usize = 71;
+    type Frame = Vec<[f32; 3]>;
+
+    fn sums(computation: impl Computation + 'static, parts: &[&[Frame]]) -> Result<Vec<Sum>> {
+        let batches = parts.iter().filter(|frames| !frames.is_empty()).map(|frames| batch(0, frames, None));
+        Ok(mapped(computation, &batches.collect::<Vec<_>>())?.sums)
+    }
+
+    fn frame(most: f32) -> impl Strategy<Value = Frame> {
+        prop::collection::vec(prop::array::uniform3(-most..most), N_ATOMS)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn sums_are_the_traces_of_the_covariance_to_the_bit_however_frames_are_cut(
+            frames in prop::collection::vec(prop_oneof![9 => frame(50.0), 1 => frame(1e4)], 1..70),
+            reference in frame(50.0),
+            cut in 0usize..70,
+        ) {
+            let reference: Vec<[f64; 3]> = reference.iter().map(|point| point.map(f64::from)).collect();
+            let n = 3 * N_ATOMS;
+            let full = sums(Covariance::new(N_ATOMS, None, None, &reference).unwrap(), &[&frames]).unwrap();
+            let mut expected = full[..n].to_vec();
+            for i in 0..N_ATOMS {
+                for j in i..N_ATOMS {
+                    let mut trace = Sum::default();
+                    (0..3).for_each(|k| trace += full[n + row_begin(3 * i + k, n) + 3 * (j - i)]);
+                    expected.push(trace);
+                }
+            }
+            let (left, right) = frames.split_at(cut % frames.len());
+            for level in Level::available() {
+                let made = CrossCorrelation::at_level(None, &reference, level).unwrap();
+                prop_assert_eq!(&sums(made, &[right, left]).unwrap(), &expected);
+            }
+        }
+
+        #[test]
+        fn largest_displacements_of_panels_do_not_overflow(n_frames in 20usize..45) {
+            let most = 127.999_99f32;
+            let frames = vec![vec![[most, -most, most]; N_ATOMS]; n_frames];
+            let made = CrossCorrelation::new(None, &[[0.0; 3]; N_ATOMS]).unwrap();
+            let found = sums(made, &[&frames]).unwrap();
+            let expected = 3.0 * n_frames as f64 * f64::from(most) * f64::from(most);
+            for sum in &found[3 * N_ATOMS..] {
+                prop_assert!((sum.value() - expected).abs() < 1e-6 * expected);
+            }
+        }
+    }
+
+    #[test]
+    fn map_names_frame_and_atom_that_cannot_be_added() {
+        for wrong in [f32::NAN, f32::INFINITY, 1e9] {
+            let mut frames = vec![vec![[0.0; 3]; N_ATOMS]; 3];
+            frames[1][5][2] = wrong;
+            let made = CrossCorrelation::new(None, &[[0.0; 3]; N_ATOMS]).unwrap();
+            let message = sums(made, &[&frames]).unwrap_err().to_string();
+            assert!(message.contains("frame 1: atom 5 of those selected"), "{message}");
+        }
+        assert!(CrossCorrelation::new(None, &[]).unwrap_err().to_string().contains("no atoms"));
+    }
+}

@@ -1,0 +1,141 @@
+"""Clusters of frames in regions of high density."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mdreel._core import density_clusters, medoids
+from mdreel.analysis.clustering.cutoff import MOST_PAIRS, checked_cutoff
+from mdreel.analysis.clustering.frame_clusters import NOISE, FrameClusters, Labels, numbered_by_size
+from mdreel.analysis.topology.reference import is_group
+from mdreel.analysis.topology.weights import weights_of
+from mdreel.errors import MismatchError
+from mdreel.foundation.arguments import checked_arguments
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Selection, atoms_of
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, Universe
+
+_NOISE_OF_CORE = np.uint32(2**32 - 1)
+
+
+class DensityClustering(FrameClusters):
+    """Cluster frames by their RMSD after superposition with the DBSCAN method of Ester and others.
+
+    Parameters
+    ----------
+    universe : MDAnalysis.Universe or AtomGroup
+        The system.
+    select : str, optional
+        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
+        including repeated atoms.
+    cutoff : float
+        Largest RMSD of two neighbours in Å.
+    min_frames : int
+        Smallest number of frames within the cutoff of a frame, itself included, that makes it the core of a cluster.
+    weights : {None, "mass"} or array_like, shape (n_atoms,), float64
+        Weight of each atom in the superposition and in the RMSD.
+    trajectory : path, sequence of paths, or Source, optional
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+    verbose : bool
+        Whether `run` shows a progress bar by default.
+
+    Attributes
+    ----------
+    results.labels : ndarray, shape (n_frames,), int64
+        Cluster of each frame, or -1 for frames that belong to no cluster (noise). Clusters are numbered from 0, and
+        their sizes never increase with their number.
+    results.sizes : ndarray, shape (n_clusters,), int64
+        Number of frames in each cluster.
+    results.centers : ndarray, shape (n_clusters,), int64
+        Number of the frame that represents each cluster: the one with the smallest mean RMSD from the others (medoid).
+    results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
+        Positions of the atoms in the centre of each cluster, as stored, in Å.
+    results.transitions : ndarray, shape (n_transitions, 3), int64
+        Number of steps from one analysed frame to the next for each pair of clusters that occurs: the cluster of the
+        first frame, that of the second, and the number. Steps within a cluster and those to noise (-1) are included.
+
+    Raises
+    ------
+    SelectionError
+        If there are no atoms, or the selection is not valid.
+    MismatchError
+        If the cutoff is negative or not finite, if `min_frames` is less than 1, or if the weights do not match the
+        atoms. In `run`, if a coordinate is not finite.
+    UnsupportedError
+        If `universe` is an UpdatingAtomGroup.
+
+    Warns
+    -----
+    UnitWarning
+        If the cutoff was probably given in nm.
+
+    Notes
+    -----
+    Two frames are neighbours if their minimum RMSD is at most `cutoff`. Neighbours that are both cores are in the same
+    cluster. A frame that is no core, but a neighbour of a core, is in the cluster of this core. Of several clusters, it
+    is in the one whose first core comes first in the trajectory. All other frames are noise (M. Ester and others, Proc.
+    KDD-96, 226, 1996). Apart from the order of the numbers, the labels are those of `sklearn.cluster.DBSCAN` with the
+    matrix of `mdreel.DistanceMatrix` and ``min_samples=min_frames``.
+
+    First, the atoms of all frames are read in a single pass. Then, threads on the local machine search for neighbours,
+    in the same way as for `GromosClustering`, and compare the frames within each cluster to find its centre. There are
+    as many threads as local workers in the run. The results are bitwise identical for every executor and any number of
+    workers.
+
+    The memory use does not grow with the number of pairs. It is that of `GromosClustering`.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> import mdreel
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> u = mda.Universe(PSF, DCD)
+    >>> clusters = mdreel.analysis.DensityClustering(u, "name CA", cutoff=0.7, min_frames=10).run()
+    >>> clusters.results.sizes
+    array([31, 20, 18])
+    >>> clusters.n_noise
+    29
+    """
+
+    @checked_arguments
+    def __init__(
+        self,
+        universe: Universe | AtomGroup,
+        select: str | None = "all",
+        cutoff: float = 1.0,
+        min_frames: int = 5,
+        weights: Literal["mass"] | ArrayLike | None = None,
+        *,
+        trajectory: Trajectory | None = None,
+        verbose: bool = False,
+    ) -> None:
+        if is_group(universe):
+            # Refuses an UpdatingAtomGroup, which a selection would make static.
+            Selection.of(atoms_of(universe, name="universe"), "universe")
+        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        self.cutoff = checked_cutoff(cutoff)
+        self.min_frames = index(min_frames)
+        if self.min_frames < 1:
+            raise MismatchError(f"min_frames must be 1 or more, not {self.min_frames}")
+        self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
+
+    @property
+    def n_noise(self) -> int:
+        """Number of frames that belong to no cluster."""
+        self._done()
+        return int((self.results.labels == NOISE).sum())
+
+    def _assign(self, frames: NDArray[np.float32], n_threads: int) -> Labels:
+        """Return the clusters of frames."""
+        n_atoms, fewest = len(self.atoms), min(self.min_frames, int(_NOISE_OF_CORE))
+        found = density_clusters(frames, n_atoms, self._weights, self.cutoff, fewest, MOST_PAIRS, n_threads)
+        labels = numbered_by_size(np.where(found == _NOISE_OF_CORE, NOISE, found.astype(np.int64)))
+        n_clusters = int(labels.max()) + 1
+        places = np.where(labels == NOISE, _NOISE_OF_CORE, labels).astype(np.uint32)
+        return labels, medoids(frames, n_atoms, self._weights, places, n_clusters, n_threads)
