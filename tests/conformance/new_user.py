@@ -60,6 +60,7 @@ MAKE: dict[str, Made] = {
     "GromosClustering": lambda a, **k: mdreel.analysis.GromosClustering(a, select="name CA", **k),
     "EinsteinMSD": mdreel.EinsteinMSD,
     "EndToEnd": lambda a, **k: mdreel.EndToEnd([a], **k),
+    "InteractionFingerprint": mdreel.analysis.InteractionFingerprint,
     "HelixEigenvalues": lambda a, **k: mdreel.HelixEigenvalues([a], **k),
     "HydrogenBondAnalysis": mdreel.HydrogenBondAnalysis,
     "InterRDF": lambda a, **k: mdreel.InterRDF(a, a, **k),
