@@ -56,6 +56,9 @@ pub struct Fingerprint {
 #[derive(Debug, Default)]
 struct Work {
     points: [Points; 2],
+    /// The sites of the larger part that may be near the smaller one, and where they are.
+    close: Vec<u32>,
+    columns: [Vec<f64>; 3],
     neighbours: Neighbours,
     near: Vec<([u32; 2], f64)>,
     found: Vec<Occurrence>,
@@ -166,7 +169,7 @@ impl Operation for Find<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) -> bool {
         let Find { fingerprint: Fingerprint { interactions, is_once, work, .. }, atoms } = self;
-        let Work { points, neighbours, near, found } = work;
+        let Work { points, close, columns, neighbours, near, found } = work;
         for Interaction { number, rule, parts, is_swapped } in interactions.iter() {
             if parts.iter().any(|sites| sites.len() == 0) {
                 continue;
@@ -178,8 +181,13 @@ impl Operation for Find<'_> {
             let large = usize::from(parts[1].len() >= parts[0].len());
             let small = 1 - large;
             let reach = rule.reach(parts);
-            if !neighbours.place(points[large].columns(), atoms.images, reach) {
+            let is_filtered = points[large].filter(&points[small], &atoms, reach, close, columns);
+            let placed = if is_filtered { columns.each_ref().map(|column| &column[..]) } else { points[large].columns() };
+            if !neighbours.place(placed, atoms.images, reach) {
                 return false;
+            }
+            if is_filtered {
+                neighbours.renumber(close);
             }
             near.clear();
             let residues = [&parts[small].residues[..], &parts[large].residues[..]];

@@ -4,6 +4,9 @@ use crate::error::{Error, Result};
 use crate::frame::Columns;
 use crate::periodic::Periodic;
 
+/// How many times as many sites a part must have to be searched for those near the other part.
+const FEWER: usize = 8;
+
 /// Sites that play the same part in an interaction. Each has one or more atoms and belongs to a residue.
 #[derive(Debug, Clone, Default)]
 pub struct Sites {
@@ -96,6 +99,39 @@ impl Points {
 
     pub(super) fn columns(&self) -> [&[f64]; 3] {
         self.columns.each_ref().map(|column| &column[..])
+    }
+
+    /// Finds the sites that may be within a distance of a much smaller part, which is inside a sphere: their numbers and
+    /// their positions. Returns false if all have to be looked at.
+    pub(super) fn filter(
+        &self,
+        smaller: &Points,
+        atoms: &Atoms<'_>,
+        distance: f64,
+        numbers: &mut Vec<u32>,
+        columns: &mut [Vec<f64>; 3],
+    ) -> bool {
+        if FEWER * smaller.columns[0].len() > self.columns[0].len() {
+            return false;
+        }
+        let centre = smaller.point(0);
+        let sites = 0..smaller.columns[0].len();
+        let radius = sites.map(|site| length(atoms.vector(centre, smaller.point(site)))).fold(0.0, f64::max);
+        let limit = (radius + distance) * (1.0 + 1e-9) + 1e-9;
+        if atoms.images.is_some_and(|images| limit >= images.unique_radius()) {
+            return false;
+        }
+        numbers.clear();
+        columns.iter_mut().for_each(Vec::clear);
+        for site in 0..self.columns[0].len() {
+            let point = self.point(site);
+            let d = atoms.vector(centre, point);
+            if dot(d, d) <= limit * limit {
+                numbers.push(site as u32);
+                columns.iter_mut().zip(point).for_each(|(column, value)| column.push(value));
+            }
+        }
+        true
     }
 
     /// Takes the positions of a frame.

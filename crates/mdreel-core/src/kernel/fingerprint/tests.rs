@@ -37,7 +37,11 @@ fn interactions() -> Vec<Interaction> {
         let parts = [part(first, groups[0]), part(second, groups[1])];
         Interaction { number, rule: Rule::from_name(name, numbers).unwrap(), parts, is_swapped }
     };
+    let few = sites(&[&[2], &[9]], &[1, 5], 1.0);
+    let near = Rule::from_name("distance", &[5.0]).unwrap();
     vec![
+        Interaction { number: 7, rule: near, parts: [few.clone(), part(1, 1)], is_swapped: false },
+        Interaction { number: 8, rule: near, parts: [part(1, 1), few], is_swapped: true },
         of(0, "distance", &[4.0], [1, 1], false),
         of(1, "radii", &[0.5], [1, 1], true),
         of(2, "angle", &[5.0, 60.0, 150.0], [1, 2], false),
@@ -247,7 +251,7 @@ proptest! {
 fn each_interaction_of_the_tests_occurs() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let strategy = prop::collection::vec(prop::array::uniform3(-7f32..7.0), N_ATOMS);
-    let mut found = [0; 7];
+    let mut found = [0; 9];
     for _ in 0..40 {
         let frame = strategy.new_tree(&mut runner).unwrap().current();
         for (column, _, _) in expected(&frame, None, &interactions(), false).0 {
