@@ -260,7 +260,7 @@ class FingerprintTables(FingerprintVectors):
         return barcode(self.times, names, found.interactions[kept].tolist(), at, row, title, ax)
 
     def _most_frequent(self) -> tuple[NDArray[np.intp], list[str]]:
-        """Return the columns that a barcode shows, in their order, and the labels of their residues."""
+        """Return the columns that a barcode shows, in their order, and their labels."""
         from mdreel.results.barcode import MOST_ROWS
 
         found = self.results
@@ -269,7 +269,8 @@ class FingerprintTables(FingerprintVectors):
         nodes = np.union1d(self.residues.ix, self.other_residues.ix)
         labels = ResidueLabels.of(self._atomgroup.universe.residues[nodes]).texts
         pairs = np.searchsorted(nodes, found.pairs[kept]).tolist()
-        return kept, [f"{labels[first]} – {labels[second]}" for first, second in pairs]
+        names = found.interactions[kept].tolist()
+        return kept, [f"{labels[first]} – {labels[second]} {name}" for (first, second), name in zip(pairs, names, strict=True)]
 
     @checked_arguments
     def plot_network(self, min_frequency: float = 0.3, ax: Axes | None = None, title: str | None = None) -> Figure:

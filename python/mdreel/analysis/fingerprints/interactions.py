@@ -140,6 +140,8 @@ def numbers_of(name: str, parameters: Mapping[str, Any]) -> list[list[float]]:
     found = []
     for given, defaults in zip(groups, definition.defaults, strict=True):
         if name in _OF_RULES:
+            if not isinstance(given, Mapping):
+                raise MismatchError(f"{', '.join(known)} of {name} must map parameters to values, not {given!r}")
             _check_known(name, given, tuple(defaults))
         values = [_checked(name, one, given.get(one, default), default) for one, default in defaults.items()]
         found.append([number for value in values for number in value])

@@ -83,9 +83,8 @@ def assign_standard(chemistry: Chemistry, atoms: NDArray[np.int64], kind: str) -
     for ring in _RINGS.get(kind, ()):
         _make_aromatic(chemistry, [names.get(name, -1) for name in ring])
     for atom in numbers:
-        match chemistry.elements[atom]:
-            case "C" | "P" | "S":
-                _assign_oxygens(chemistry, atom, is_carbonyl=kind in ("purine", "pyrimidine"))
+        if chemistry.elements[atom] in ("C", "P", "S"):
+            _assign_oxygens(chemistry, atom, is_carbonyl=kind in ("purine", "pyrimidine"))
         if chemistry.elements[atom] == "C":
             _assign_guanidine(chemistry, atom)
     for atom in numbers:
