@@ -36,7 +36,7 @@ def contacts_by_ids(analysis: Any) -> list[np.ndarray]:
 
 
 def interactions_by_ids(analysis: Any) -> list[np.ndarray]:
-    """Interactions by the numbers of the residues, the smaller one first, and the number of interactions in each frame."""
+    """Interactions by the numbers of the residues, the smaller one first, and their number in each frame."""
     other_way = {"HBDonor": "HBAcceptor", "Cationic": "Anionic", "CationPi": "PiCation"}
     other_way |= {other: name for name, other in other_way.items()}
     found = analysis.results

@@ -11,5 +11,9 @@ from mdreel.analysis import InteractionFingerprint
 
 u = mda.Universe(PSF, DCD)
 lid, core = u.select_atoms("resid 122:159"), u.select_atoms("resid 1:121 160:214")
-run = InteractionFingerprint(lid, core, ["Cationic", "Anionic", "HBDonor", "HBAcceptor"]).run()
-run.plot_network(0.5, title="Polar interactions of the lid").savefig("fingerprint_network.png")
+run = InteractionFingerprint(
+    lid, core, ["Cationic", "Anionic", "HBDonor", "HBAcceptor"]
+).run()
+run.plot_network(0.5, title="Polar interactions of the lid").savefig(
+    "fingerprint_network.png"
+)

@@ -1,8 +1,8 @@
 """Times of interaction fingerprints of mdreel and ProLIF, on the same frames of the same file.
 
-``python lab/validation/prolif_speed.py TOPOLOGY TRAJECTORY SELECTION OTHER --frames 2000 --prolif-frames 20`` prints the
-time per frame of ProLIF (serial) and of mdreel with one and two threads. Each measurement is repeated, and the table shows
-the median with the lowest and the highest time.
+``python lab/validation/prolif_speed.py TOPOLOGY TRAJECTORY SELECTION OTHER --frames 2000`` prints the time per frame of
+ProLIF (serial) and of mdreel with one and two threads. Each measurement is repeated, and the table shows the median
+with the lowest and the highest time.
 """
 
 import argparse

@@ -69,7 +69,7 @@ def bond(frame: Frame, acceptor: tuple[int, ...], donor: tuple[int, ...]) -> flo
     at = frame.positions
     distance = float(np.linalg.norm(frame.vector(at[acceptor[0]], at[donor[0]])))
     arms = [frame.vector(at[donor[1]], at[atom]) for atom in (donor[0], acceptor[0])]
-    return distance if distance <= 3.5 and 130 <= degrees(*arms) else None
+    return distance if distance <= 3.5 and degrees(*arms) >= 130 else None
 
 
 def above(frame: Frame, cation: tuple[int, ...], ring: tuple[int, ...]) -> float | None:
@@ -215,7 +215,8 @@ def test_contacts_are_those_of_radii(universe: MDAnalysis.Universe, lid: Interac
 
 def test_columns_vectors_and_similarities_belong_together(lid: InteractionFingerprint) -> None:
     found, bits, counts = lid.results, lid.matrix(), lid.matrix(count=True)
-    assert bits.dtype == bool and counts.dtype == np.uint32
+    assert bits.dtype == bool
+    assert counts.dtype == np.uint32
     np.testing.assert_array_equal(bits, counts > 0)
     np.testing.assert_array_equal(bits.mean(axis=0), found.frequency)
     np.testing.assert_array_equal(bits.sum(axis=1), found.counts)
@@ -238,8 +239,10 @@ def test_columns_vectors_and_similarities_belong_together(lid: InteractionFinger
 def test_layout_of_the_data_frame_is_that_of_prolif(lid: InteractionFingerprint) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed")
     frame = lid.to_dataframe()
-    assert frame.columns.names == ["ligand", "protein", "interaction"] and frame.index.name == "Frame"
-    assert (frame.dtypes == bool).all() and frame.shape == lid.matrix().shape
+    assert frame.columns.names == ["ligand", "protein", "interaction"]
+    assert frame.index.name == "Frame"
+    assert all(each.kind == "b" for each in frame.dtypes)
+    assert frame.shape == lid.matrix().shape
     assert frame["ARG123"]["ASP158"]["Cationic"].all()
     assert len(lid.to_dataframe(drop_empty=False).columns) % len(DEFAULT) == 0
     np.testing.assert_array_equal(lid.to_dataframe(count=True).sum().sum(), lid.results.occurrences.sum())
@@ -320,7 +323,7 @@ def test_element_without_a_radius_is_named(universe: MDAnalysis.Universe) -> Non
     elements = np.array(["H" if name[0] == "H" else name[0] for name in copy.atoms.names], object)
     elements[-1] = "Lr"
     copy.add_TopologyAttr("elements", elements)
-    with pytest.raises(MismatchError, match="the element 'Lr' of atom .* 'vdwradii': {'Lr': ...}"):
+    with pytest.raises(MismatchError, match=r"the element 'Lr' of atom .* 'vdwradii': {'Lr': \.\.\.}"):
         InteractionFingerprint(copy)
     InteractionFingerprint(copy, parameters={"VdWContact": {"vdwradii": {"Lr": 2.0}}}).run()
 
@@ -350,7 +353,8 @@ def test_results_are_the_same_for_all_executors(universe: MDAnalysis.Universe, t
 def test_figures_show_the_most_frequent_interactions(lid: InteractionFingerprint) -> None:
     figure = lid.plot()
     labels = [each.get_text() for each in figure.axes[0].get_yticklabels()]
-    assert len(labels) == 40 and all(" – " in label for label in labels)
+    assert len(labels) == 40
+    assert all(" – " in label for label in labels)
     network = lid.plot_network(0.9)
     assert len(network.axes[0].patches) == len(lid.edge_list(0.9))
 

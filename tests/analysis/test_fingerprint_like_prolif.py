@@ -21,7 +21,11 @@ def of_prolif(universe: Any, first: Any, second: Any, names: list[str], n_frames
     run = prolif.Fingerprint(names, count=True, vicinity_cutoff=9.0)
     run.run(universe.trajectory[:n_frames], first, second, progress=False, n_jobs=1)
     return Counter(
-        (frame, name, *(tuple(group.ix[list(one["parent_indices"][side])].tolist()) for side, group in sides(first, second)))
+        (
+            frame,
+            name,
+            *(tuple(group.ix[list(one["parent_indices"][side])].tolist()) for side, group in sides(first, second)),
+        )
         for frame, found in run.ifp.items()
         for (residue, other), kinds in found.items()
         for name, listed in kinds.items()

@@ -40,7 +40,9 @@ def test_fingerprint_writes_a_row_for_each_pair_or_entry(run, tmp_path: Path) ->
 
 
 def test_summary_counts_interactions_of_each_kind(run) -> None:
-    done = run("fingerprint", *INPUT, "--select", GROUPS[0], "--other", GROUPS[1], "--interactions", "HBDonor", "Cationic")
+    done = run(
+        "fingerprint", *INPUT, "--select", GROUPS[0], "--other", GROUPS[1], "--interactions", "HBDonor", "Cationic"
+    )
     found = expected().results
     for name in ("HBDonor", "Cationic"):
         line = next(line for line in done.stdout.splitlines() if line.startswith(name))
@@ -52,4 +54,5 @@ def test_wrong_options_are_refused(run) -> None:
     assert run("fingerprint", *INPUT, "--network", "0.5").returncode == 2
     assert run("fingerprint", *INPUT, "--network", "2", "--plot", "n.png").returncode == 2
     none = run("fingerprint", *INPUT, "--select", "not name H*", "--other", "resname XYZ")
-    assert none.returncode == 3 and "--other" in none.stderr
+    assert none.returncode == 3
+    assert "--other" in none.stderr

@@ -17,7 +17,6 @@ use super::{Computation, not_finite};
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 use crate::neighbours::{Neighbours, Run, Visit};
-use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots, Value};
 use crate::simd::{Lanes, Level, Operation};
 
@@ -182,7 +181,8 @@ impl Operation for Find<'_> {
             let small = 1 - large;
             let reach = rule.reach(parts);
             let is_filtered = points[large].filter(&points[small], &atoms, reach, close, columns);
-            let placed = if is_filtered { columns.each_ref().map(|column| &column[..]) } else { points[large].columns() };
+            let placed =
+                if is_filtered { columns.each_ref().map(|column| &column[..]) } else { points[large].columns() };
             if !neighbours.place(placed, atoms.images, reach) {
                 return false;
             }

@@ -53,7 +53,7 @@ class Chemistry:
     is_aromatic: list[bool]
 
     def neighbours(self, atom: int) -> Iterator[tuple[int, str, float]]:
-        """Yield the number and the element of each atom of the same residue that is bonded to an atom, and the order."""
+        """Yield the number, the element and the order of each bond of an atom within its residue."""
         for other, order in self.bonds[atom].items():
             yield other, self.elements[other], order
 
@@ -70,7 +70,7 @@ class Chemistry:
         return len(self.outside[atom]) + math.fsum(self.bonds[atom].values())
 
     def rings(self) -> list[tuple[int, ...]]:
-        """Return the aromatic rings of 5 or 6 atoms, each from its first atom on, in the direction of the nearer one."""
+        """Return the aromatic rings of 5 or 6 atoms, each from its first atom to the lower of its neighbours."""
         found = set()
         for start in range(len(self.elements)):
             if self.is_aromatic[start]:

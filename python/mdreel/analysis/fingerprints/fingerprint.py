@@ -175,10 +175,7 @@ class InteractionFingerprint(FingerprintTables):
         for group in (self._groups[0], self._groups[-1]):
             is_here = np.isin(indices, group.ix).tolist()
             self._sites.append(
-                {
-                    kind: [site for site in sites if all(is_here[atom] for atom in site)]
-                    for kind, sites in every.items()
-                }
+                {kind: [site for site in sites if all(is_here[atom] for atom in site)] for kind, sites in every.items()}
             )
         if RADII in self._names:
             self._check_radii(chemistry)

@@ -132,7 +132,7 @@ class FingerprintTables(FingerprintVectors):
         if not -self.n_frames <= i < self.n_frames:
             raise MismatchError(f"frame {i} was not analysed: give a number below {self.n_frames:,}")
         start, end = found.offsets[range(self.n_frames)[i] :][:2].tolist()
-        starts = np.cumsum(found.occurrences[: end], dtype=np.int64)
+        starts = np.cumsum(found.occurrences[:end], dtype=np.int64)
         first = int(starts[start - 1]) if start else 0
         columns = np.repeat(found.entries[start:end], found.occurrences[start:end]).tolist()
         rows = slice(first, first + len(columns))
@@ -270,7 +270,9 @@ class FingerprintTables(FingerprintVectors):
         labels = ResidueLabels.of(self._atomgroup.universe.residues[nodes]).texts
         pairs = np.searchsorted(nodes, found.pairs[kept]).tolist()
         names = found.interactions[kept].tolist()
-        return kept, [f"{labels[first]} – {labels[second]} {name}" for (first, second), name in zip(pairs, names, strict=True)]
+        return kept, [
+            f"{labels[first]} – {labels[second]} {name}" for (first, second), name in zip(pairs, names, strict=True)
+        ]
 
     @checked_arguments
     def plot_network(self, min_frequency: float = 0.3, ax: Axes | None = None, title: str | None = None) -> Figure:

@@ -67,7 +67,9 @@ class FingerprintVectors(Analysis):
         self._done()
         found = self.results
         shape = (self.n_frames, len(found.pairs))
-        check_size("fingerprints of all frames", float(np.prod(shape, dtype=np.float64)) * (4 if count else 1), _SMALLER)
+        check_size(
+            "fingerprints of all frames", float(np.prod(shape, dtype=np.float64)) * (4 if count else 1), _SMALLER
+        )
         rows = np.zeros(shape, np.uint32 if count else np.bool_)
         rows[np.repeat(np.arange(self.n_frames), found.counts), found.entries] = found.occurrences if count else True
         return rows

@@ -163,7 +163,9 @@ def _checked(name: str, parameter: str, value: Any, default: Number) -> list[flo
         except (TypeError, ValueError) as error:
             raise MismatchError(f"{called} must be two angles in degrees, such as {default}, not {value!r}") from error
         if not 0 <= low < high <= 180:
-            raise MismatchError(f"{called} must be two ascending angles from 0 to 180 degrees, not {low:g} and {high:g}")
+            raise MismatchError(
+                f"{called} must be two ascending angles from 0 to 180 degrees, not {low:g} and {high:g}"
+            )
         return [low, high]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise MismatchError(f"{called} must be a length in Å, not {value!r}")

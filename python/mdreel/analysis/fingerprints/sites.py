@@ -20,9 +20,9 @@ def atoms_of(chemistry: Chemistry) -> Sites:
 def hydrophobic_atoms(chemistry: Chemistry) -> Sites:
     """Return the hydrophobic atoms.
 
-    These are neutral: aromatic carbons and sulfurs, bromine, iodine, sulfurs with two bonds but no hydrogen, and carbons
-    with three or four bonds. Such a carbon has no bond to nitrogen, oxygen or fluorine, and with four bonds it has a
-    hydrogen.
+    These are neutral: aromatic carbons and sulfurs, bromine, iodine, sulfurs with two bonds but no hydrogen, and
+    carbons with three or four bonds. Such a carbon has no bond to nitrogen, oxygen or fluorine, and with four bonds it
+    has a hydrogen.
     """
     return [(atom,) for atom in range(len(chemistry.elements)) if _is_hydrophobic(chemistry, atom)]
 
@@ -45,7 +45,7 @@ def _is_hydrophobic(chemistry: Chemistry, atom: int) -> bool:
 
 
 def donors(chemistry: Chemistry) -> Sites:
-    """Return the donors of hydrogen bonds, each with a hydrogen: N, O and S that are neutral, and N of ammonium groups."""
+    """Return the donors of hydrogen bonds, each with a hydrogen: neutral N, O and S, and N of ammonium groups."""
     found = []
     for atom, element in enumerate(chemistry.elements):
         charge, is_aromatic = chemistry.charges[atom], chemistry.is_aromatic[atom]
@@ -68,7 +68,8 @@ def acceptors(chemistry: Chemistry) -> Sites:
     """Return the acceptors of hydrogen bonds.
 
     These are nitrogens except those of amides, anilines and ammonium groups and aromatic ones with three bonds; oxygens
-    except those of esters between two carbons, of nitro groups and between aromatic atoms; and single fluorines at a carbon.
+    except those of esters between two carbons, of nitro groups and between aromatic atoms; and single fluorines at a
+    carbon.
     """
     return [(atom,) for atom in range(len(chemistry.elements)) if _is_acceptor(chemistry, atom)]
 
@@ -197,7 +198,7 @@ def metals(chemistry: Chemistry) -> Sites:
 
 
 def ligands_of_metals(chemistry: Chemistry) -> Sites:
-    """Return atoms that bind metals: anions, oxygens, and nitrogens with a lone pair. None of them has a positive charge."""
+    """Return atoms that bind metals: anions, and oxygens and nitrogens with a lone pair and no positive charge."""
     found = []
     for atom, element in enumerate(chemistry.elements):
         charge = chemistry.charges[atom]
@@ -213,7 +214,7 @@ def ligands_of_metals(chemistry: Chemistry) -> Sites:
 
 
 def halogen_donors(chemistry: Chemistry) -> Sites:
-    """Return the donors of halogen bonds: an atom (C, N, Si or a halogen) with the chlorine, bromine or iodine at it."""
+    """Return the donors of halogen bonds: C, N, Si or a halogen, with the chlorine, bromine or iodine at it."""
     return [
         (atom, halogen)
         for atom, element in enumerate(chemistry.elements)

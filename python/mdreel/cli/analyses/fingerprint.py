@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 Examples:
   mdreel fingerprint -s complex.prmtop -f run.nc --select "resname LIG" --other protein -o ligand.csv --plot ligand.png
-  mdreel fingerprint -s adk.psf -f adk.xtc --select "resid 122:159" --other "resid 1:121" --interactions HBDonor HBAcceptor
+  mdreel fingerprint -s adk.psf -f adk.xtc --select "resid 122:159" --other "resid 1:121" --interactions HBDonor
   mdreel fingerprint -s adk.psf -f adk.xtc --interactions Cationic Anionic --list -o salt_bridges.parquet
 """
 
@@ -86,8 +86,12 @@ def _table(analysis: "InteractionFingerprint", list_entries: bool, network: floa
 
     found = analysis.results
     counts = found.counts.astype(np.float64)
-    kinds = [f"{name:<18}{(found.interactions == name).sum():>8,}" for name in dict.fromkeys(found.interactions.tolist())]
-    text = "\n".join([series_summary("interactions", "", analysis.times, counts), "ever found between two residues:", *kinds])
+    kinds = [
+        f"{name:<18}{(found.interactions == name).sum():>8,}" for name in dict.fromkeys(found.interactions.tolist())
+    ]
+    text = "\n".join(
+        [series_summary("interactions", "", analysis.times, counts), "ever found between two residues:", *kinds]
+    )
     return Table(
         analysis.entry_columns() if list_entries else analysis.columns(),
         text,

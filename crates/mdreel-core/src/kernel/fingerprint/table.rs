@@ -98,7 +98,9 @@ impl Value for FingerprintTable {
         match &mut next {
             Own::Nothing => {}
             Own::Bytes(bytes) => {
-                self.append(postcard::from_bytes(bytes).expect("a table of interactions is what its computation wrote"));
+                self.append(
+                    postcard::from_bytes(bytes).expect("a table of interactions is what its computation wrote"),
+                );
             }
             Own::Here(_) => {
                 let next = next.here::<FingerprintTable>().expect("tables of interactions merge with their kind");

@@ -1,7 +1,9 @@
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 
 use super::*;
 use crate::kernel::fixture::{batch, mapped};
+use crate::periodic::Periodic;
 use crate::reduce::Own;
 use crate::unit_cell::UnitCell;
 
@@ -27,7 +29,9 @@ fn part(n: usize, group: u32) -> Sites {
     let atoms: Vec<Vec<u32>> =
         (0..24 / n as u32).map(|site| (0..n as u32).map(|k| 24 * group + n as u32 * site + k).collect()).collect();
     let slices: Vec<&[u32]> = atoms.iter().map(|of_site| &of_site[..]).collect();
-    let residues: Vec<u32> = (0..atoms.len() as u32).map(|site| if group == 0 { site % 4 } else { [3, 0, 4, 6][site as usize % 4] }).collect();
+    let residues: Vec<u32> = (0..atoms.len() as u32)
+        .map(|site| if group == 0 { site % 4 } else { [3, 0, 4, 6][site as usize % 4] })
+        .collect();
     sites(&slices, &residues, 1.0 + f64::from(group))
 }
 
@@ -94,7 +98,8 @@ fn meeting(first: Point, second: Point, centre: Point) -> Point {
 fn expected(frame: &Frame, cell: Option<&UnitCell>, interactions: &[Interaction], is_once: bool) -> (Vec<Row>, f64) {
     let images = Periodic::new(cell).unwrap();
     let at = |atom: u32| frame[atom as usize].map(f64::from);
-    let vector = |from: Point, to: Point| images.as_ref().map_or(minus(to, from), |cell| cell.shortest(minus(to, from)));
+    let vector =
+        |from: Point, to: Point| images.as_ref().map_or(minus(to, from), |cell| cell.shortest(minus(to, from)));
     let ring = |atoms: &[u32]| {
         let whole: Vec<Point> = atoms.iter().map(|&atom| vector(at(atoms[0]), at(atom))).collect();
         let middle: Point = std::array::from_fn(|k| whole.iter().map(|d| d[k]).sum::<f64>() / whole.len() as f64);
@@ -263,10 +268,12 @@ fn each_interaction_of_the_tests_occurs() {
 
 #[test]
 fn table_is_the_same_as_bytes() {
-    let frame = |x: f32| -> Frame { (0..N_ATOMS).map(|k| [x * (k % 7) as f32, (k % 5) as f32, (k / 9) as f32]).collect() };
+    let frame =
+        |x: f32| -> Frame { (0..N_ATOMS).map(|k| [x * (k % 7) as f32, (k % 5) as f32, (k / 9) as f32]).collect() };
     let frames: Vec<Frame> = [0.5, 1.0, 9.0, 1.5, 0.2].map(frame).to_vec();
     let whole = Fingerprint::new(N_ATOMS, interactions(), Shortest::Never, false, true).unwrap();
-    let entries = mapped(whole.clone(), &[batch(0, &frames, None)]).unwrap().own[0].here::<FingerprintTable>().unwrap().take();
+    let entries =
+        mapped(whole.clone(), &[batch(0, &frames, None)]).unwrap().own[0].here::<FingerprintTable>().unwrap().take();
     assert!(entries.1.len() > 20);
     let mut merged = Own::Here(Box::new(FingerprintTable::new(true)));
     for frames in frames.chunks(2) {
@@ -298,9 +305,7 @@ fn what_has_no_geometry_is_refused_or_named() {
         assert!(message.contains(expected), "{message}");
     }
     let cell = UnitCell::Dimensions([5.0, 9.0, 9.0, 90.0, 90.0, 90.0]);
-    for (x, cell, expected) in
-        [(1.0, Some(cell), "half the shortest"), (f32::NAN, None, "frame 8: atom 2 of the 3")]
-    {
+    for (x, cell, expected) in [(1.0, Some(cell), "half the shortest"), (f32::NAN, None, "frame 8: atom 2 of the 3")] {
         let frames = [batch(8, &[vec![[0.0; 3], [1.0, 0.0, 0.0], [x, 0.0, 0.0]]], cell)];
         let message = mapped(new("distance", &[3.0], both.clone()).unwrap(), &frames).unwrap_err().to_string();
         assert!(message.contains(expected) && message.contains("frame 8"), "{message}");
