@@ -12,7 +12,7 @@ from mdreel.analysis.topology.missing_data import MissingDataError
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 RING = "CG CD1 CD2 CE1 CE2 CZ"
 HYDROPHOBIC = {
-    "ALA": "CB",
+    "ALA": "",
     "ARG": "CB CG",
     "ASN": "CB",
     "ASP": "CB",
@@ -20,17 +20,17 @@ HYDROPHOBIC = {
     "GLN": "CB CG",
     "GLU": "CB CG",
     "GLY": "",
-    "HIS": "CB CG CD2 CE1",
-    "ILE": "CB CG1 CG2 CD",
-    "LEU": "CB CG CD1 CD2",
+    "HIS": "CB",
+    "ILE": "CB CG1",
+    "LEU": "CB CG",
     "LYS": "CB CG CD",
-    "MET": "CB CG SD CE",
+    "MET": "CB CG SD",
     "PHE": f"CB {RING}",
-    "PRO": "CB CG",
+    "PRO": "",
     "SER": "",
-    "THR": "CG2",
-    "TYR": f"CB {RING}",
-    "VAL": "CB CG1 CG2",
+    "THR": "",
+    "TYR": "CB CG CD1 CD2 CE1 CE2",
+    "VAL": "CB",
 }
 HYDROGENS = {"ARG": "NE NH1 NH1 NH2 NH2", "ASN": "ND2 ND2", "GLN": "NE2 NE2", "LYS": "NZ NZ NZ", "SER": "OG"}
 HYDROGENS |= {"THR": "OG1", "TYR": "OH", "CYS": "SG"}
@@ -83,9 +83,7 @@ def check(atoms: MDAnalysis.AtomGroup, kind: str, side_chains: dict[str, str], b
 
 def test_sites_of_amino_acids_are_those_of_the_lists(protein: MDAnalysis.AtomGroup) -> None:
     nothing = dict.fromkeys(("first", "last", "PRO", "inner"), "")
-    is_opls = "CD" not in protein.select_atoms("resname ILE").names
-    hydrophobic = {**HYDROPHOBIC, "ILE": "CB CG1 CG2 CD1"} if is_opls else HYDROPHOBIC
-    check(protein, "hydrophobic", hydrophobic, nothing)
+    check(protein, "hydrophobic", HYDROPHOBIC, nothing)
     histidine = set(protein.select_atoms("resname HIS HSD HSE HISA HISB").names)
     donor, acceptor = ("ND1", "NE2") if "HD1" in histidine else ("NE2", "ND1")
     assert ("HE2" in histidine) is (donor == "NE2")
@@ -157,7 +155,7 @@ def test_protonation_follows_from_hydrogens() -> None:
     assert charges("LYS", "N HN C O") == {"NZ": 1}
     assert charges("TYR", "HH N HN C O") == {"OH": -1}
     assert charges("CYS", "HG1 N HN C O") == {"SG": -1}
-    assert charges("ARG", "N HN C O") == {"NH2": 1}
+    assert charges("ARG", "N HN C O") == {"NH1": 1}
     assert charges("ARG", "HH11 N HN C O") == {}
 
 

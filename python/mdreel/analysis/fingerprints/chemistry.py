@@ -62,8 +62,22 @@ class Chemistry:
         return len(self.bonds[atom]) + len(self.outside[atom])
 
     def n_hydrogens(self, atom: int) -> int:
-        """Return the number of hydrogens of an atom. As in ProLIF, a bond to another residue counts as a hydrogen."""
-        return len(self.outside[atom]) + sum(element == "H" for _, element, _ in self.neighbours(atom))
+        """Return the number of hydrogens that are bonded to an atom."""
+        return sum(element == "H" for _, element, _ in self.neighbours(atom))
+
+    def is_in_ring(self, atom: int) -> bool:
+        """Return whether an atom belongs to a ring of any size within its residue."""
+        for start in self.bonds[atom]:
+            seen, left = {atom, start}, [start]
+            while left:
+                for other in self.bonds[left.pop()]:
+                    if other not in seen:
+                        seen.add(other)
+                        left.append(other)
+            # A neighbour that is reached without its bond to the atom closes a ring.
+            if any(other in seen for other in self.bonds[atom] if other != start):
+                return True
+        return False
 
     def valence(self, atom: int) -> float:
         """Return the sum of the orders of the bonds of an atom."""

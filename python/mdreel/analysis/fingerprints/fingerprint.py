@@ -100,9 +100,9 @@ class InteractionFingerprint(FingerprintTables):
     2021). The chemistry of all residues is perceived once, before the frames are read. Pairs of sites are found with a
     cell list. Calculations use float64. A residue does not interact with itself.
 
-    The results need 8 bytes per entry, and with ``atom_indices=True`` another 12 bytes per occurrence (twice as much
-    while blocks are merged), 16 bytes per frame, and about 100 bytes per column. They are bitwise identical for every
-    executor and any number of workers and blocks.
+    The results need 8 bytes per entry, 24 bytes per frame, and about 100 bytes per column. With ``atom_indices=True``,
+    they need another 12 bytes per occurrence. While blocks are merged, they need twice as much memory. The results are
+    bitwise identical for every executor and any number of workers and blocks.
 
     Examples
     --------

@@ -104,9 +104,9 @@ class FingerprintTables(FingerprintVectors):
         Returns
         -------
         list of Occurrence
-            Residues, interaction, atoms of both sites and distance in Å of each occurrence. The atoms are those of the
-            hydrophobic atom, ion, metal or contact; the donor and its hydrogen; the acceptor; the donor and its
-            halogen; the acceptor of a halogen and its neighbour; or the ring.
+            Residues, interaction, atoms of both sites and distance in Å of each occurrence. A site is a single atom, a
+            ring, or two bonded atoms. Two bonded atoms are a donor with its hydrogen or halogen, or the acceptor of a
+            halogen bond with its neighbour.
 
         Raises
         ------

@@ -42,11 +42,11 @@ class Definition:
         return self.parts[::-1] if self.is_swapped else self.parts
 
 
-_BOND = {"distance": 3.5, "DHA_angle": (130.0, 180.0)}
-_HALOGEN = {"distance": 3.5, "AXD_angle": (130.0, 180.0), "XAR_angle": (80.0, 140.0)}
-_ABOVE = {"distance": 4.5, "angle": (0.0, 30.0)}
-_FACE = {"distance": 5.5, "plane_angle": (0.0, 35.0), "normal_to_centroid_angle": (0.0, 33.0)}
-_EDGE = {
+_BOND: Mapping[str, Number] = {"distance": 3.5, "DHA_angle": (130.0, 180.0)}
+_HALOGEN: Mapping[str, Number] = {"distance": 3.5, "AXD_angle": (130.0, 180.0), "XAR_angle": (80.0, 140.0)}
+_ABOVE: Mapping[str, Number] = {"distance": 4.5, "angle": (0.0, 30.0)}
+_FACE: Mapping[str, Number] = {"distance": 5.5, "plane_angle": (0.0, 35.0), "normal_to_centroid_angle": (0.0, 33.0)}
+_EDGE: Mapping[str, Number] = {
     "distance": 6.5,
     "plane_angle": (50.0, 90.0),
     "normal_to_centroid_angle": (0.0, 30.0),

@@ -20,9 +20,9 @@ def atoms_of(chemistry: Chemistry) -> Sites:
 def hydrophobic_atoms(chemistry: Chemistry) -> Sites:
     """Return the hydrophobic atoms.
 
-    These are neutral: aromatic carbons and sulfurs, bromine, iodine, sulfurs with two bonds but no hydrogen, and
-    carbons with three or four bonds. Such a carbon has no bond to nitrogen, oxygen or fluorine, and with four bonds it
-    has a hydrogen.
+    These are neutral: aromatic carbons and sulfurs, bromine, iodine, sulfurs with two bonds but no hydrogen, and other
+    carbons except methyl groups and terminal or cyclic groups with as many hydrogens. A carbon that is bonded to
+    nitrogen, oxygen or fluorine is not hydrophobic.
     """
     return [(atom,) for atom in range(len(chemistry.elements)) if _is_hydrophobic(chemistry, atom)]
 
@@ -37,25 +37,35 @@ def _is_hydrophobic(chemistry: Chemistry, atom: int) -> bool:
             is_thioether = chemistry.n_hydrogens(atom) == 0 and chemistry.valence(atom) == 2
             return chemistry.is_aromatic[atom] or is_thioether
         case "C":
-            is_polar = any(element in ("N", "O", "F") for _, element, _ in chemistry.neighbours(atom))
-            is_quaternary = chemistry.n_connections(atom) == 4 and chemistry.n_hydrogens(atom) == 0
-            n_bonds = len(chemistry.bonds[atom])
-            return chemistry.is_aromatic[atom] or (n_bonds in (3, 4) and not is_polar and not is_quaternary)
+            if any(element in ("N", "O", "F") for _, element, _ in chemistry.neighbours(atom)):
+                return False
+            if chemistry.is_aromatic[atom]:
+                return True
+            # Numbers of bonded atoms and of hydrogens, in any place or only outside of rings.
+            numbers = (len(chemistry.bonds[atom]), chemistry.n_hydrogens(atom))
+            is_open = numbers in ((2, 0), (3, 1), (4, 2))
+            return numbers in ((3, 0), (4, 0), (4, 1)) or (is_open and not chemistry.is_in_ring(atom))
     return False
 
 
 def donors(chemistry: Chemistry) -> Sites:
-    """Return the donors of hydrogen bonds, each with a hydrogen: neutral N, O and S, and N of ammonium groups."""
+    """Return the donors of hydrogen bonds, each with a hydrogen.
+
+    These are neutral nitrogens, oxygens and sulfurs, nitrogens of ammonium groups, and both nitrogens of charged
+    imidazoles.
+    """
     found = []
     for atom, element in enumerate(chemistry.elements):
         charge, is_aromatic = chemistry.charges[atom], chemistry.is_aromatic[atom]
         match element:
             case "O" | "S":
                 is_donor = charge == 0 and not is_aromatic
+            case "N" if charge == 0:
+                is_donor = True
             case "N" if is_aromatic:
-                is_donor = charge == 0
+                is_donor = charge > 0 and _is_in_imidazole(chemistry, atom)
             case "N":
-                is_donor = chemistry.valence(atom) == 3 or (chemistry.valence(atom) == 4 and charge == 1)
+                is_donor = charge == 1 and chemistry.valence(atom) == 4
             case _:
                 is_donor = False
         if is_donor:
@@ -64,12 +74,22 @@ def donors(chemistry: Chemistry) -> Sites:
     return found
 
 
+def _is_in_imidazole(chemistry: Chemistry, atom: int) -> bool:
+    """Return whether a carbon between an aromatic nitrogen and another one with a hydrogen is aromatic."""
+    return any(
+        symbol == "N" and other != atom and chemistry.is_aromatic[other] and chemistry.n_hydrogens(other) > 0
+        for carbon, element, _ in chemistry.neighbours(atom)
+        if element == "C" and chemistry.is_aromatic[carbon]
+        for other, symbol, _ in chemistry.neighbours(carbon)
+    )
+
+
 def acceptors(chemistry: Chemistry) -> Sites:
     """Return the acceptors of hydrogen bonds.
 
-    These are nitrogens except those of amides, anilines and ammonium groups and aromatic ones with three bonds; oxygens
-    except those of esters between two carbons, of nitro groups and between aromatic atoms; and single fluorines at a
-    carbon.
+    Nitrogens are acceptors, except those of amides, amidines, anilines and ammonium groups, and aromatic ones with
+    three bonds. Oxygens are acceptors, except those between two carbons of an ester, of nitro groups, and between
+    aromatic atoms. A fluorine is an acceptor if its carbon has no other halogen.
     """
     return [(atom,) for atom in range(len(chemistry.elements)) if _is_acceptor(chemistry, atom)]
 
@@ -78,9 +98,16 @@ def _is_acceptor(chemistry: Chemistry, atom: int) -> bool:
     neighbours = list(chemistry.neighbours(atom))
     charge = chemistry.charges[atom]
     match chemistry.elements[atom]:
+        case "N" if chemistry.is_aromatic[atom]:
+            is_next_to_cation = any(
+                element == "N" and chemistry.is_aromatic[other] and chemistry.charges[other] > 0
+                for other, element, _ in neighbours
+            )
+            return charge == 0 and chemistry.n_connections(atom) != 3 and not is_next_to_cation
         case "N":
-            is_ammonium = charge == 1 and chemistry.valence(atom) == 4 and not chemistry.is_aromatic[atom]
-            return not is_ammonium and not _is_planar_nitrogen(chemistry, atom, ("O", "N", "P", "S"))
+            is_ammonium = charge == 1 and chemistry.valence(atom) == 4
+            is_planar = _is_planar_nitrogen(chemistry, atom, ("O", "N", "P", "S"))
+            return not (is_ammonium or is_planar or _is_imine_of_amidine(chemistry, atom))
         case "O" if chemistry.is_aromatic[atom]:
             return charge == 0
         case "O":
@@ -94,8 +121,22 @@ def _is_acceptor(chemistry: Chemistry, atom: int) -> bool:
     return False
 
 
+def _is_imine_of_amidine(chemistry: Chemistry, atom: int) -> bool:
+    """Return whether a nitrogen has a double bond to a carbon with another nitrogen and another carbon or nitrogen."""
+    for carbon, element, order in chemistry.neighbours(atom):
+        if element == "C" and order == 2:
+            single = [
+                symbol
+                for other, symbol, of_carbon in chemistry.neighbours(carbon)
+                if of_carbon == 1 and symbol in ("C", "N") and not chemistry.is_aromatic[other]
+            ]
+            if "N" in single and len(single) > 1:
+                return True
+    return False
+
+
 def _is_planar_nitrogen(chemistry: Chemistry, atom: int, partners: Sequence[str] | None) -> bool:
-    """Return whether the lone pair of a nitrogen with three bonds belongs to a ring or to a neighbouring double bond.
+    """Return whether a nitrogen with three bonds is part of an aromatic ring, an aniline, an amide or an amidine.
 
     `partners` are the elements at the other end of the double bond. With None, these are all except carbon.
     """
@@ -151,12 +192,21 @@ def _is_nitro(chemistry: Chemistry, atom: int, neighbours: Sequence[tuple[int, s
 
 
 def cations(chemistry: Chemistry) -> Sites:
-    """Return atoms with a positive charge, and the other nitrogens of charged amidines and guanidines."""
+    """Return atoms with a positive charge, and the other nitrogens of charged amidines and guanidines.
+
+    An atom that is bonded to an atom with a negative charge is not a cation.
+    """
     return [
         (atom,)
         for atom, element in enumerate(chemistry.elements)
-        if chemistry.charges[atom] > 0 or (element == "N" and _is_in_amidine(chemistry, atom))
+        if _has_charge(chemistry, atom, 1) or (element == "N" and _is_in_amidine(chemistry, atom))
     ]
+
+
+def _has_charge(chemistry: Chemistry, atom: int, sign: int) -> bool:
+    """Return whether an atom has a charge of a sign, and its neighbours do not have the opposite charge."""
+    is_charged = chemistry.charges[atom] * sign > 0
+    return is_charged and all(chemistry.charges[other] * sign >= 0 for other in chemistry.bonds[atom])
 
 
 def _is_in_amidine(chemistry: Chemistry, atom: int) -> bool:
@@ -174,7 +224,10 @@ def _is_in_amidine(chemistry: Chemistry, atom: int) -> bool:
 
 
 def anions(chemistry: Chemistry) -> Sites:
-    """Return atoms with a negative charge, and the other oxygens of carboxylates, phosphates and sulfonates."""
+    """Return atoms with a negative charge, and the other oxygens of carboxylates, phosphates and sulfonates.
+
+    An atom that is bonded to an atom with a positive charge is not an anion.
+    """
     found = []
     for atom, element in enumerate(chemistry.elements):
         centres = [
@@ -187,7 +240,7 @@ def anions(chemistry: Chemistry) -> Sites:
             for centre in centres
             for other, symbol, order in chemistry.neighbours(centre)
         )
-        if chemistry.charges[atom] < 0 or is_resonant:
+        if _has_charge(chemistry, atom, -1) or is_resonant:
             found.append((atom,))
     return found
 
@@ -198,7 +251,10 @@ def metals(chemistry: Chemistry) -> Sites:
 
 
 def ligands_of_metals(chemistry: Chemistry) -> Sites:
-    """Return atoms that bind metals: anions, and oxygens and nitrogens with a lone pair and no positive charge."""
+    """Return atoms that bind metals: anions, and neutral oxygens and nitrogens.
+
+    Nitrogens of amides, anilines and ammonium groups and aromatic ones with three bonds do not bind metals.
+    """
     found = []
     for atom, element in enumerate(chemistry.elements):
         charge = chemistry.charges[atom]

@@ -71,8 +71,8 @@ def assign_standard(chemistry: Chemistry, atoms: NDArray[np.int64], kind: str) -
 
     Notes
     -----
-    Hydrogens determine the protonation state: a histidine with both hydrogens, a lysine with three and a chain that
-    starts with three hydrogens are cations; an acid without a hydrogen is an anion.
+    Hydrogens determine the protonation state. A histidine with both hydrogens, a lysine with three and a chain that
+    starts with three hydrogens are cations. An acid without a hydrogen is an anion.
     """
     numbers = atoms.tolist()
     if len(numbers) == 1 and not kind:
@@ -125,7 +125,8 @@ def _assign_guanidine(chemistry: Chemistry, atom: int) -> None:
     if len(nitrogens) < 3 or chemistry.is_aromatic[atom]:
         return
     neutral = [other for other in nitrogens if chemistry.n_connections(other) == 2]
-    double = neutral[0] if neutral else nitrogens[-1]
+    ends = [other for other in sorted(nitrogens) if chemistry.n_hydrogens(other) > 1]
+    double = (neutral or ends or nitrogens)[0]
     chemistry.bonds[atom][double] = chemistry.bonds[double][atom] = 2.0
     chemistry.charges[double] = 0 if neutral else 1
 
