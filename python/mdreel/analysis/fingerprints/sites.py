@@ -20,9 +20,9 @@ def atoms_of(chemistry: Chemistry) -> Sites:
 def hydrophobic_atoms(chemistry: Chemistry) -> Sites:
     """Return the hydrophobic atoms.
 
-    These are neutral: aromatic carbons and sulfurs, bromine, iodine, sulfurs with two bonds but no hydrogen, and other
-    carbons except methyl groups and terminal or cyclic groups with as many hydrogens. A carbon that is bonded to
-    nitrogen, oxygen or fluorine is not hydrophobic.
+    All of them are neutral. They are bromine, iodine, aromatic sulfurs, sulfurs with two bonds but no hydrogen, and
+    carbons without a bond to nitrogen, oxygen or fluorine. Of these carbons, methyl groups do not count, and neither do
+    groups in rings that are not aromatic and have as many hydrogens as CH2 or =CH-.
     """
     return [(atom,) for atom in range(len(chemistry.elements)) if _is_hydrophobic(chemistry, atom)]
 
@@ -37,15 +37,18 @@ def _is_hydrophobic(chemistry: Chemistry, atom: int) -> bool:
             is_thioether = chemistry.n_hydrogens(atom) == 0 and chemistry.valence(atom) == 2
             return chemistry.is_aromatic[atom] or is_thioether
         case "C":
-            if any(element in ("N", "O", "F") for _, element, _ in chemistry.neighbours(atom)):
-                return False
-            if chemistry.is_aromatic[atom]:
-                return True
-            # Numbers of bonded atoms and of hydrogens, in any place or only outside of rings.
-            numbers = (len(chemistry.bonds[atom]), chemistry.n_hydrogens(atom))
-            is_open = numbers in ((2, 0), (3, 1), (4, 2))
-            return numbers in ((3, 0), (4, 0), (4, 1)) or (is_open and not chemistry.is_in_ring(atom))
+            return _is_hydrophobic_carbon(chemistry, atom)
     return False
+
+
+def _is_hydrophobic_carbon(chemistry: Chemistry, atom: int) -> bool:
+    if any(element in ("N", "O", "F") for _, element, _ in chemistry.neighbours(atom)):
+        return False
+    # Numbers of bonded atoms and of hydrogens, in any place or only outside of rings.
+    numbers = (len(chemistry.bonds[atom]), chemistry.n_hydrogens(atom))
+    is_open = numbers in ((2, 0), (3, 1), (4, 2))
+    is_substituted = numbers in ((3, 0), (4, 0), (4, 1))
+    return chemistry.is_aromatic[atom] or is_substituted or (is_open and not chemistry.is_in_ring(atom))
 
 
 def donors(chemistry: Chemistry) -> Sites:
