@@ -68,7 +68,7 @@ def _assign_others(chemistry: Chemistry, residues: NDArray[np.int64], name: str)
         import rdkit  # noqa: F401 (MDAnalysis imports it)
     except ImportError as error:
         message = f"{name} has residues that are not amino acids, nucleotides, water or ions ({residue_names(group)})"
-        remedy = "their chemistry needs the package rdkit: pip install 'mdreel[chemistry]'"
+        remedy = "their chemistry needs the package rdkit: pip install rdkit"
         raise UnsupportedError(f"{message}: {remedy}") from error
     is_other = np.isin(chemistry.residues, residues)
     bonded = {other for atom in np.flatnonzero(is_other).tolist() for other in chemistry.outside[atom]} - {-1}
