@@ -184,9 +184,7 @@ class FingerprintTables(FingerprintVectors):
         check_library(library)
         return wide_frame(self.frames, *self._wide(count, drop_empty), library)
 
-    def _wide(
-        self, count: bool, drop_empty: bool
-    ) -> tuple[list[tuple[str, str, str]], NDArray[np.bool_] | NDArray[np.uint32]]:
+    def _wide(self, count: bool, drop_empty: bool) -> tuple[list[tuple[str, str, str]], NDArray[Any]]:
         """Return the names of the columns in the order of ProLIF, and their values."""
         values, found = self.matrix(count), self.results
         labels = ProlifLabels.of(self._atomgroup.universe)

@@ -70,7 +70,7 @@ class FingerprintVectors(Analysis):
         check_size(
             "fingerprints of all frames", float(np.prod(shape, dtype=np.float64)) * (4 if count else 1), _SMALLER
         )
-        rows = np.zeros(shape, np.uint32 if count else np.bool_)
+        rows: NDArray[Any] = np.zeros(shape, np.uint32 if count else np.bool_)
         rows[np.repeat(np.arange(self.n_frames), found.counts), found.entries] = found.occurrences if count else True
         return rows
 
@@ -160,11 +160,18 @@ class FingerprintVectors(Analysis):
         shared = (bits @ bits.T).astype(np.float64)
         sizes = shared.diagonal()
         either = sizes[:, None] + sizes - shared
-        return np.divide(shared, either, out=np.ones_like(shared), where=either > 0)
+        return _ratio(shared, either)
 
 
 def _similarity(rows: NDArray[Any], row: NDArray[Any]) -> NDArray[np.float64]:
     """Return the similarity of each row to one row."""
     shared = np.minimum(rows, row).sum(axis=1, dtype=np.float64)
     either = np.maximum(rows, row).sum(axis=1, dtype=np.float64)
-    return np.divide(shared, either, out=np.ones_like(shared), where=either > 0)
+    return _ratio(shared, either)
+
+
+def _ratio(shared: NDArray[np.float64], either: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the quotients, or 1 where both are 0."""
+    found = np.ones_like(shared)
+    np.divide(shared, either, out=found, where=either > 0)
+    return found
