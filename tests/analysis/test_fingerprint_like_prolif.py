@@ -75,18 +75,19 @@ def universe() -> Any:
 
 def test_interactions_of_ligand_and_protein_are_those_of_prolif(universe: Any) -> None:
     first, second = universe.select_atoms("resname LIG"), universe.select_atoms("protein")
-    names, n_frames = list(DEFINITIONS), 10
+    names, n_frames = list(DEFINITIONS), 4
     theirs = of_prolif(universe, first, second, names, n_frames)
     found = differences(universe, of_mdreel(first, second, names, n_frames), theirs)
     assert {name: set(counts) - {"both"} for name, counts in found.items() if set(counts) - {"both"}} == {}
-    assert sum(counts["both"] for counts in found.values()) > 1000
+    assert sum(counts["both"] for counts in found.values()) > 200
 
 
 def test_interactions_between_parts_of_the_protein_are_those_of_prolif(universe: Any) -> None:
-    first = universe.select_atoms("protein and resid 119:152")
+    # With both ends of the disulfide bridge, because ProLIF converts each group alone.
+    first = universe.select_atoms("protein and resid 119:152 199")
     second = universe.select_atoms("protein and not group one", one=first)
-    names, n_frames = list(DEFINITIONS), 2
+    names, n_frames = list(DEFINITIONS), 1
     theirs = of_prolif(universe, first, second, names, n_frames)
     found = differences(universe, of_mdreel(first, second, names, n_frames), theirs)
     assert {name: set(counts) - {"both"} for name, counts in found.items() if set(counts) - {"both"}} == {}
-    assert sum(counts["both"] for counts in found.values()) > 1000
+    assert sum(counts["both"] for counts in found.values()) > 100
