@@ -244,7 +244,7 @@ def test_layout_of_the_data_frame_is_that_of_prolif(lid: InteractionFingerprint)
     assert frame.index.name == "Frame"
     assert all(each.kind == "b" for each in frame.dtypes)
     assert frame.shape == lid.matrix().shape
-    assert frame["ARG123"]["ASP158"]["Cationic"].all()
+    assert frame["LYS136"]["ASP118"]["Cationic"].all()
     assert len(lid.to_dataframe(drop_empty=False).columns) % len(DEFAULT) == 0
     np.testing.assert_array_equal(lid.to_dataframe(count=True).sum().sum(), lid.results.occurrences.sum())
 

@@ -113,7 +113,7 @@ class InteractionFingerprint(FingerprintTables):
     >>> lid, core = u.select_atoms("resid 122:159"), u.select_atoms("resid 1:121 160:214")
     >>> fingerprint = InteractionFingerprint(lid, core, ["HBDonor", "HBAcceptor", "Cationic", "Anionic"]).run()
     >>> fingerprint.edge_list(min_frequency=0.9)[0][:2]
-    ('ARG 123', 'ASP 158')
+    ('LYS 136', 'ASP 118')
     """
 
     _units = MappingProxyType({"distances": "Å", "counts": "", "frequency": ""})

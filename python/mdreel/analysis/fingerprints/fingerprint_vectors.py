@@ -62,7 +62,7 @@ class FingerprintVectors(Analysis):
         >>> lid, core = u.select_atoms("resid 122:159"), u.select_atoms("resid 1:121 160:214")
         >>> salt_bridges = InteractionFingerprint(lid, core, ["Cationic", "Anionic"]).run()
         >>> salt_bridges.matrix().shape
-        (98, 17)
+        (98, 6)
         """
         self._done()
         found = self.results

@@ -82,12 +82,13 @@ def fingerprint(
 def _table(analysis: "InteractionFingerprint", list_entries: bool, network: float | None) -> Table:
     import numpy as np
 
+    from mdreel.analysis.fingerprints.interactions import DEFINITIONS
     from mdreel.results.series import series_summary
 
     found = analysis.results
     counts = found.counts.astype(np.float64)
     kinds = [
-        f"{name:<18}{(found.interactions == name).sum():>8,}" for name in dict.fromkeys(found.interactions.tolist())
+        f"{name:<18}{(found.interactions == name).sum():>8,}" for name in DEFINITIONS if name in found.interactions
     ]
     text = "\n".join(
         [series_summary("interactions", "", analysis.times, counts), "ever found between two residues:", *kinds]
