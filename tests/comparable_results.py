@@ -42,3 +42,19 @@ def contacts_by_ids(analysis: Any) -> list[np.ndarray]:
     statistics = [analysis.results[name] for name in ("frequency", "mean", "minimum", "events", "first_frame")]
     rows = np.column_stack([resids, *statistics])
     return [rows[np.lexsort(resids.T)], analysis.results.counts]
+
+
+def interactions_by_ids(analysis: Any) -> list[np.ndarray]:
+    """Interactions by the numbers of the residues, the smaller one first, and their number in each frame."""
+    other_way = {"HBDonor": "HBAcceptor", "Cationic": "Anionic", "CationPi": "PiCation"}
+    other_way |= {other: name for name, other in other_way.items()}
+    found = analysis.results
+    resids = analysis.atomgroup.universe.residues.resids[found.pairs]
+    is_once = len(analysis._groups) == 1
+    is_swapped = is_once & (resids[:, 0] > resids[:, 1])
+    resids[is_swapped] = resids[is_swapped, ::-1]
+    names = np.where(is_swapped, [other_way.get(name, name) for name in found.interactions], found.interactions)
+    order = np.lexsort([names, *resids.T[::-1]])
+    _, numbers = np.unique(names[order], return_inverse=True)
+    occurrences = np.bincount(found.entries, found.occurrences, minlength=len(resids))
+    return [resids[order], numbers, found.frequency[order], occurrences[order], found.counts]

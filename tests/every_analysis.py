@@ -19,7 +19,14 @@ from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
 import mdreel.analysis
-from comparable_results import arrays_in, bonds_by_ids, by_ids, contacts_by_ids, on_the_circle
+from comparable_results import (
+    arrays_in,
+    bonds_by_ids,
+    by_ids,
+    contacts_by_ids,
+    interactions_by_ids,
+    on_the_circle,
+)
 from mdreel._core import Source
 from mdreel.analysis import CrossCorrelation
 from mdreel.analysis.base.analysis import Analysis
@@ -320,6 +327,24 @@ CASES = {
         lambda s: mdreel.LinearDensity(shell(s), "residues", 1.0, trajectory=s.trajectory),
         lambda a: [a.results[axis].mass_density for axis in "xyz"],
         motion="axes stay where they are",
+    ),
+    "InteractionFingerprint": Case(
+        lambda s: mdreel.analysis.InteractionFingerprint(s.pick(), atom_indices=True, trajectory=s.trajectory),
+        interactions_by_ids,
+        result("counts"),
+        tolerance=4,  # some are at a limit
+        copies=2,
+        beside=(24, 0),
+    ),
+    "InteractionFingerprint, of two groups": Case(
+        lambda s: mdreel.analysis.InteractionFingerprint(
+            s.pick("resid 1:9"), s.pick("resid 6:14"), ["HBDonor", "HBAcceptor", "Hydrophobic"], trajectory=s.trajectory
+        ),
+        interactions_by_ids,
+        result("counts"),
+        tolerance=4,
+        copies=2,
+        beside=(24, 0),
     ),
     "PCA": Case(lambda s: mdreel.PCA(s.universe, "backbone", align=True, trajectory=s.trajectory), result("variance")),
     "Projection": Case(projection, copies=2),

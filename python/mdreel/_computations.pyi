@@ -32,6 +32,7 @@ __all__ = [
     "gyration",
     "helix_eigenvalues",
     "hydrogen_bonds",
+    "interaction_fingerprint",
     "kept_positions",
     "linear_density",
     "mean_square_displacements",
@@ -52,6 +53,7 @@ __all__ = [
 
 _Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
 _Residues: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
+_Part: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
 _Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
 
 @final
@@ -143,6 +145,13 @@ def hydrogen_bonds(
     masks: tuple[NDArray[np.uint64], NDArray[np.uint64]] | None,
     distance: float,
     angle: float,
+) -> Computation: ...
+def interaction_fingerprint(
+    n_atoms: int,
+    interactions: Sequence[tuple[int, str, Sequence[float], _Part, _Part, bool]],
+    is_periodic: bool | None,
+    is_once: bool,
+    keeps_occurrences: bool,
 ) -> Computation: ...
 def kept_positions(n_atoms: int) -> Computation: ...
 def linear_density(

@@ -79,6 +79,7 @@ __all__ = [
     "gyration",
     "helix_eigenvalues",
     "hydrogen_bonds",
+    "interaction_fingerprint",
     "is_hdf5",
     "keep_freed_memory",
     "kept_positions",

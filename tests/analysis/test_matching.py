@@ -92,6 +92,7 @@ NOT_PAIRED = {
     "HierarchicalClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
     "Producer(groups)": "groups of consumers, which have no atoms",
     "Relay(groups)": "groups of consumers, which have no atoms",
+    "InteractionFingerprint(other)": "interactions of all residues with all others",
     "ResidueContacts(other)": "distances from all residues to all others",
     "SASA(surface)": "the atoms that cover, in the same frame",
     "unwrap(reference)": "the centre that is moved into the cell",

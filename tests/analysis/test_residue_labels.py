@@ -48,6 +48,7 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "rdf": [{}],
     "contacts": [{}],
     "residue-contacts": [{}, {"list_contacts": True}],
+    "fingerprint": [{}, {"list_entries": True}],
     "hbonds": [{}],
     "density": [{}],
     "linear-density": [{}],

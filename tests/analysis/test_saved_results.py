@@ -87,6 +87,7 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "sasa": ("points = 50", lambda u: mdreel.SASA(protein(u), 1.4, 50, "total")),
     "hbonds": ("", lambda u: mdreel.HydrogenBondAnalysis(u, between=("protein", "protein"))),
     "residue-contacts": ("", lambda u: mdreel.ResidueContacts(protein(u))),
+    "fingerprint": ("", lambda u: mdreel.analysis.InteractionFingerprint(protein(u))),
     "contacts": ("", lambda u: mdreel.Contacts(u, (alpha(u), alpha(u)), 0, pairs="unique")),
     "density": ("delta = 5.0", lambda u: mdreel.DensityAnalysis(protein(u), 5.0, trajectory=DCD)),
     "end-to-end": ("", lambda u: mdreel.EndToEnd(alpha(u))),

@@ -37,6 +37,7 @@ SETTINGS = {
     "site-rdf": {"norm": "density", "select": "name CA and resid 1:2", "other": "name CA and resid 3:9", "to": 12.0},
     "contacts": {},
     "residue-contacts": {},
+    "fingerprint": {"select": "resid 1:20"},
     "hbonds": {"select": "resid 1:40"},
     "density": {"select": "resid 1:40", "delta": 2.0},
     "linear-density": {},

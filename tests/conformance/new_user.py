@@ -65,6 +65,7 @@ MAKE: dict[str, Made] = {
     "CrossCorrelation": lambda a, **k: mdreel.analysis.CrossCorrelation(a, select="name CA", **k),
     "EinsteinMSD": mdreel.EinsteinMSD,
     "EndToEnd": lambda a, **k: mdreel.EndToEnd([a], **k),
+    "InteractionFingerprint": mdreel.analysis.InteractionFingerprint,
     "HelixEigenvalues": lambda a, **k: mdreel.HelixEigenvalues([a], **k),
     "HydrogenBondAnalysis": mdreel.HydrogenBondAnalysis,
     "InterRDF": lambda a, **k: mdreel.InterRDF(a, a, **k),

@@ -112,6 +112,7 @@ def calls(s: System) -> dict[str, Call]:
     dense = mdreel.analysis.DensityClustering(u, "name CA", min_frames=1).run()
     motion = mdreel.analysis.CrossCorrelation(u, "name CA", False, True, trajectory=[xtc, xtc]).run()
     touching = mdreel.ResidueContacts(u).run()
+    prints = mdreel.analysis.InteractionFingerprint(u, atom_indices=True).run()
     shell = mdreel.Selection(u, "name C* and around 4 name O").run()
     rama = mdreel.Ramachandran(protein).run()
     janin = mdreel.Janin(u.select_atoms("resname ARG ILE LEU")).run()
@@ -152,6 +153,15 @@ def calls(s: System) -> dict[str, Call]:
             mdreel.HelixEigenvalues, segments=[u.select_atoms("resid 1:4"), u.select_atoms("resid 5:8")]
         ),
         "HydrogenBondAnalysis": analysis(mdreel.HydrogenBondAnalysis, universe=u),
+        "InteractionFingerprint": analysis(
+            mdreel.analysis.InteractionFingerprint, atomgroup=u, parameters={"Hydrophobic": {"distance": 4.0}}
+        ),
+        "InteractionFingerprint.edge_list": Call(prints.edge_list),
+        "InteractionFingerprint.matrix": Call(prints.matrix),
+        "InteractionFingerprint.occurrences_in": Call(prints.occurrences_in, {"i": 0}),
+        "InteractionFingerprint.plot_network": Call(prints.plot_network),
+        "InteractionFingerprint.tanimoto": Call(prints.tanimoto),
+        "InteractionFingerprint.to_bitvectors": Call(prints.to_bitvectors),
         "InterRDF": analysis(mdreel.InterRDF, g1=ca, g2=ca),
         "InterRDF_s": analysis(mdreel.InterRDF_s, u=u, ags=[(ca, ca)]),
         "Janin": analysis(mdreel.Janin, atomgroup=u.select_atoms("resname ARG ILE LEU")),

@@ -13,6 +13,7 @@ pub mod distances;
 pub mod dssp;
 pub(crate) mod each_frame;
 pub mod end_to_end;
+pub mod fingerprint;
 pub mod fit;
 #[cfg(test)]
 pub(crate) mod fixture;

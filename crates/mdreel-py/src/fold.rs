@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mdreel_core::frame::FrameBatch;
 use mdreel_core::kernel::Computation as CoreComputation;
+use mdreel_core::kernel::fingerprint::FingerprintTable;
 use mdreel_core::kernel::residue_contacts::ContactTable;
 use mdreel_core::reduce::{Ids, Layout, Own, Slots, Value};
 use mdreel_core::{Error, Result};
@@ -15,7 +16,7 @@ use pyo3::types::PyBytes;
 use crate::computation::Computation;
 use crate::function::failure;
 use crate::given::{Given, Places, batch_of};
-use crate::kernels::residue_contacts::arrays;
+use crate::kernels::{fingerprint, residue_contacts};
 
 /// A fold over frames.
 #[derive(Clone)]
@@ -120,7 +121,7 @@ fn value(py: Python<'_>, fold: &Py<PyAny>, own: Own) -> PyResult<Option<Py<PyAny
     }
 }
 
-/// The values of the folds of a run, and arrays of atoms that are listed and of contacts of residues.
+/// The values of the folds of a run, and arrays of atoms that are listed, of contacts of residues and of interactions.
 pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAny>>> {
     let mut own = own;
     let value = |own: &mut Own| {
@@ -128,7 +129,10 @@ pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAn
             return Some(std::mem::take(&mut ids.0).into_pyarray(py).into_any());
         }
         if let Some(table) = own.here::<ContactTable>() {
-            return arrays(py, table).ok();
+            return residue_contacts::arrays(py, table).ok();
+        }
+        if let Some(table) = own.here::<FingerprintTable>() {
+            return fingerprint::arrays(py, table).ok();
         }
         own.here::<Folded>().and_then(|folded| folded.value.take()).map(|value| value.into_bound(py))
     };

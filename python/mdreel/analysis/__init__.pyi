@@ -5,4 +5,5 @@ from .correlation import autocorrelation as autocorrelation
 from .correlation import block_averages as block_averages
 from .correlation import statistical_inefficiency as statistical_inefficiency
 from .cross_correlation import CrossCorrelation as CrossCorrelation
+from .fingerprints.fingerprint import InteractionFingerprint as InteractionFingerprint
 from .user.reducers import Reducer as Reducer

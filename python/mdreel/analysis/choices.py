@@ -18,6 +18,25 @@ ContactScheme: TypeAlias = Literal["closest-heavy", "closest", "ca", "cb", "side
 ContactValue: TypeAlias = Literal["frequency", "mean", "minimum", "lifetime"]
 """Value that a map shows for each pair of residues."""
 
+InteractionName: TypeAlias = Literal[
+    "Hydrophobic",
+    "HBAcceptor",
+    "HBDonor",
+    "XBAcceptor",
+    "XBDonor",
+    "Cationic",
+    "Anionic",
+    "CationPi",
+    "PiCation",
+    "FaceToFace",
+    "EdgeToFace",
+    "PiStacking",
+    "MetalDonor",
+    "MetalAcceptor",
+    "VdWContact",
+]
+"""Interaction of two residues, named as in ProLIF for the part of the first residue."""
+
 TorsionKind: TypeAlias = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"]
 """Type of torsion in a protein."""
 

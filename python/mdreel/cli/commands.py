@@ -64,6 +64,7 @@ ANALYSES = (
         "mdreel.cli.analyses.residue_contacts",
         "Contacts between residues, with frequencies and lifetimes.",
     ),
+    Entry("fingerprint", "mdreel.cli.analyses.fingerprint", "Interactions between residues, as in ProLIF."),
     Entry("hbonds", "mdreel.cli.analyses.hbonds", "Hydrogen bonds and their lifetimes."),
     Entry("density", "mdreel.cli.analyses.density", "Density of atoms on a grid."),
     Entry("linear-density", "mdreel.cli.analyses.linear_density", "Mass and charge density along x, y and z."),

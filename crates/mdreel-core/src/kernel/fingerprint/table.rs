@@ -1,0 +1,115 @@
+//! Tables of interactions: which residues interact in which way, in each frame.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::reduce::{Own, Value};
+
+/// Two residues and the number of an interaction.
+pub type Column = [u32; 3];
+
+/// One of the ways in which two residues interact in a frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Occurrence {
+    pub(super) column: Column,
+    /// The sites in the first and the second group.
+    pub(super) sites: [u32; 2],
+    pub(super) distance: f64,
+}
+
+/// The sites of each occurrence, and their distance (Å).
+pub type Occurrences = (Vec<[u32; 2]>, Vec<f32>);
+
+/// The columns that were ever found, in ascending order; for each entry of the frames, one frame after the other, its
+/// column, ascending within a frame, and the number of its occurrences; and these, if they are kept.
+pub type Entries = (Vec<Column>, Vec<u32>, Vec<u32>, Option<Occurrences>);
+
+/// The interactions of frames: one table for each block, which merge in the order of the blocks.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct FingerprintTable {
+    /// The place of each column in the order in which they were found.
+    places: BTreeMap<Column, u32>,
+    entries: Vec<u32>,
+    counts: Vec<u32>,
+    occurrences: Option<Occurrences>,
+}
+
+impl FingerprintTable {
+    /// The table of no frames.
+    pub(super) fn new(keeps_occurrences: bool) -> Self {
+        let occurrences = keeps_occurrences.then(Default::default);
+        FingerprintTable { occurrences, ..FingerprintTable::default() }
+    }
+
+    /// Adds a frame with these occurrences, which are sorted by column. Returns the number of its entries.
+    pub(super) fn add(&mut self, found: &[Occurrence]) -> usize {
+        let before = self.entries.len();
+        for same in found.chunk_by(|one, other| one.column == other.column) {
+            let place = self.place(same[0].column);
+            self.entries.push(place);
+            self.counts.push(same.len() as u32);
+        }
+        if let Some((sites, distances)) = &mut self.occurrences {
+            sites.extend(found.iter().map(|one| one.sites));
+            distances.extend(found.iter().map(|one| one.distance as f32));
+        }
+        self.entries.len() - before
+    }
+
+    fn place(&mut self, column: Column) -> u32 {
+        let next = self.places.len() as u32;
+        *self.places.entry(column).or_insert(next)
+    }
+
+    /// Adds the table of the frames that follow.
+    fn append(&mut self, next: FingerprintTable) {
+        if self.entries.is_empty() {
+            *self = next;
+            return;
+        }
+        let mut moved = vec![0; next.places.len()];
+        for (column, place) in next.places {
+            moved[place as usize] = self.place(column);
+        }
+        self.entries.extend(next.entries.into_iter().map(|place| moved[place as usize]));
+        self.counts.extend(next.counts);
+        if let (Some((sites, distances)), Some((of_next, farther))) = (&mut self.occurrences, next.occurrences) {
+            sites.extend(of_next);
+            distances.extend(farther);
+        }
+    }
+
+    /// Takes the entries of all frames.
+    pub fn take(&mut self) -> Entries {
+        let (places, occurrences) = (std::mem::take(&mut self.places), self.occurrences.take());
+        let (mut entries, counts) = (std::mem::take(&mut self.entries), std::mem::take(&mut self.counts));
+        let mut ranks = vec![0; places.len()];
+        (0..).zip(places.values()).for_each(|(rank, &place)| ranks[place as usize] = rank);
+        entries.iter_mut().for_each(|place| *place = ranks[*place as usize]);
+        (places.into_keys().collect(), entries, counts, occurrences)
+    }
+}
+
+impl Value for FingerprintTable {
+    fn expect(&mut self, _n_frames: u64) {}
+
+    fn merge(&mut self, mut next: Own) {
+        match &mut next {
+            Own::Nothing => {}
+            Own::Bytes(bytes) => {
+                self.append(
+                    postcard::from_bytes(bytes).expect("a table of interactions is what its computation wrote"),
+                );
+            }
+            Own::Here(_) => {
+                let next = next.here::<FingerprintTable>().expect("tables of interactions merge with their kind");
+                self.append(std::mem::take(next));
+            }
+        }
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).expect("numbers can be written")
+    }
+}

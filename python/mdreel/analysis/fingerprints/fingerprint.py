@@ -1,0 +1,262 @@
+"""Interaction fingerprints of two groups in each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import Computation, Source, interaction_fingerprint
+from mdreel.analysis.fingerprints.chemistry import Chemistry
+from mdreel.analysis.fingerprints.fingerprint_tables import FingerprintTables
+from mdreel.analysis.fingerprints.interactions import DEFINITIONS, RADII, chosen_interactions, numbers_of
+from mdreel.analysis.fingerprints.perception import perceive
+from mdreel.analysis.fingerprints.sites import FINDERS
+from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.errors import MismatchError
+from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Atoms, Selection, atoms_of
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+
+class InteractionFingerprint(FingerprintTables):
+    """Find the interactions between the residues of two groups in each frame.
+
+    Parameters
+    ----------
+    atomgroup : MDAnalysis.AtomGroup or Universe
+        First group, such as a ligand. Names of interactions describe its part: with ``HBDonor``, it has the donor.
+    other : MDAnalysis.AtomGroup or Universe, optional
+        Second group, such as a protein. By default, interactions within the first group are found, and each pair of
+        residues counts once.
+    interactions : sequence of str, or "all", optional
+        Interactions to find: ``Hydrophobic``, ``HBAcceptor``, ``HBDonor``, ``XBAcceptor``, ``XBDonor``, ``Cationic``,
+        ``Anionic``, ``CationPi``, ``PiCation``, ``FaceToFace``, ``EdgeToFace``, ``PiStacking``, ``MetalDonor``,
+        ``MetalAcceptor``, ``VdWContact``. The default is that of ProLIF: all except those of halogens and metals, and
+        ``PiStacking`` for both kinds of stacking.
+    parameters : mapping of str to mapping, optional
+        For each interaction, parameters to use instead of the defaults, with the names that ProLIF gives them, such as
+        ``{"Hydrophobic": {"distance": 4.0}}``. Distances are in Å and angles in degrees.
+    atom_indices : bool
+        Whether to keep the atoms and the distance of each occurrence of an interaction.
+    pbc : bool
+        Whether to use minimum images in frames with a cell.
+    trajectory : path, sequence of paths, or Source, optional
+        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe only needs a topology.
+    verbose : bool
+        Whether `run` shows a progress bar by default.
+
+    Attributes
+    ----------
+    results.pairs : ndarray, shape (n_columns, 2), int64
+        Indices in the Universe of two residues that interact at any time. There is a column for each of their
+        interactions. Pairs are in ascending order.
+    results.interactions : ndarray, shape (n_columns,), str
+        Names of the interactions.
+    results.frequency : ndarray, shape (n_columns,), float64
+        Fraction of the frames in which the residues interact in this way.
+    results.counts : ndarray, shape (n_frames,), int64
+        Number of columns that are present in each frame.
+    results.entries : ndarray, shape (n_entries,), uint32
+        Columns that are present, frame after frame, in ascending order within each frame.
+    results.occurrences : ndarray, shape (n_entries,), uint32
+        Number of pairs of atoms, bonded atoms or rings that interact, for each entry.
+    results.offsets : ndarray, shape (n_frames + 1,), int64
+        The entries of frame ``i`` are ``entries[offsets[i]:offsets[i + 1]]``.
+    results.sites : ndarray, shape (n_occurrences, 2), uint32
+        Site in each group for each occurrence; `occurrences_in` returns their atoms. Only with ``atom_indices=True``.
+    results.distances : ndarray, shape (n_occurrences,), float32
+        Distance of each occurrence in Å. Only with ``atom_indices=True``.
+
+    Raises
+    ------
+    SelectionError
+        If a group has no atoms, or if RDKit cannot perceive a residue.
+    MissingDataError
+        If the topology lacks names, hydrogens, or bonds that cannot be guessed. The error is also a `SelectionError`
+        and MDAnalysis's NoDataError.
+    MismatchError
+        If an interaction or a parameter is unknown or not valid, if an element has no van der Waals radius, or if the
+        groups are in different Universes. In `run`, if a distance exceeds half of the shortest lattice vector.
+    UnsupportedError
+        If a residue is not an amino acid, a nucleotide, water or an ion, and RDKit is not installed. If a group is an
+        UpdatingAtomGroup; this error is also a TypeError.
+
+    Warns
+    -----
+    UnitWarning
+        If a distance was probably given in nm.
+
+    Notes
+    -----
+    The definitions and default parameters are those of ProLIF 2 (C. Bouysset and S. Fiorucci, J. Cheminform. 13, 72,
+    2021). The chemistry of all residues is perceived once, before the frames are read. Pairs of sites are found with a
+    cell list. Calculations use float64. A residue does not interact with itself.
+
+    The results need 8 bytes per entry, 24 bytes per frame, and about 100 bytes per column. With ``atom_indices=True``,
+    they need another 12 bytes per occurrence. While blocks are merged, they need twice as much memory. The results are
+    bitwise identical for every executor and any number of workers and blocks.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> from mdreel.analysis import InteractionFingerprint
+    >>> u = mda.Universe(PSF, DCD)
+    >>> lid, core = u.select_atoms("resid 122:159"), u.select_atoms("resid 1:121 160:214")
+    >>> fingerprint = InteractionFingerprint(lid, core, ["HBDonor", "HBAcceptor", "Cationic", "Anionic"]).run()
+    >>> fingerprint.edge_list(min_frequency=0.9)[0][:2]
+    ('LYS 136', 'ASP 118')
+    """
+
+    _units = MappingProxyType({"distances": "Å", "counts": "", "frequency": ""})
+    _result_dimensions = MappingProxyType(
+        {
+            "pairs": ("column", "side"),
+            "interactions": ("column",),
+            "frequency": ("column",),
+            "counts": ("frame",),
+            "entries": ("entry",),
+            "occurrences": ("entry",),
+            "offsets": ("edge",),
+            "sites": ("occurrence", "side"),
+            "distances": ("occurrence",),
+        }
+    )
+
+    @checked_arguments
+    def __init__(
+        self,
+        atomgroup: Atoms,
+        other: Atoms | None = None,
+        interactions: Sequence[str] | str | None = None,
+        parameters: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        atom_indices: bool = False,
+        pbc: bool = True,
+        trajectory: Trajectory | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self._names = chosen_interactions(interactions)
+        parameters = {} if parameters is None else parameters
+        unknown = [name for name in parameters if name not in self._names]
+        if unknown:
+            raise MismatchError(f"parameters names {unknown[0]!r}, which is not one of the chosen interactions")
+        self._numbers = {name: numbers_of(name, parameters.get(name, {})) for name in self._names}
+        first = atoms_of(atomgroup, name="atomgroup")
+        Selection.of(first, "atomgroup")
+        self._groups = [first.unique]
+        if other is not None:
+            second = atoms_of(other, name="other")
+            Selection.of(second, "other")
+            if second.universe is not first.universe:
+                raise MismatchError("other is in another Universe: both groups must be in the same one")
+            self._groups.append(second.unique)
+        self._keeps_atoms, self._pbc = bool(atom_indices), bool(pbc)
+        self._radii = _radii(parameters.get(RADII, {}).get("vdwradii", {})) if RADII in self._names else {}
+        self._find_sites()
+        super().__init__(self._atoms_of_sites(), trajectory, verbose=verbose)
+
+    def _find_sites(self) -> None:
+        """Find the atoms of the sites of each kind in both groups."""
+        wanted = {kind for name in self._names for kind in DEFINITIONS[name].parts}
+        together = sum(self._groups[1:], start=self._groups[0]).unique
+        chemistry = perceive(together, "atomgroup" if len(self._groups) == 1 else "the groups")
+        every = {kind: FINDERS[kind](chemistry) for kind in sorted(wanted)}
+        indices = chemistry.atoms.ix
+        self._sites: list[dict[str, list[tuple[int, ...]]]] = []
+        for group in (self._groups[0], self._groups[-1]):
+            is_here = np.isin(indices, group.ix).tolist()
+            self._sites.append(
+                {kind: [site for site in sites if all(is_here[atom] for atom in site)] for kind, sites in every.items()}
+            )
+        if RADII in self._names:
+            self._check_radii(chemistry)
+        self._elements = np.array(chemistry.elements)
+        # From numbers in the chemistry to indices in the Universe.
+        self._indices = np.asarray(indices, np.int64)
+
+    def _atoms_of_sites(self) -> AtomGroup:
+        """Return the atoms of all sites, or the first atom of the first group if there are no sites."""
+        used = {atom for sites in self._sites for of_kind in sites.values() for site in of_kind for atom in site}
+        atoms = np.sort(self._indices[sorted(used)]) if used else self._groups[0].ix[:1]
+        return self._groups[0].universe.atoms[atoms]
+
+    def _check_radii(self, chemistry: Chemistry) -> None:
+        """Check that the elements of all atoms have radii."""
+        for sites in self._sites:
+            for (atom,) in sites["atoms"]:
+                element = chemistry.elements[atom]
+                if element not in self._radii:
+                    index = chemistry.atoms.ix[atom]
+                    message = f"the element {element!r} of atom {index} has no van der Waals radius"
+                    remedy = f"parameters={{'{RADII}': {{'vdwradii': {{'{element}': ...}}}}}}"
+                    raise MismatchError(f"{message}: give one with {remedy}")
+
+    @property
+    def boundaries(self) -> Boundaries:
+        """Requirements for molecules that cross the periodic boundary."""
+        return Boundaries("distances and angles use minimum images, or with pbc=False no images", whole=not self._pbc)
+
+    def computation(self, source: Source) -> Computation:
+        """Return the computation that finds the interactions of each frame."""
+        given = []
+        for number, name in enumerate(self._names):
+            definition = DEFINITIONS[name]
+            sides = (1, 0) if definition.is_swapped else (0, 1)
+            parts = [self._part(side, kind, name) for side, kind in zip(sides, definition.parts, strict=True)]
+            for rule, numbers in zip(definition.rules, self._numbers[name], strict=True):
+                given.append((number, rule, numbers, parts[0], parts[1], definition.is_swapped))
+        is_periodic = None if self._pbc else False
+        is_one_group = len(self._groups) == 1
+        return interaction_fingerprint(len(self.atoms), given, is_periodic, is_one_group, self._keeps_atoms)
+
+    def _part(
+        self, side: int, kind: str, name: str
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:
+        """Return the offsets, the atoms, the residues and the radii of the sites of a group."""
+        sites = self._sites[side][kind]
+        starts = np.concatenate([[0], np.cumsum([len(site) for site in sites], dtype=np.int64)])
+        numbers = np.fromiter((atom for site in sites for atom in site), np.int64)
+        atoms = self._indices[numbers]
+        residues = self._atomgroup.universe.atoms.resindices[atoms[starts[:-1]]] if len(sites) else atoms
+        radii = [self._radii[element] for element in self._elements[numbers].tolist()] if name == RADII else []
+        return (
+            starts.astype(np.uint32),
+            np.searchsorted(self.atoms, atoms).astype(np.uint32),
+            np.asarray(residues, np.uint32),
+            np.array(radii, np.float64),
+        )
+
+    def conclude(self, tally: Tally) -> None:
+        """Store the interactions with the indices of their residues in the Universe."""
+        columns, entries, occurrences, kept = tally.own
+        found = self.results
+        found.pairs = columns[:, :2].astype(np.int64)
+        found.interactions = np.array(self._names, np.str_)[columns[:, 2].astype(np.intp)]
+        found.counts = tally.values[:, 0].astype(np.int64)
+        found.frequency = np.bincount(entries, minlength=len(columns)) / max(tally.n_frames, 1)
+        found.entries, found.occurrences = entries, occurrences
+        found.offsets = np.concatenate([[0], np.cumsum(found.counts)])
+        if kept is not None:
+            found.sites, found.distances = kept
+
+
+def _radii(changed: Any) -> dict[str, float]:
+    """Return van der Waals radii in Å by element: those of MDAnalysis, some of which may be changed."""
+    from MDAnalysis.guesser.tables import vdwradii
+
+    if not isinstance(changed, Mapping):
+        raise MismatchError(f"vdwradii of {RADII} must map elements to radii in Å, not {changed!r}")
+    radii = {element.capitalize(): float(radius) for element, radius in (*vdwradii.items(), *changed.items())}
+    for element, radius in radii.items():
+        if not 0 <= radius <= 100:
+            raise MismatchError(f"vdwradii of {RADII} must be from 0 to 100 Å, not {radius:g} for {element}")
+    return radii

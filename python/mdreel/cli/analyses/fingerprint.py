@@ -1,0 +1,100 @@
+"""The command ``mdreel fingerprint``, which finds interactions between residues."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdreel.analysis.choices import InteractionName
+from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
+from mdreel.cli.errors import CommandError, ExitCode
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Option
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup
+
+    from mdreel._core import Source
+    from mdreel.analysis.fingerprints.fingerprint import InteractionFingerprint
+
+EXAMPLES = """\
+Examples:
+  mdreel fingerprint -s complex.prmtop -f run.nc --select "resname LIG" --other protein -o ligand.csv --plot ligand.png
+  mdreel fingerprint -s adk.psf -f adk.xtc --select "resid 122:159" --other "resid 1:121" --interactions HBDonor
+  mdreel fingerprint -s adk.psf -f adk.xtc --interactions Cationic Anionic --list -o salt_bridges.parquet
+"""
+
+
+@analysis_command("protein", EXAMPLES)
+def fingerprint(
+    request: Request,
+    other: Annotated[
+        str | None,
+        Option(
+            "--other",
+            metavar="SELECTION",
+            group=shared.ANALYSIS,
+            help="Second selection. Only interactions between the two selections are found.  [default: the same]",
+        ),
+    ] = None,
+    interactions: Annotated[
+        list[InteractionName] | None,
+        Option(
+            "--interactions",
+            group=shared.ANALYSIS,
+            takes_several=True,
+            help="Interactions to find.  [default: all except those of halogens and metals]",
+        ),
+    ] = None,
+    list_entries: Annotated[
+        bool,
+        Option(
+            "--list", group=shared.ANALYSIS, help="Write one row per interaction in each frame, not one row per pair."
+        ),
+    ] = False,
+    network: Annotated[
+        float | None,
+        Option(
+            "--network",
+            metavar="FREQUENCY",
+            minimum=0,
+            maximum=1,
+            group=shared.ANALYSIS,
+            help="Plot a network of the interactions that are at least as frequent, not a barcode.",
+        ),
+    ] = None,
+) -> AnalysisSpec:
+    """Find interactions between residues: hydrogen bonds, salt bridges, stacked rings, and others (as ProLIF)."""
+    if network is not None and request.plot is None:
+        raise CommandError("--network requires --plot", ExitCode.USAGE)
+
+    def prepare(atoms: "AtomGroup", source: "Source") -> "InteractionFingerprint":
+        from mdreel.analysis.fingerprints.fingerprint import InteractionFingerprint
+        from mdreel.trajectory.selection import atoms_of
+
+        second = None if other is None else atoms_of(atoms.universe, other, "--other")
+        return InteractionFingerprint(atoms, second, interactions, trajectory=source)
+
+    def tabulate(analysis: "InteractionFingerprint") -> Table:
+        return _table(analysis, list_entries, network)
+
+    chosen = "default" if interactions is None else " ".join(interactions)
+    return AnalysisSpec("Interaction fingerprint", prepare, tabulate, {"other": other, "interactions": chosen})
+
+
+def _table(analysis: "InteractionFingerprint", list_entries: bool, network: float | None) -> Table:
+    import numpy as np
+
+    from mdreel.analysis.fingerprints.interactions import DEFINITIONS
+    from mdreel.results.series import series_summary
+
+    found = analysis.results
+    counts = found.counts.astype(np.float64)
+    kinds = [
+        f"{name:<18}{(found.interactions == name).sum():>8,}" for name in DEFINITIONS if name in found.interactions
+    ]
+    text = "\n".join(
+        [series_summary("interactions", "", analysis.times, counts), "ever found between two residues:", *kinds]
+    )
+    return Table(
+        analysis.entry_columns() if list_entries else analysis.columns(),
+        text,
+        lambda title: analysis.plot(title=title) if network is None else analysis.plot_network(network, title=title),
+    )

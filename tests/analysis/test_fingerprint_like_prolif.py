@@ -1,0 +1,93 @@
+"""Comparison of interaction fingerprints with those of ProLIF, on its example files."""
+
+import warnings
+from collections import Counter
+from typing import Any
+
+import MDAnalysis
+import pytest
+
+from mdreel.analysis import InteractionFingerprint
+from mdreel.analysis.fingerprints.interactions import DEFINITIONS
+
+prolif = pytest.importorskip("prolif", reason="prolif is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+Occurrences = Counter[tuple[int, str, tuple[int, ...], tuple[int, ...]]]
+
+
+def of_prolif(universe: Any, first: Any, second: Any, names: list[str], n_frames: int) -> Occurrences:
+    """Every occurrence that ProLIF finds: frame, interaction, and the atoms of both sites."""
+    run = prolif.Fingerprint(names, count=True, vicinity_cutoff=9.0)
+    run.run(universe.trajectory[:n_frames], first, second, progress=False, n_jobs=1)
+    return Counter(
+        (
+            frame,
+            name,
+            *(tuple(group.ix[list(one["parent_indices"][side])].tolist()) for side, group in sides(first, second)),
+        )
+        for frame, found in run.ifp.items()
+        for (residue, other), kinds in found.items()
+        for name, listed in kinds.items()
+        for one in listed
+        if residue != other
+    )
+
+
+def sides(first: Any, second: Any) -> list[tuple[str, Any]]:
+    return [("ligand", first), ("protein", second)]
+
+
+def of_mdreel(first: Any, second: Any, names: list[str], n_frames: int) -> Occurrences:
+    run = InteractionFingerprint(first, second, names, atom_indices=True, pbc=False).run(stop=n_frames)
+    return Counter(
+        (frame, one.interaction, one.atoms, one.other_atoms)
+        for frame in range(n_frames)
+        for one in run.occurrences_in(frame)
+    )
+
+
+def as_sets(found: Occurrences) -> Counter[tuple[int, str, frozenset[int], frozenset[int]]]:
+    """The same with the atoms of sites in any order, as rings may begin with any atom."""
+    return Counter((frame, name, frozenset(one), frozenset(other)) for frame, name, one, other in found.elements())
+
+
+def differences(universe: Any, ours: Occurrences, theirs: Occurrences) -> dict[str, Counter[str]]:
+    """For each interaction, how many occurrences both have, and which of them only one has."""
+    mine, other = as_sets(ours), as_sets(theirs)
+    found: dict[str, Counter[str]] = {name: Counter() for name in DEFINITIONS}
+    for key in mine | other:
+        found[key[1]]["both"] += min(mine[key], other[key])
+        for which, rows, rest in (("only mdreel", mine, other), ("only ProLIF", other, mine)):
+            if rows[key] > rest[key]:
+                atoms = universe.atoms[[min(key[2]), min(key[3])]]
+                named = " - ".join(f"{atom.resname}{atom.resid} {atom.name}" for atom in atoms)
+                found[key[1]][f"{which}: {named}"] += 1
+    return found
+
+
+@pytest.fixture(scope="module")
+def universe() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return MDAnalysis.Universe(prolif.datafiles.TOP, prolif.datafiles.TRAJ)
+
+
+def test_interactions_of_ligand_and_protein_are_those_of_prolif(universe: Any) -> None:
+    first, second = universe.select_atoms("resname LIG"), universe.select_atoms("protein")
+    names, n_frames = list(DEFINITIONS), 4
+    theirs = of_prolif(universe, first, second, names, n_frames)
+    found = differences(universe, of_mdreel(first, second, names, n_frames), theirs)
+    assert {name: set(counts) - {"both"} for name, counts in found.items() if set(counts) - {"both"}} == {}
+    assert sum(counts["both"] for counts in found.values()) > 200
+
+
+def test_interactions_between_parts_of_the_protein_are_those_of_prolif(universe: Any) -> None:
+    # With both ends of the disulfide bridge, because ProLIF converts each group alone.
+    first = universe.select_atoms("protein and resid 119:152 199")
+    second = universe.select_atoms("protein and not group one", one=first)
+    names, n_frames = list(DEFINITIONS), 1
+    theirs = of_prolif(universe, first, second, names, n_frames)
+    found = differences(universe, of_mdreel(first, second, names, n_frames), theirs)
+    assert {name: set(counts) - {"both"} for name, counts in found.items() if set(counts) - {"both"}} == {}
+    assert sum(counts["both"] for counts in found.values()) > 100
