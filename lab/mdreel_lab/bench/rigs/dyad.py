@@ -5,8 +5,9 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic, sleep
@@ -47,6 +48,17 @@ def why_there_is_none() -> str | None:
         return "DYAD needs Flux, and the program flux was not found"
     module = os.environ.get(MODULE, "")
     return None if Path(module).is_file() else f"DYAD's Flux module was not found: {MODULE} names the file dyad.so"
+
+
+def dyad_versions() -> dict[str, str]:
+    """Return the versions of Flux and of DYAD's Python package; without those that are unknown."""
+    found = {}
+    with suppress(PackageNotFoundError):
+        found["pydyad"] = version("pydyad")
+    if shutil.which("flux"):
+        said = subprocess.run(["flux", "--version"], capture_output=True, text=True).stdout.split()
+        found |= {"flux-core": said[-1]} if said else {}
+    return found
 
 
 @dataclass(frozen=True)
