@@ -7,6 +7,7 @@ import pytest
 
 from mdreel_lab.bench.exchange import faults
 from mdreel_lab.bench.exchange.catalogue import RING, STAGED
+from mdreel_lab.bench.exchange.fault_members import WAITS
 from mdreel_lab.bench.exchange.fault_process import DONE, ERROR, IN_PLACE, PARTIAL
 from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.rigs.hosts import why_there_are_none
@@ -28,7 +29,7 @@ def test_complete_frame_and_waiting_are_told_apart(tmp_path: Path) -> None:
     with faults.rig(faults.ONE_NODE, "jac", tmp_path) as rig, rig.pair(RING) as pair:
         pair.exchange(0)
         pair.consumer.order("get", 1)
-        assert pair.consumer.answer(0.2).key == faults.WAITS
+        assert pair.consumer.answer(0.2).key == WAITS
         pair.producer.do("put", 1)
         assert pair.consumer.answer(10.0).key == DONE
 

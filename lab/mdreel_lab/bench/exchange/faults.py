@@ -5,40 +5,27 @@ broker is killed. The script prints a table of what the other process observes. 
 """
 
 import argparse
-import json
 import os
-import random
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from select import select
 from secrets import token_hex
 from statistics import median
 from time import monotonic, sleep
-from typing import Any
+
+import numpy as np
 
 from mdreel_lab.bench.exchange.catalogue import DYAD, OWN, POLLING, RING, STAGED
-from mdreel_lab.bench.exchange.fault_process import (
-    BEGIN,
-    DONE,
-    DYAD_IN_PLACE,
-    ERROR,
-    IN_PLACE,
-    PARTIAL,
-    READY,
-)
+from mdreel_lab.bench.exchange.fault_members import STARTED_WITHIN, WAITS, Answer, Member, descendants, kill, words_of
+from mdreel_lab.bench.exchange.fault_process import DONE, DYAD_IN_PLACE, ERROR, IN_PLACE, PARTIAL, READY
 from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.exchange.places import MEMORY
 from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
 from mdreel_lab.bench.exchange.work import STREAM, Work, free_port
-from mdreel_lab.bench.processes import processes_by_parent
 from mdreel_lab.bench.rigs.dyad import dyad_on, why_there_is_none
 from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
 
@@ -47,7 +34,6 @@ WAYS_OF = {ONE_NODE: (RING, STAGED, DYAD, DYAD_IN_PLACE, IN_PLACE), NODES: (RING
 """The ways at each placement."""
 
 N_TRIALS = 10
-WAITS = "waits"
 FLUX = "flux-broker"
 N_BEFORE = 3
 """Frames that are exchanged before a fault."""
@@ -55,9 +41,8 @@ N_BEFORE = 3
 _ATTEMPTS = 5
 """Attempts for each trial: an attempt does not count if the call ends before the process is killed."""
 
-_STARTED_WITHIN = 60.0
 _FAR_PORT = 17_500
-_MODULE = "mdreel_lab.bench.exchange.fault_process"
+_MOMENTS = np.random.default_rng()
 
 
 @dataclass(frozen=True)
@@ -66,96 +51,6 @@ class Patience:
 
     short: float = 4.0
     long: float = 30.0
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a process answers to an order, and the duration of its call, s."""
-
-    key: str
-    value: Any = None
-    seconds: float = 0.0
-
-
-class Member:
-    """One process of a pair, which follows orders."""
-
-    def __init__(self, role: str, way: str, work: Work, entrance: Sequence[str]) -> None:
-        command = [*entrance, sys.executable, "-m", _MODULE, role, way]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        self._rest = b""
-        self._started: set[int] = set()
-        self._send(work.to_json())
-
-    def _send(self, line: str) -> None:
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
-            self._process.stdin.write(f"{line}\n".encode())
-
-    def order(self, what: str, number: int) -> None:
-        """Give an order, and return when the process has begun to follow it."""
-        self._send(f"{what} {number}")
-        answer = self.answer(_STARTED_WITHIN)
-        if answer.key != BEGIN:
-            raise RuntimeError(f"{what} {number}: {answer.key}: {answer.value}")
-
-    def answer(self, patience: float) -> Answer:
-        """Return the next answer; the key is `WAITS` if there is none within a timeout, and `ERROR` if it ended."""
-        until = monotonic() + patience
-        assert self._process.stdout is not None
-        while b"\n" not in self._rest:
-            if not select([self._process.stdout], [], [], max(0.0, until - monotonic()))[0]:
-                return Answer(WAITS, seconds=patience)
-            came = self._process.stdout.read(65_536)
-            if not came:
-                return Answer(ERROR, "the process has ended")
-            self._rest += came
-        line, _, self._rest = self._rest.partition(b"\n")
-        return Answer(**json.loads(line))
-
-    def do(self, what: str, number: int) -> Answer:
-        """Give an order; return its answer."""
-        self.order(what, number)
-        answer = self.answer(_STARTED_WITHIN)
-        if answer.key != DONE:
-            raise RuntimeError(f"{what} {number}: {answer.key}: {answer.value}")
-        return answer
-
-    def kill(self) -> None:
-        """Kill the process itself with SIGKILL, within the namespaces that its entrance has entered."""
-        self._started.update(descendants(self._process.pid))  # they lose their parent
-        for process in self._started:
-            words = _words(process)
-            if words[0] == sys.executable and _MODULE in words:
-                with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
-        self._process.wait()
-
-    def close(self) -> None:
-        """Kill the process and what it has started, if they still live."""
-        if self._process.poll() is None:
-            self._started.update(descendants(self._process.pid))
-        for process in self._started:
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                pipe.close()
-
-
-def descendants(process: int) -> list[int]:
-    """Return a process and all that it has started, directly or not."""
-    below, found = processes_by_parent(), [process]
-    for one in found:
-        found += [int(child) for child in below.get(str(one), ())]
-    return found
-
-
-def _words(process: int) -> list[str]:
-    with suppress(OSError):
-        return Path(f"/proc/{process}/cmdline").read_text(errors="replace").split("\0")
-    return [""]
 
 
 @dataclass(frozen=True)
@@ -224,7 +119,7 @@ class Pair(ExitStack):
         return member
 
     def _await(self, member: Member) -> None:
-        answer = member.answer(_STARTED_WITHIN)
+        answer = member.answer(STARTED_WITHIN)
         if answer.key != READY:
             raise RuntimeError(f"{self._way}: {answer.value or answer.key}")
 
@@ -253,7 +148,7 @@ def _kill_brokers(program: str, of: int | None) -> int:
     """Kill brokers, servers or relays that this process has started; of Flux, the one of a rank. Return how many."""
     found = []
     for process in descendants(os.getpid()):
-        words = _words(process)
+        words = words_of(process)
         if program == FLUX:
             end = "" if of is None else f"/{of}"
             is_it = FLUX in words[0] and any("rundir=" in one and one.endswith(end) for one in words)
@@ -262,8 +157,7 @@ def _kill_brokers(program: str, of: int | None) -> int:
         if is_it:
             found.append(process)
     for process in found:
-        with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
+        kill(process)
     return len(found)
 
 
@@ -276,7 +170,7 @@ def killed_within_write(place: Rig, way: str, n_trials: int, patience: Patience)
         with place.pair(way) as pair:
             duration = median(pair.exchange(number)[0] for number in range(N_BEFORE))
             pair.producer.order("put", N_BEFORE)
-            sleep(random.random() * duration)
+            sleep(float(_MOMENTS.random()) * duration)
             pair.producer.kill()
             if pair.producer.answer(0.0).key == DONE:
                 continue
@@ -309,7 +203,7 @@ def killed_consumer(place: Rig, way: str, n_trials: int, patience: Patience) -> 
                 break
             pair.producer.do("put", number)
             pair.consumer.order("get", number)
-            sleep(random.random() * duration)
+            sleep(float(_MOMENTS.random()) * duration)
             pair.consumer.kill()
             is_late = pair.consumer.answer(0.0).key == DONE
             pair.replace_consumer()
