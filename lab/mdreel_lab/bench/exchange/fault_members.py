@@ -78,18 +78,21 @@ class Member:
             raise RuntimeError(f"{what} {number}: {answer.key}: {answer.value}")
         return answer
 
+    def locate(self) -> None:
+        """Find the process itself within the namespaces that its entrance has entered, and what it has started."""
+        self._started = {process: _since(process) for process in descendants(self._process.pid)}
+        words = {process: words_of(process) for process in self._started}
+        self._itself = next(one for one, line in words.items() if line[0] == sys.executable and MODULE in line)
+
     def kill(self) -> None:
-        """Kill the process itself with SIGKILL, within the namespaces that its entrance has entered."""
-        self._note()
-        for process in self._started:
-            words = words_of(process)
-            if words[0] == sys.executable and MODULE in words:
-                kill(process)
+        """Kill the process itself with SIGKILL, at once; what it has started lives on."""
+        kill(self._itself)
         self._process.wait()
 
     def close(self) -> None:
         """Kill the process and what it has started, if they still live."""
-        self._note()
+        if self._process.poll() is None:
+            self._started |= {process: _since(process) for process in descendants(self._process.pid)}
         for process, since in self._started.items():
             if _since(process) == since:
                 kill(process)
@@ -97,11 +100,6 @@ class Member:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
-
-    def _note(self) -> None:
-        """Note what the process has started: these processes are no longer its descendants when it has been killed."""
-        if self._process.poll() is None:
-            self._started |= {process: _since(process) for process in descendants(self._process.pid)}
 
 
 def kill(process: int) -> None:

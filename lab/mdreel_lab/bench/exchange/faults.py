@@ -122,6 +122,7 @@ class Pair(ExitStack):
         answer = member.answer(STARTED_WITHIN)
         if answer.key != READY:
             raise RuntimeError(f"{self._way}: {answer.value or answer.key}")
+        member.locate()
 
 
 @contextmanager
