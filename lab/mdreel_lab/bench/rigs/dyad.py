@@ -1,6 +1,7 @@
 """DYAD: a Flux broker on each host of a benchmark, with DYAD's module and a managed directory for each broker."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -56,8 +57,9 @@ def dyad_versions() -> dict[str, str]:
     with suppress(PackageNotFoundError):
         found["pydyad"] = version("pydyad")
     if shutil.which("flux"):
-        said = subprocess.run(["flux", "--version"], capture_output=True, text=True).stdout.split()
-        found |= {"flux-core": said[-1]} if said else {}
+        said = subprocess.run(["flux", "--version"], capture_output=True, text=True).stdout
+        if number := re.search(r"libflux-core:\s*(\S+)", said):
+            found["flux-core"] = number[1]
     return found
 
 
