@@ -126,8 +126,8 @@ class Pair(ExitStack):
 
 
 @contextmanager
-def rig(placement: str, model: str, data: Path) -> Iterator[Rig]:
-    """Make hosts, with DYAD where it is installed."""
+def rig(placement: str, model: str, data: Path, *, has_dyad: bool = False) -> Iterator[Rig]:
+    """Make hosts, on which DYAD runs if it is needed."""
     with ExitStack() as stack:
 
         def made(place: Path | None) -> Path:
@@ -139,7 +139,7 @@ def rig(placement: str, model: str, data: Path) -> Iterator[Rig]:
         if placement == NODES:
             hosts = stack.enter_context(network_hosts(["node0", "node1"], made(None)))
         with_dyad: Sequence[tuple[str, ...]] = ()
-        if why_there_is_none() is None:
+        if has_dyad:
             with_dyad = stack.enter_context(dyad_on(hosts, made(None), managed))
             stack.callback(_kill_brokers, FLUX, None)
         yield Rig(placement, folder, model, hosts[0].address, [host.entrance for host in hosts], with_dyad)
@@ -271,21 +271,24 @@ def _ended(answer: Answer, seconds: float) -> str:
     return f"{answer.key} after {seconds:.1f} s ({answer.value})"
 
 
-def table(data: Path, model: str, n_trials: int, patience: Patience) -> Iterator[str]:
+def table(
+    data: Path, model: str, n_trials: int, patience: Patience, placements: Sequence[str] = tuple(WAYS_OF)
+) -> Iterator[str]:
     """Yield the lines of the table, each when its fault has been injected."""
     yield "| Placement | Fault | Way | What is observed |"
     yield "|---|---|---|---|"
-    for placement, ways in WAYS_OF.items():
+    for placement in placements:
         if placement == NODES and (problem := why_there_are_none()):
             yield f"| {placement} | | | left out: {problem} |"
             continue
         for fault, inject in FAULTS.items():
-            for way in ways:
-                if way in (DYAD, DYAD_IN_PLACE) and (problem := why_there_is_none()):
+            for way in WAYS_OF[placement]:
+                is_dyad = way in (DYAD, DYAD_IN_PLACE)
+                if is_dyad and (problem := why_there_is_none()):
                     yield f"| {placement} | {fault} | {way} | left out: {problem} |"
                     continue
                 # A new rig for each row, because a killed broker has no successor.
-                with rig(placement, model, data) as place:
+                with rig(placement, model, data, has_dyad=is_dyad) as place:
                     yield f"| {placement} | {fault} | {way} | {inject(place, way, n_trials, patience)} |"
 
 
@@ -295,8 +298,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", choices=MODELS, default="stmv")
     parser.add_argument("--trials", type=int, default=N_TRIALS)
+    parser.add_argument("--placement", choices=WAYS_OF, nargs="+", default=tuple(WAYS_OF))
     given = parser.parse_args()
-    for line in table(given.folder, given.model, given.trials, Patience()):
+    for line in table(given.folder, given.model, given.trials, Patience(), given.placement):
         print(line, flush=True)
 
 
