@@ -73,6 +73,8 @@ def main() -> None:
                 began = time.perf_counter()
                 key, value = (_put if order == "put" else _get)(side, int(number), frame)
                 _answer(key, value, time.perf_counter() - began)
+                if order == "get" and key == DONE:
+                    side.done()  # after the answer: a frame that has been removed was received
     except (MdreelError, OSError, RuntimeError) as error:
         _answer(ERROR, str(error))
 
@@ -96,7 +98,6 @@ def _get(side: Side, number: int, frame: SerialisedFrame) -> tuple[str, Any]:
         found = frame.check(number + 1, *range(1, _LAST)) - 1
     except RuntimeError as error:
         return PARTIAL, str(error)
-    side.done()
     return DONE, found
 
 
