@@ -93,6 +93,20 @@ def test_orders_and_dtypes_are_those_of_timeseries(order: str, dtype: Any) -> No
     np.testing.assert_array_equal(found.positions, universe.trajectory.timeseries(atomgroup=atoms, order=order))
 
 
+@pytest.mark.parametrize("kind", ["trr", "netcdf"])
+def test_numbers_depend_neither_on_the_order_nor_on_the_dtype_of_the_arrays(kind: str) -> None:
+    path = SYSTEMS[kind][1]
+    names = mdreel.open(path).quantities
+    for atoms in (None, [*range(40, 90), 100, 102, 103, 200]):
+        straight = mdreel.read(path, atoms, quantities=names, step=2).quantities
+        doubled = mdreel.read(path, atoms, quantities=names, step=2, dtype=np.float64).quantities
+        strided = mdreel.read(path, atoms, quantities=names, step=2, order="acf").quantities
+        for name in names:
+            assert straight[name].flags.c_contiguous
+            np.testing.assert_array_equal(straight[name], doubled[name])
+            np.testing.assert_array_equal(straight[name], strided[name].transpose(2, 0, 1))
+
+
 def test_atoms_keep_their_order_and_repetitions(memory: Source) -> None:
     every = mdreel.read(memory).positions
     assert every is not None

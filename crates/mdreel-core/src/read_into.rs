@@ -5,18 +5,13 @@ use std::time::Instant;
 
 use crate::block::{Extent, FrameSet};
 use crate::error::Result;
-use crate::frame::{Columns, FrameBatch, FrameHeader, Quantities, Quantity};
+use crate::frame::{FrameBatch, FrameHeader, Quantities, Quantity};
 use crate::pool::{Crew, Monitor, Shared, Worker, run_blocks};
 use crate::source::damage::{Damage, OnError};
+use crate::source::rows::{NextRows, Rows};
 use crate::source::tolerant::account;
 use crate::source::{AtomSelection, Reader, Source, SourceExt};
 use crate::span::{NO_BLOCK, Recorder};
-
-/// Memory of the caller for consecutive frames.
-pub trait Rows: Send {
-    /// Writes a quantity of the frame in a row. `None` stands for a frame that does not have it.
-    fn write(&mut self, row: usize, quantity: Quantity, columns: Option<Columns<'_>>);
-}
 
 /// The frames that were read.
 #[derive(Debug)]
@@ -105,14 +100,10 @@ impl<R: Rows> Worker for RowWorker<'_, R> {
         // Each portion is handed out once, so its rows are there.
         if let Some(mut rows) = rows {
             while shared.wanted(block) {
-                self.reader.read(&mut self.batch, &mut self.recorder)?;
+                let mut next = NextRows::new(&mut rows, headers.len(), self.job.wanted);
+                self.reader.read_rows(&mut self.batch, &mut next, &mut self.recorder)?;
                 if self.batch.is_empty() {
                     break;
-                }
-                for i in 0..self.batch.len() {
-                    for quantity in self.job.wanted.iter() {
-                        rows.write(headers.len() + i, quantity, self.batch.columns_of(i, quantity));
-                    }
                 }
                 headers.extend_from_slice(self.batch.headers());
                 shared.add_frames(self.batch.len());
@@ -131,6 +122,7 @@ impl<R: Rows> Worker for RowWorker<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Columns;
     use crate::pool::Unattended;
     use crate::source::memory::MemorySource;
 

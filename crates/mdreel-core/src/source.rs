@@ -25,6 +25,7 @@ pub mod open;
 pub(crate) mod pieces;
 pub mod places;
 pub mod read;
+pub mod rows;
 mod stored;
 pub mod tolerant;
 pub mod trr;
@@ -40,6 +41,7 @@ use capabilities::{Capabilities, EndCheck, Segments};
 use damage::{Damage, OnError};
 use growth::Growth;
 use places::Places;
+use rows::NextRows;
 
 pub use stored::{FrameLocation, LocatedFrames, StoredFrames};
 
@@ -237,6 +239,14 @@ pub trait Reader: Send {
     /// Replaces the content of `batch` with the next frames of the extent; an empty batch says that there are no
     /// more. Records what reading and decompressing cost.
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()>;
+
+    /// Reads as [`Self::read`] does, as many frames as it finds useful, and writes them to `rows`. What a reader writes
+    /// straight to a row, it may leave out of the columns of the batch.
+    fn read_rows(&mut self, batch: &mut FrameBatch, rows: &mut NextRows<'_>, recorder: &mut Recorder) -> Result<()> {
+        self.read(batch, recorder)?;
+        rows.write(batch);
+        Ok(())
+    }
 
     /// What was located since `start`, for an extent in bytes.
     fn located(&mut self) -> LocatedFrames {

@@ -4,11 +4,16 @@
 mod netcdf3_reading;
 #[path = "support/netcdf3_writer.rs"]
 mod netcdf3_writer;
+#[path = "support/rows_reading.rs"]
+mod rows_reading;
+
+use std::sync::Arc;
 
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::error::Error;
 use mdreel_core::frame::{Quantities, Quantity};
 use mdreel_core::source::bytes::Access;
+use mdreel_core::source::open::{Opened, Options, chain};
 use mdreel_core::source::read::{FrameArray, read_frames};
 use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::unit_cell::UnitCell;
@@ -16,6 +21,7 @@ use proptest::prelude::*;
 
 use netcdf3_reading::{file_of, open, open_path, read_all, read_bytes};
 use netcdf3_writer::{NetCdf3Writer, Variable};
+use rows_reading::{check_rows, read_rows};
 
 /// What must be read of a quantity: NaN where the file does not have it.
 fn expected(writer: &NetCdf3Writer, quantity: Quantity, frames: &[u64], atoms: &[u32]) -> Vec<f32> {
@@ -127,7 +133,44 @@ fn test_netcdf3_reads_frames_larger_than_a_load() {
             let selection = AtomSelection::new(atoms.clone()).unwrap();
             let read = read_frames(&netcdf, &selection, &FrameSet::all(3), wanted).expect("good frames");
             check(&writer, &read, &[0, 1, 2], &atoms, wanted);
+            check_rows(&netcdf, &selection, wanted, &FrameSet::all(3));
         }
+    }
+}
+
+#[test]
+fn test_netcdf3_fills_rows_from_a_chain_of_files() {
+    let part = |n_frames: usize, is_double: bool| {
+        let variables = ["time", "coordinates"].map(|name| Variable { name, is_double, scale: Some(1.5) }).to_vec();
+        let netcdf = open(&NetCdf3Writer { n_frames, variables, ..NetCdf3Writer::default() }.write().bytes);
+        (format!("{n_frames}.nc").into(), Opened::Ncdf(Arc::new(netcdf.expect("a good file"))))
+    };
+    let chain =
+        chain(vec![part(3, false), part(1, true), part(4, false)], Options::default().overlaps).unwrap().source();
+    let atoms = AtomSelection::new(vec![1, 2, 6]).unwrap();
+    for frames in
+        [FrameSet::all(8), FrameSet::Range { start: 1, step: 3, count: 3 }, FrameSet::List([7, 0, 3, 3].into())]
+    {
+        check_rows(&*chain, &atoms, Quantities::POSITIONS, &frames);
+        check_rows(&*chain, &AtomSelection::all(7), Quantities::POSITIONS, &frames);
+    }
+}
+
+#[test]
+fn test_netcdf3_gives_rows_the_error_of_columns_when_the_file_shrinks() {
+    let writer = NetCdf3Writer { n_frames: 50, n_atoms: 2_000, ..NetCdf3Writer::default() };
+    let written = writer.write();
+    let cut = (written.first + 20 * written.record + 5) as u64;
+    for access in [Access::Map, Access::Read] {
+        let error = |takes_values: bool| {
+            let file = file_of(&written.bytes);
+            let netcdf = open_path(file.path(), access).expect("a good file");
+            file.as_file().set_len(cut).unwrap();
+            let (atoms, frames) = (AtomSelection::all(2_000), FrameSet::all(50));
+            let read = read_rows(&netcdf, &atoms, Quantities::POSITIONS, &frames, (8, 1), takes_values);
+            read.expect_err("a file that is cut").to_string().replace(&file.path().display().to_string(), "path")
+        };
+        assert_eq!(error(true), error(false));
     }
 }
 
@@ -202,5 +245,6 @@ proptest! {
         let selection = AtomSelection::new(atoms.clone()).unwrap();
         let read = read_frames(&netcdf, &selection, &FrameSet::List(frames.clone().into()), wanted).unwrap();
         check(&writer, &read, &frames, &atoms, wanted);
+        check_rows(&netcdf, &selection, wanted, &FrameSet::List(frames.into()));
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use mdreel_core::Error;
 use mdreel_core::frame::{Columns, Quantity};
-use mdreel_core::read_into::{FramesRead, Job, Rows};
+use mdreel_core::read_into::{FramesRead, Job};
+use mdreel_core::source::rows::Rows;
 use mdreel_core::source::{AtomSelection, Source as CoreSource};
 use numpy::ndarray::{ArrayViewMut2, ArrayViewMut3, Axis};
 use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray3};
@@ -76,7 +77,7 @@ struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    fn fill<'py, T: Element + Copy + From<f32>>(
+    fn fill<'py, T: Value>(
         self,
         py: Python<'py>,
         outs: Vec<(String, Bound<'py, PyAny>)>,
@@ -129,6 +130,24 @@ impl Wish<'_> {
     }
 }
 
+/// A number of the caller's arrays.
+trait Value: Element + Copy + From<f32> {
+    /// The numbers of a row by atoms, if they are float32.
+    fn singles(row: &mut [Self]) -> Option<&mut [[f32; 3]]>;
+}
+
+impl Value for f32 {
+    fn singles(row: &mut [Self]) -> Option<&mut [[f32; 3]]> {
+        Some(row.as_chunks_mut().0)
+    }
+}
+
+impl Value for f64 {
+    fn singles(_row: &mut [Self]) -> Option<&mut [[f32; 3]]> {
+        None
+    }
+}
+
 /// Cuts a view into portions of frames.
 fn cut<T>(mut rest: ArrayViewMut3<'_, T>, portion_frames: usize) -> Vec<ArrayViewMut3<'_, T>> {
     let mut portions = Vec::new();
@@ -149,7 +168,7 @@ struct Portion<'a, T> {
     quantities: Vec<(Quantity, ArrayViewMut3<'a, T>)>,
 }
 
-impl<T: Element + Copy + From<f32>> Rows for Portion<'_, T> {
+impl<T: Value> Rows for Portion<'_, T> {
     fn write(&mut self, row: usize, quantity: Quantity, columns: Option<Columns<'_>>) {
         let Some((_, rows)) = self.quantities.iter_mut().find(|(of, _)| *of == quantity) else { return };
         let mut row = rows.index_axis_mut(Axis(0), row);
@@ -158,6 +177,14 @@ impl<T: Element + Copy + From<f32>> Rows for Portion<'_, T> {
             (Some(columns), Some(places)) => gather(columns, places, &mut row),
             (None, _) => row.fill(T::from(f32::NAN)),
         }
+    }
+
+    fn values(&mut self, row: usize, quantity: Quantity) -> Option<&mut [[f32; 3]]> {
+        if self.places.is_some() {
+            return None;
+        }
+        let (_, rows) = self.quantities.iter_mut().find(|(of, _)| *of == quantity)?;
+        rows.index_axis_mut(Axis(0), row).into_slice().and_then(T::singles)
     }
 }
 

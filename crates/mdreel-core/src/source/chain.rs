@@ -2,20 +2,19 @@
 
 mod cut;
 mod piece;
+mod reader;
 
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use crate::block::Extent;
 use crate::error::{Error, Result};
-use crate::frame::{FrameBatch, Quantities};
+use crate::frame::Quantities;
 use crate::source::capabilities::{ByteBlocks, Capabilities, EndCheck, FrameCopies, Segments, SharedPlaces};
 use crate::source::damage::{Damage, OnError};
 use crate::source::places::Places;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrames};
-use crate::span::{Recorder, SpanKind};
-use piece::Piece;
+use reader::ChainReader;
 
 /// What is done where the times of two segments overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -194,17 +193,7 @@ impl Source for ChainSource {
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         atoms.check(self.n_atoms())?;
-        Ok(Box::new(ChainReader {
-            chain: self,
-            atoms,
-            wanted,
-            pieces: Vec::new().into_iter(),
-            current: None,
-            open: None,
-            n_read: 0,
-            n_before: 0,
-            located: LocatedFrames::default(),
-        }))
+        Ok(Box::new(ChainReader::new(self, atoms, wanted)))
     }
 }
 
@@ -303,94 +292,6 @@ impl FrameCopies for ChainSource {
             }
         }
         Ok(Some(all))
-    }
-}
-
-struct ChainReader<'a> {
-    chain: &'a ChainSource,
-    atoms: &'a AtomSelection,
-    wanted: Quantities,
-    pieces: std::vec::IntoIter<Piece>,
-    current: Option<Piece>,
-    /// The reader of one segment, kept for the next block.
-    open: Option<(usize, Box<dyn Reader + 'a>)>,
-    /// Frames of the block read so far.
-    n_read: u64,
-    /// Frames of the block read before the current piece.
-    n_before: u64,
-    located: LocatedFrames,
-}
-
-impl ChainReader<'_> {
-    /// Notes what the piece just ended has located, in virtual bytes. Returns an error if it left bytes of its segment
-    /// unread though the block goes on in the next one.
-    fn note_located(&mut self) -> Result<()> {
-        let Some(Piece { segment, extent: Extent::Bytes(_), .. }) = &self.current else { return Ok(()) };
-        let Some((_, reader)) = &mut self.open else { return Ok(()) };
-        let mut part = reader.located();
-        let Segment { path, bytes, .. } = &self.chain.segments[*segment];
-        let goes_on = !self.pieces.as_slice().is_empty();
-        if part.first.is_some() && goes_on && part.end != bytes.end - bytes.start {
-            let message = format!("the last frame ends here, but the file goes on to byte {}", bytes.end - bytes.start);
-            return Err(Error::format(path, None, Some(part.end), message));
-        }
-        if let Some(first) = part.first {
-            self.located.first.get_or_insert(bytes.start + first);
-            self.located.end = bytes.start + part.end;
-            part.frames.iter_mut().for_each(|frame| frame.offset += bytes.start);
-            self.located.frames.append(&mut part.frames);
-        }
-        Ok(())
-    }
-}
-
-impl Reader for ChainReader<'_> {
-    fn start(&mut self, extent: &Extent) -> Result<()> {
-        let pieces = match extent {
-            Extent::Frames(frames) => self.chain.cut_frames(frames)?,
-            Extent::Bytes(range) => self.chain.cut_bytes(range),
-        };
-        self.pieces = pieces.into_iter();
-        self.current = None;
-        self.n_read = 0;
-        self.located = LocatedFrames::default();
-        Ok(())
-    }
-
-    fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
-        batch.clear();
-        loop {
-            if let (Some(piece), Some((_, reader))) = (&self.current, &mut self.open) {
-                reader.read(batch, recorder)?;
-                if !batch.is_empty() {
-                    batch.renumber(piece.first_frame.unwrap_or(self.n_before));
-                    self.n_read += batch.len() as u64;
-                    return Ok(());
-                }
-                self.note_located()?;
-            }
-            let Some(piece) = self.pieces.next() else {
-                self.current = None;
-                return Ok(());
-            };
-            if self.open.as_ref().is_none_or(|(segment, _)| *segment != piece.segment) {
-                let start_ns = recorder.now();
-                let segment = &self.chain.segments[piece.segment];
-                self.open = Some((piece.segment, segment.source.reader(self.atoms, self.wanted)?));
-                recorder.record(SpanKind::Open, start_ns, 0, 0);
-            }
-            if let Some((_, reader)) = &mut self.open {
-                let start_ns = recorder.now();
-                reader.start(&piece.extent)?;
-                recorder.record(SpanKind::Read, start_ns, 0, 0);
-            }
-            self.n_before = self.n_read;
-            self.current = Some(piece);
-        }
-    }
-
-    fn located(&mut self) -> LocatedFrames {
-        std::mem::take(&mut self.located)
     }
 }
 

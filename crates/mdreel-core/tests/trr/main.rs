@@ -5,6 +5,8 @@ mod corrupt;
 #[path = "../support/reading.rs"]
 mod reading;
 mod reading_frames;
+#[path = "../support/rows_reading.rs"]
+mod rows_reading;
 #[path = "../support/trr_oracle.rs"]
 mod trr_oracle;
 #[path = "../support/trr_reading.rs"]

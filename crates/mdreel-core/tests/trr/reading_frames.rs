@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 use crate::file_of;
 use crate::reading::{read_frames, read_wanted};
+use crate::rows_reading::check_rows;
 use crate::trr_oracle::{decode_file, expected, file_bytes};
 use crate::trr_reading::{frames, open, quantities};
 
@@ -69,6 +70,7 @@ proptest! {
             let in_any_order = Extent::Frames(FrameSet::List(list.clone().into()));
             let chosen: Vec<_> = list.iter().map(|&i| all[i as usize].clone()).collect();
             prop_assert_eq!(&read_wanted(&trr, &atoms, wanted, &in_any_order, capacity)?.0, &chosen);
+            check_rows(&trr, &atoms, wanted, &FrameSet::List(list.clone().into()));
             let times: Vec<_> = right.iter().map(|frame| f64::from(frame.time as f32)).collect();
             prop_assert_eq!(trr.times()?, times);
             trr.check_end()?;
@@ -89,6 +91,7 @@ fn frame_of_several_loads_has_the_bits_that_the_oracle_reads() {
         for extent in [Extent::Bytes(0..bytes.len() as u64), Extent::Frames(FrameSet::all(3))] {
             assert_eq!(read_wanted(&trr, &atoms, Quantities::ALL, &extent, None).expect("whole").0, all);
         }
+        check_rows(&trr, &atoms, Quantities::ALL, &FrameSet::all(3));
     }
 }
 

@@ -4,14 +4,15 @@ use std::time::Instant;
 use proptest::prelude::*;
 
 use super::*;
-use crate::block::{FrameSet, plan_bytes};
-use crate::frame::{FrameHeader, Quantities};
+use crate::block::{Extent, FrameSet, plan_bytes};
+use crate::frame::{FrameBatch, FrameHeader, Quantities};
 use crate::kernel::Kernel;
 use crate::pool::Unattended;
 use crate::reduce::Rows;
 use crate::run::run;
 use crate::source::FrameLocation;
 use crate::source::memory::MemorySource;
+use crate::span::Recorder;
 
 /// Segments of one atom whose x is the frame's number in the chain.
 fn chain(lengths: &[usize]) -> ChainSource {

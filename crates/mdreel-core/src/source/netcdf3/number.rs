@@ -1,9 +1,8 @@
 //! Numbers of a variable: big-endian, in single or double precision, with a scale. Products are rounded as in NumPy and
 //! therefore as in MDAnalysis: an array and a scale of the same precision keep it; other products are double.
 
-use crate::frame::ColumnsMut;
 use crate::simd::Level;
-use crate::source::interleaved::{Number, copy_run, copy_scattered};
+use crate::source::interleaved::{Number, Target, copy_run, copy_scattered};
 
 /// How the numbers of a variable are kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,8 +57,8 @@ impl Numbers {
         }
     }
 
-    /// Copies atoms in `bytes` to the columns.
-    pub(crate) fn copy(self, level: Level, bytes: &[u8], chosen: Chosen<'_>, target: &mut ColumnsMut<'_>) {
+    /// Copies atoms in `bytes` to the target.
+    pub(crate) fn copy(self, level: Level, bytes: &[u8], chosen: Chosen<'_>, target: &mut Target<'_>) {
         match self {
             Numbers::Single => copy(level, bytes, chosen, Single, target),
             Numbers::SingleTimesSingle(scale) => copy(level, bytes, chosen, SingleTimesSingle(scale), target),
@@ -75,7 +74,7 @@ fn copy<const BYTES: usize>(
     bytes: &[u8],
     chosen: Chosen<'_>,
     number: impl Number<BYTES>,
-    target: &mut ColumnsMut<'_>,
+    target: &mut Target<'_>,
 ) {
     match chosen {
         Chosen::Run => copy_run(level, bytes, number, target),

@@ -6,9 +6,11 @@ use std::ops::Range;
 use super::amber::{Content, Field};
 use super::layout::Part;
 use super::number::{Chosen, Numbers};
-use crate::frame::{ColumnsMut, FrameBatch, Quantities, Quantity};
+use crate::frame::{FrameBatch, Quantities, Quantity};
 use crate::simd::Level;
+use crate::source::interleaved::Target;
 use crate::source::pieces::{Move, Pieces, Place, Section};
+use crate::source::rows::NextRows;
 use crate::unit_cell::UnitCell;
 use crate::units::KILOJOULE_PER_KILOCALORIE;
 
@@ -65,8 +67,15 @@ impl PartPlan {
         self.pieces.all()[load].iter().map(move |piece| start + piece.bytes.start..start + piece.bytes.end)
     }
 
-    /// Takes what is in `bytes` of a piece into the `i`-th frame of `batch`.
-    pub(crate) fn take(&self, piece: usize, bytes: &[u8], batch: &mut FrameBatch, i: usize) {
+    /// Takes what is in `bytes` of a piece into the `i`-th frame of `batch`, or into its row.
+    pub(crate) fn take(
+        &self,
+        piece: usize,
+        bytes: &[u8],
+        batch: &mut FrameBatch,
+        i: usize,
+        mut rows: Option<&mut NextRows<'_>>,
+    ) {
         let piece = &self.pieces.all()[piece];
         for field in piece.needed.iter().map(|&number| &self.small[number]) {
             let bytes = &bytes[(field.begin - self.start - piece.bytes.start) as usize..];
@@ -79,26 +88,19 @@ impl PartPlan {
         }
         for part in &piece.moves {
             let (quantity, numbers) = self.sections[part.section];
-            if let Some(columns) = batch.columns_of_mut(i, quantity) {
-                self.gather(part, numbers, quantity, &bytes[part.bytes.clone()], columns);
+            let atoms = part.target..part.target + part.places.len();
+            if let Some(mut target) = Target::of(batch, rows.as_deref_mut(), i, quantity, atoms) {
+                self.gather(part, numbers, quantity, &bytes[part.bytes.clone()], &mut target);
             }
         }
     }
 
-    fn gather(&self, part: &Move, numbers: Numbers, quantity: Quantity, bytes: &[u8], columns: ColumnsMut<'_>) {
-        let target = part.target..part.target + part.places.len();
-        let mut target = ColumnsMut {
-            x: &mut columns.x[target.clone()],
-            y: &mut columns.y[target.clone()],
-            z: &mut columns.z[target],
-        };
+    fn gather(&self, part: &Move, numbers: Numbers, quantity: Quantity, bytes: &[u8], target: &mut Target<'_>) {
         let chosen =
             if part.is_run { Chosen::Run } else { Chosen::Slots(self.pieces.slots(part), self.stride as usize) };
-        numbers.copy(self.level, bytes, chosen, &mut target);
+        numbers.copy(self.level, bytes, chosen, target);
         if quantity == Quantity::Forces {
-            for column in [target.x, target.y, target.z] {
-                column.iter_mut().for_each(|force| *force *= KILOJOULE_PER_KILOCALORIE);
-            }
+            target.scale(KILOJOULE_PER_KILOCALORIE);
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::frame::{FrameBatch, FrameHeader, Quantities};
 use crate::source::bytes::{ByteReader, FileBytes};
 use crate::source::numbered::NumberedFrames;
 use crate::source::pieces::{LOAD_BYTES, Place};
+use crate::source::rows::NextRows;
 use crate::source::{AtomSelection, Reader};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
@@ -50,8 +51,44 @@ impl<'a> NetCdf3Reader<'a> {
         (LOAD_BYTES / frame_bytes.max(1)).max(1)
     }
 
-    /// Adds the chosen frames to `batch`.
-    fn read_frames(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+    /// Replaces what `batch` holds with the next frames: as many as it has room for, or one load of them if they go to
+    /// `rows`.
+    fn read_next(
+        &mut self,
+        batch: &mut FrameBatch,
+        mut rows: Option<&mut NextRows<'_>>,
+        recorder: &mut Recorder,
+    ) -> Result<()> {
+        if batch.n_atoms() != self.n_atoms {
+            return Err(Error::mismatch(format!(
+                "a batch for {} atoms was given, but {} atoms are read",
+                batch.n_atoms(),
+                self.n_atoms
+            )));
+        }
+        batch.clear();
+        while batch.len() < batch.capacity() {
+            self.frames.choose(self.room().min((batch.capacity() - batch.len()) as u64));
+            if self.frames.chosen().is_empty() {
+                break;
+            }
+            self.read_frames(batch, rows.as_deref_mut(), recorder)?;
+            self.frames.advance();
+            if let Some(rows) = &mut rows {
+                rows.write_rest(batch, 0);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the chosen frames to `batch`, but for coordinates that go straight to `rows`.
+    fn read_frames(
+        &mut self,
+        batch: &mut FrameBatch,
+        mut rows: Option<&mut NextRows<'_>>,
+        recorder: &mut Recorder,
+    ) -> Result<()> {
         let first = batch.len();
         for &index in self.frames.chosen() {
             // Without a variable of times, frames are 1 ps apart, as in MDAnalysis.
@@ -77,7 +114,8 @@ impl<'a> NetCdf3Reader<'a> {
                 let start_ns = recorder.record(SpanKind::Read, start_ns, n_frames, n_bytes);
                 for i in 0..self.frames.chosen().len() {
                     for (k, piece) in load.clone().enumerate() {
-                        plan.take(piece, self.bytes.get(i * load.len() + k), batch, first + i);
+                        let bytes = self.bytes.get(i * load.len() + k);
+                        plan.take(piece, bytes, batch, first + i, rows.as_deref_mut());
                     }
                 }
                 self.bytes.confirm()?;
@@ -109,22 +147,10 @@ impl Reader for NetCdf3Reader<'_> {
     }
 
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
-        if batch.n_atoms() != self.n_atoms {
-            return Err(Error::mismatch(format!(
-                "a batch for {} atoms was given, but {} atoms are read",
-                batch.n_atoms(),
-                self.n_atoms
-            )));
-        }
-        batch.clear();
-        while batch.len() < batch.capacity() {
-            self.frames.choose(self.room().min((batch.capacity() - batch.len()) as u64));
-            if self.frames.chosen().is_empty() {
-                break;
-            }
-            self.read_frames(batch, recorder)?;
-            self.frames.advance();
-        }
-        Ok(())
+        self.read_next(batch, None, recorder)
+    }
+
+    fn read_rows(&mut self, batch: &mut FrameBatch, rows: &mut NextRows<'_>, recorder: &mut Recorder) -> Result<()> {
+        self.read_next(batch, Some(rows), recorder)
     }
 }

@@ -2,10 +2,11 @@
 
 use super::header::{MAX_HEADER_LEN, Shape};
 use super::number::{DoubleTimes, SingleTimes};
-use crate::frame::{ColumnsMut, FrameBatch, Quantities, Quantity};
+use crate::frame::{FrameBatch, Quantities, Quantity};
 use crate::simd::Level;
-use crate::source::interleaved::{copy_run, copy_scattered};
+use crate::source::interleaved::{Target, copy_run, copy_scattered};
 use crate::source::pieces::{Piece, Pieces, Place, Section};
+use crate::source::rows::NextRows;
 use crate::unit_cell::UnitCell;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
@@ -45,27 +46,28 @@ impl FramePlan {
     /// The cell, in the bytes of the first piece; nine zeros are none.
     pub(crate) fn unit_cell(&self, bytes: &[u8]) -> Option<UnitCell> {
         let numbers = &bytes[self.shape.box_at()? as usize..];
-        let ([mut x, mut y, mut z], mut vectors) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
-        let mut all = ColumnsMut { x: &mut x, y: &mut y, z: &mut z };
+        let mut vectors = [[0.0; 3]; 3];
+        let mut all = Target::Row(&mut vectors);
         match self.shape.real {
             4 => copy_run(self.level, &numbers[..36], SingleTimes(1.0), &mut all),
             _ => copy_run(self.level, &numbers[..72], DoubleTimes(1.0), &mut all),
         }
-        (0..3).for_each(|row| vectors[row] = [x[row], y[row], z[row]]);
         vectors.iter().flatten().any(|&v| v != 0.0).then_some(UnitCell::Nanometres(vectors))
     }
 
-    /// Copies the atoms in `bytes` of `piece` to where they belong in the `i`-th frame of `batch`.
-    pub(crate) fn gather(&self, piece: &Piece, bytes: &[u8], batch: &mut FrameBatch, i: usize) {
+    /// Copies the atoms in `bytes` of `piece` to where they belong in the `i`-th frame of `batch`, or in its row.
+    pub(crate) fn gather(
+        &self,
+        piece: &Piece,
+        bytes: &[u8],
+        batch: &mut FrameBatch,
+        i: usize,
+        mut rows: Option<&mut NextRows<'_>>,
+    ) {
         for part in &piece.moves {
             let quantity = self.quantities[part.section];
-            let Some(columns) = batch.columns_of_mut(i, quantity) else { continue };
-            let target = part.target..part.target + part.places.len();
-            let mut columns = ColumnsMut {
-                x: &mut columns.x[target.clone()],
-                y: &mut columns.y[target.clone()],
-                z: &mut columns.z[target],
-            };
+            let atoms = part.target..part.target + part.places.len();
+            let Some(mut target) = Target::of(batch, rows.as_deref_mut(), i, quantity, atoms) else { continue };
             let factor = match quantity {
                 Quantity::Positions | Quantity::Velocities => ANGSTROM_PER_NANOMETRE,
                 Quantity::Forces => PER_ANGSTROM_OF_PER_NANOMETRE,
@@ -74,10 +76,10 @@ impl FramePlan {
             // Most often the next frame has the same shape.
             let frame_bytes = self.shape.frame_len() as usize;
             match (self.shape.real, part.is_run) {
-                (4, true) => copy_run(self.level, bytes, SingleTimes(factor), &mut columns),
-                (4, false) => copy_scattered(bytes, SingleTimes(factor), slots, frame_bytes, &mut columns),
-                (_, true) => copy_run(self.level, bytes, DoubleTimes(factor), &mut columns),
-                (_, false) => copy_scattered(bytes, DoubleTimes(factor), slots, frame_bytes, &mut columns),
+                (4, true) => copy_run(self.level, bytes, SingleTimes(factor), &mut target),
+                (4, false) => copy_scattered(bytes, SingleTimes(factor), slots, frame_bytes, &mut target),
+                (_, true) => copy_run(self.level, bytes, DoubleTimes(factor), &mut target),
+                (_, false) => copy_scattered(bytes, DoubleTimes(factor), slots, frame_bytes, &mut target),
             }
         }
     }

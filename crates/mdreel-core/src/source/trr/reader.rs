@@ -15,6 +15,7 @@ use crate::source::bytes::ByteReader;
 use crate::source::fault::Fault;
 use crate::source::located::{ChainedHeader, LocatedFile, location};
 use crate::source::pieces::{LOAD_BYTES, Place};
+use crate::source::rows::NextRows;
 use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
 
@@ -178,8 +179,43 @@ impl<'a> TrrReader<'a> {
         Ok(None)
     }
 
-    /// Adds the chosen frames to `batch`, up to the first wrong guess.
-    fn read_chosen(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
+    /// Replaces what `batch` holds with the next frames: as many as it has room for, or one load of them if they go to
+    /// `rows`.
+    fn read_next(
+        &mut self,
+        batch: &mut FrameBatch,
+        mut rows: Option<&mut NextRows<'_>>,
+        recorder: &mut Recorder,
+    ) -> Result<()> {
+        if batch.n_atoms() != self.places.len() {
+            return Err(Error::mismatch(format!(
+                "a batch for {} atoms was given, but {} atoms are read",
+                batch.n_atoms(),
+                self.places.len()
+            )));
+        }
+        batch.clear();
+        while batch.len() < batch.capacity() {
+            self.choose(batch.capacity() - batch.len())?;
+            if self.chosen.is_empty() {
+                break;
+            }
+            self.read_chosen(batch, rows.as_deref_mut(), recorder)?;
+            if let Some(rows) = rows.as_deref_mut().filter(|_| !batch.is_empty()) {
+                rows.write_rest(batch, 0);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the chosen frames to `batch`, up to the first wrong guess, but for coordinates that go straight to `rows`.
+    fn read_chosen(
+        &mut self,
+        batch: &mut FrameBatch,
+        mut rows: Option<&mut NextRows<'_>>,
+        recorder: &mut Recorder,
+    ) -> Result<()> {
         let chosen = std::mem::take(&mut self.chosen);
         let first = batch.len();
         let n_loads = chosen.first().map_or(0, |frame| self.plans[frame.plan].pieces().loads().len());
@@ -195,7 +231,7 @@ impl<'a> TrrReader<'a> {
             let n_bytes = self.bytes.load(&self.ranges)?;
             let n_frames = if load == 0 { chosen.len() as u64 } else { 0 };
             let start_ns = recorder.record(SpanKind::Read, start_ns, n_frames, n_bytes);
-            let gathered = self.gather(&chosen, load, first, batch);
+            let gathered = self.gather(&chosen, load, first, batch, rows.as_deref_mut());
             // A truncated file looks corrupt; the truncation gives the better message.
             self.bytes.confirm()?;
             gathered?;
@@ -224,7 +260,14 @@ impl<'a> TrrReader<'a> {
     }
 
     /// Splits the loaded bytes. The first load of frames adds them to `batch`, from the `first`-th on.
-    fn gather(&mut self, chosen: &[Chosen], load: usize, first: usize, batch: &mut FrameBatch) -> Result<()> {
+    fn gather(
+        &mut self,
+        chosen: &[Chosen],
+        load: usize,
+        first: usize,
+        batch: &mut FrameBatch,
+        mut rows: Option<&mut NextRows<'_>>,
+    ) -> Result<()> {
         let mut slot = 0;
         for (i, frame) in chosen.iter().enumerate() {
             if load == 0 {
@@ -244,7 +287,7 @@ impl<'a> TrrReader<'a> {
             }
             let plan = &self.plans[frame.plan];
             for piece in &plan.pieces().all()[plan.pieces().loads()[load].clone()] {
-                plan.gather(piece, self.bytes.get(slot), batch, first + i);
+                plan.gather(piece, self.bytes.get(slot), batch, first + i, rows.as_deref_mut());
                 slot += 1;
             }
         }
@@ -267,22 +310,11 @@ impl Reader for TrrReader<'_> {
     }
 
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
-        if batch.n_atoms() != self.places.len() {
-            return Err(Error::mismatch(format!(
-                "a batch for {} atoms was given, but {} atoms are read",
-                batch.n_atoms(),
-                self.places.len()
-            )));
-        }
-        batch.clear();
-        while batch.len() < batch.capacity() {
-            self.choose(batch.capacity() - batch.len())?;
-            if self.chosen.is_empty() {
-                break;
-            }
-            self.read_chosen(batch, recorder)?;
-        }
-        Ok(())
+        self.read_next(batch, None, recorder)
+    }
+
+    fn read_rows(&mut self, batch: &mut FrameBatch, rows: &mut NextRows<'_>, recorder: &mut Recorder) -> Result<()> {
+        self.read_next(batch, Some(rows), recorder)
     }
 
     fn located(&mut self) -> LocatedFrames {
