@@ -1,6 +1,7 @@
 """Process of a point: ``python -m mdreel_lab.bench.point_process ORDER``, on each rank where these are MPI's."""
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from mdreel.timing.files import write_record
 from mdreel.timing.record import Record
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel_lab.bench import empty_tasks, workload
-from mdreel_lab.bench.cache_state import prepared, refresh
+from mdreel_lab.bench.cache_state import prepared
+from mdreel_lab.bench.each_host import hosts_of_ranks, refresh_on_hosts
 from mdreel_lab.bench.records import DONE, Kept, keep, place_of, spans_of
 from mdreel_lab.bench.workload import Order, Result
 
@@ -44,11 +46,11 @@ def do(order: Order) -> None:
         if point.program == "mdreel":
             for path in paths:
                 open_trajectory(str(path))  # makes the index of the frames, whose time is not measured
-        refresh(paths, point.cache)
+        refresh_on_hosts(order, paths)
         environment = environment_of(paths)
         result = _measured(replace(order, paths=[str(path) for path in paths]))
     environment["versions"] = versions()  # of all that was loaded
-    facts = {**order.facts, **result.facts, "cache": state, "check": result.check}
+    facts = {**order.facts, **result.facts, "cache": state, "check": result.check, "hosts": _hosts(result)}
     folder, spans = Path(order.folder), None
     if result.timing is not None:
         spans = spans_of(place_of(folder, point))
@@ -56,6 +58,14 @@ def do(order: Order) -> None:
         # The file exists already if an earlier run was killed before it wrote its record.
         write_record(Record(result.timing, environment, None, str(point)), spans, force=True)
     keep(folder, Kept(point, DONE, "", result.seconds, facts, environment, spans))
+
+
+def _hosts(result: Result) -> dict[str, int]:
+    """Return the number of workers on each host, as they report it."""
+    ranks = launched()
+    if ranks is not None and ranks.size > 1:
+        return dict(Counter(hosts_of_ranks(ranks.size)))
+    return {} if result.timing is None else dict(Counter(member.host for member in result.timing.crew.values()))
 
 
 def _measured(order: Order) -> Result:

@@ -136,6 +136,23 @@ def peers(series: Sequence[Series], _: Sequence[Published]) -> Table:
     return Table("peers", title, head, _rows(series, values_of))
 
 
+def storage(series: Sequence[Series], _: Sequence[Published]) -> Table:
+    """Times of reading on each file system."""
+
+    def values_of(one: Series, cell: Cell) -> Iterable[Value]:
+        files = [file for repeat in cell.repeats for file in repeat.kept.environment.get("files", [])]
+        yield ", ".join(sorted({str(file.get("file_system") or "unknown") for file in files}))
+        yield ", ".join(sorted({str(file.get("mount") or "unknown") for file in files}))
+        for quantity in ("io", "seconds", "speed-up"):
+            spread = one.spread(quantity, cell)
+            yield from (spread.mean, spread.deviation)
+
+    quantities = [QUANTITIES[quantity] for quantity in ("io", "seconds", "speed-up")]
+    headings = [f"{heading}{sign}" for heading in quantities for sign in ("", " ±")]
+    head = ("Series", "N", "File system", "Mount", *headings)
+    return Table("storage", "Reading from each file system", head, _rows(series, values_of))
+
+
 TABLES: Mapping[str, Callable[[Sequence[Series], Sequence[Published]], Table]] = {
     "scaling": scaling,
     "observables": observables,
@@ -145,6 +162,7 @@ TABLES: Mapping[str, Callable[[Sequence[Series], Sequence[Published]], Table]] =
     "splitting": splitting,
     "throughput": throughput,
     "peers": peers,
+    "storage": storage,
 }
 """The tables by name."""
 
