@@ -180,6 +180,8 @@ def running_slurm(folder: Path, n_nodes: int, hosts: Sequence[Host] = ()) -> Ite
     facts = {"host": controller, "address": addresses[0], "folder": folder, "controller_port": controller_port}
     facts["first_job"] = random.randrange(1_000, 60_000_000)
     configuration.write_text(CONFIGURATION.format(nodes="\n".join(nodes), **facts))
+    if hosts:  # which have no control groups, so that Slurm cannot look for their version
+        (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
     munge_files = [f"--{name}={folder}/munge.{name.split('-')[0]}" for name in ("socket", "pid-file", "log-file")]
     munge = ["munged", "--foreground", "--force", f"--key-file={key}", f"--seed-file={folder}/seed", *munge_files]
     with ExitStack() as daemons:

@@ -10,6 +10,7 @@ from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.timing.environment import environment_of, versions
 from mdreel.timing.files import write_record
 from mdreel.timing.record import Record
+from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel_lab.bench import empty_tasks, workload
 from mdreel_lab.bench.cache_state import prepared
@@ -65,7 +66,8 @@ def _hosts(result: Result) -> dict[str, int]:
     ranks = launched()
     if ranks is not None and ranks.size > 1:
         return dict(Counter(hosts_of_ranks(ranks.size)))
-    return {} if result.timing is None else dict(Counter(member.host for member in result.timing.crew.values()))
+    crew = {} if result.timing is None else result.timing.crew
+    return dict(Counter(member.host for worker, member in crew.items() if worker != COORDINATOR))
 
 
 def _measured(order: Order) -> Result:

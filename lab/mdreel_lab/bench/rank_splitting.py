@@ -35,10 +35,7 @@ def split_on_ranks(path: Path, folder: Path, n_ranks: int) -> tuple[float, int, 
         for rank in range(n_ranks)
     ]
     began = perf_counter()
-    if n_ranks == 1:
-        answers = [write_segment(*arguments[0])]
-    else:
-        answers = on_ranks(write_segment, arguments)
+    answers = [write_segment(*arguments[0])] if n_ranks == 1 else on_ranks(write_segment, arguments)
     seconds = perf_counter() - began
     facts = {"rank_seconds": [own for own, _ in answers]}
     return seconds, sum(written for _, written in answers), facts

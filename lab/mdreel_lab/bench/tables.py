@@ -94,7 +94,8 @@ def splitting(series: Sequence[Series], published: Sequence[Published]) -> Table
     def values_of(one: Series, cell: Cell) -> Iterable[Value]:
         seconds = cell.spread("seconds")
         relative = (one.spread(quantity, cell).mean for quantity in ("speed-up", "efficiency"))
-        return seconds.mean, seconds.deviation, *relative
+        n_hosts = max(max(len(repeat.kept.facts.get("hosts", {})), 1) for repeat in cell.repeats)
+        return seconds.mean, seconds.deviation, *relative, n_hosts
 
     rows = _rows(series, values_of)
     for paper in published:
@@ -102,9 +103,9 @@ def splitting(series: Sequence[Series], published: Sequence[Published]) -> Table
             first_n, first = paper.points[0]
             for n, theirs in paper.points:
                 speed_up = first / theirs
-                rows.append((_name_of(paper), int(n), theirs, math.nan, speed_up, speed_up / n * first_n))
+                rows.append((_name_of(paper), int(n), theirs, math.nan, speed_up, speed_up / n * first_n, math.nan))
     title = "Time to split the trajectory into N files by N workers; published S and E are relative to the first row"
-    return Table("splitting", title, ("Series", "N", "seconds", "±", "S", "E"), rows)
+    return Table("splitting", title, ("Series", "N", "seconds", "±", "S", "E", "Hosts"), rows)
 
 
 def throughput(series: Sequence[Series], published: Sequence[Published]) -> Table:

@@ -91,7 +91,7 @@ def run(
             "--hosts",
             metavar="NAME[=ADDRESS],...",
             group=shared.INPUT,
-            help="Hosts for MPI ranks, and nodes that exchange frames.  [default: those of the Slurm job, or this machine]",
+            help="Hosts for MPI ranks, and nodes that exchange frames.  [default: the Slurm job, or this machine]",
         ),
     ] = None,
     launcher: Annotated[

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from MDAnalysisTests.datafiles import DCD, PSF, TRR, GRO
+from MDAnalysisTests.datafiles import DCD, GRO, PSF, TRR
 
 import mdreel
 from mdreel_lab.bench.measures import series_of
@@ -191,4 +191,4 @@ def test_points_of_older_records_keep_their_keys(tmp_path: Path) -> None:
     path = tmp_path / "old.toml"
     path.write_text('title = "Old"\n[small]\nfactor = 0.02\nworkers = [1]\n[[grid]]\nexecutor = "serial"\n')
     (point,) = plan("old", read_scenario(path), "small")
-    assert point.key == "KEY"
+    assert point.key == "serial-n1-r1-b08f92a5"
