@@ -11,7 +11,7 @@ from distributed import Client
 from distributed.comm.addressing import get_address_host
 
 from mdreel.errors import MismatchError, UnsupportedError
-from mdreel_lab.bench.allocation import HostCores, spread
+from mdreel_lab.bench.placement import HostCores, spread
 
 _PATIENCE = 15.0
 
@@ -19,30 +19,29 @@ _PATIENCE = 15.0
 class PartOfCluster(Client):
     """A client that gives work to some workers of a cluster, and leaves the other workers alone."""
 
-    def __init__(self, address: str, **settings: Any) -> None:
-        super().__init__(address, **settings)
-        self.members: Sequence[str] = ()
+    members: Sequence[str] = ()
+    """Addresses of the workers of this part."""
 
-    def nthreads(self, workers: Any = None) -> dict[str, int]:
+    def nthreads(self, *args: Any, **settings: Any) -> dict[str, int]:
         """Return the number of threads of each worker of this part."""
-        found: dict[str, int] = super().nthreads(workers)
+        found = workers_of(self, *args, **settings)
         return {address: n_threads for address, n_threads in found.items() if address in self.members}
 
-    def run(self, function: Any, *args: Any, workers: Any = None, **settings: Any) -> Any:
+    def run(self, *args: Any, **settings: Any) -> Any:
         """Call a function on each worker of this part."""
-        return super().run(function, *args, workers=self._or_members(workers), **settings)
+        return super().run(*args, **self._with_workers(settings))
 
-    def submit(self, function: Any, *args: Any, workers: Any = None, **settings: Any) -> Any:
+    def submit(self, *args: Any, **settings: Any) -> Any:
         """Submit a task to this part."""
-        settings["allow_other_workers"] = False
-        return super().submit(function, *args, workers=self._or_members(workers), **settings)
+        return super().submit(*args, **(self._with_workers(settings) | {"allow_other_workers": False}))
 
-    def map(self, function: Any, *args: Any, workers: Any = None, **settings: Any) -> Any:
+    def map(self, *args: Any, **settings: Any) -> Any:
         """Submit tasks to this part."""
-        return super().map(function, *args, workers=self._or_members(workers), **settings)
+        return super().map(*args, **self._with_workers(settings))
 
-    def _or_members(self, workers: Any) -> list[str]:
-        return list(self.members if workers is None else workers)
+    def _with_workers(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings of a call with the workers of this part, unless it names workers."""
+        return settings if settings.get("workers") is not None else settings | {"workers": list(self.members)}
 
 
 @contextmanager
@@ -56,7 +55,7 @@ def part_of_cluster(address: str, n_threads: int) -> Iterator[PartOfCluster]:
     except (OSError, TimeoutError, ValueError) as error:
         raise UnsupportedError(f"cannot connect to a Dask scheduler at {address}: {error}") from error
     with client:
-        client.members = members_of(Client.nthreads(client), n_threads)
+        client.members = members_of(workers_of(client), n_threads)
         yield client
 
 
@@ -70,6 +69,12 @@ def threads_of(address: str) -> tuple[HostCores, ...]:
     if not found:
         raise MismatchError(f"--scheduler: the Dask scheduler at {address} has no workers")
     return tuple(HostCores(host, sum(workers.values())) for host, workers in _by_host(found).items())
+
+
+def workers_of(client: Any, *args: Any, **settings: Any) -> dict[str, int]:
+    """Return the number of threads of all workers of a cluster, by address."""
+    found: dict[str, int] = Client.nthreads(client, *args, **settings)
+    return found
 
 
 def members_of(workers: dict[str, int], n_threads: int) -> list[str]:

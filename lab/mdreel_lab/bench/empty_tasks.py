@@ -97,7 +97,8 @@ def _on_running_cluster(point: Point, scheduler: str) -> Iterator[Submitted]:
     """Yield workers of a running cluster. Their tasks are not timed one by one: that would need a plug-in there."""
     from mdreel_lab.bench.dask_workers import part_of_cluster
 
-    with part_of_cluster(scheduler, point.n_workers) as client:
+    with part_of_cluster(scheduler, point.n_workers) as part:
+        client: Any = part
         yield lambda: len(client.gather(client.map(nothing, range(point.n_tasks), pure=False))), []
 
 

@@ -14,9 +14,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from mdreel.errors import UnsupportedError
-from mdreel_lab.bench.allocation import Allocation, places_text, spread
+from mdreel_lab.bench.allocation import Allocation
 from mdreel_lab.bench.exchange.nodes import HOST
 from mdreel_lab.bench.grid import Point
+from mdreel_lab.bench.placement import places_text, spread
 
 _OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
 """Options that allow more ranks than cores; ranks bound to cores would wait for each other."""

@@ -14,7 +14,8 @@ from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel_lab.bench import empty_tasks, workload
 from mdreel_lab.bench.cache_state import prepared
-from mdreel_lab.bench.each_host import hosts_of_ranks, refresh_on_hosts
+from mdreel_lab.bench.each_host import refresh_on_hosts
+from mdreel_lab.bench.ranks import hosts_of_ranks
 from mdreel_lab.bench.records import DONE, Kept, keep, place_of, spans_of
 from mdreel_lab.bench.workload import Order, Result
 

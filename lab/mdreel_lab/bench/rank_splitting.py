@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from mdreel.errors import MismatchError
-from mdreel_lab.bench.each_host import on_ranks
+from mdreel_lab.bench.ranks import on_ranks
 
 
 def split_on_ranks(path: Path, folder: Path, n_ranks: int) -> tuple[float, int, dict[str, Any]]:

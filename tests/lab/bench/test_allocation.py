@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mdreel.errors import MismatchError, UnsupportedError
-from mdreel_lab.bench.allocation import Allocation, HostCores, allocation_of, cpus_per_node, places_text, spread
+from mdreel_lab.bench.allocation import Allocation, allocation_of, cpus_per_node
+from mdreel_lab.bench.placement import HostCores, places_text, spread
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 
