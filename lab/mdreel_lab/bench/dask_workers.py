@@ -50,8 +50,9 @@ def part_of_cluster(address: str, n_threads: int) -> Iterator[PartOfCluster]:
 
     Raise an `UnsupportedError` if the cluster is not reached, or has no such workers.
     """
+    connect: Any = PartOfCluster
     try:
-        client = PartOfCluster(address, timeout=_PATIENCE, set_as_default=False)
+        client: PartOfCluster = connect(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise UnsupportedError(f"cannot connect to a Dask scheduler at {address}: {error}") from error
     with client:
