@@ -46,7 +46,7 @@ _SHELL = """\
 [ "$1" != -x ] || shift
 host=$1
 shift
-order=$(mktemp {folder}/order.XXXXXX)
+order=$(mktemp -p {folder})
 printf '%s\\n' "$*" > "$order"
 exec {command} sh "$order"
 """
