@@ -17,6 +17,9 @@ from mpi_launcher import MPICH, needs
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
+PATIENT = ("timeout", "--signal=KILL", "600")
+"""Several points, each with a start of several interpreters, share few cores with other tests."""
+
 MPI = """
 title = "On hosts"
 tables = ["scaling", "observables"]
@@ -77,7 +80,8 @@ def run(
     """Run a scenario from the first host; return what is said, and the records."""
     (folder / f"{name}.toml").write_text(text)
     words = ["run", folder / f"{name}.toml", "-o", folder / "results", "--data", data, *options]
-    done = hosts[0].run(sys.executable, "-m", "mdreel.cli", "bench", *words, env=ENVIRONMENT)
+    command = hosts[0].command(*PATIENT, sys.executable, "-m", "mdreel.cli", "bench", *words)
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
     assert done.returncode == 0, done.stderr
     return done, plan_of(folder / "results", name)[2]
 
