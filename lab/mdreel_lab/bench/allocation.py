@@ -18,6 +18,9 @@ N_RANKS = "{n}"
 """Placeholder for the number of ranks in the command of a launcher of ranks."""
 
 _PLACEHOLDERS = (N_RANKS, "{hosts}", "{nodes}", "{places}", "{per-node}")
+_ON_SCHEDULER = (("mdreel", "dask"), ("dask", "distributed"), ("published", "distributed"))
+"""Programs and executors whose points use the workers of a running Dask cluster."""
+
 _HERE_PER_CORE, _ELSEWHERE_PER_CORE = 4, 1
 _PATIENCE = 120.0
 
@@ -62,7 +65,7 @@ class Allocation:
 
     def uses_scheduler(self, program: str, executor: str) -> bool:
         """Return whether an executor of a program uses the workers of the Dask scheduler."""
-        return self.scheduler is not None and (program, executor) in (("mdreel", "dask"), ("dask", "distributed"))
+        return self.scheduler is not None and (program, executor) in _ON_SCHEDULER
 
     def command_on_ranks(self, n_ranks: int) -> tuple[str, ...]:
         """Return the command of the user that starts ranks, with its placeholders filled in."""

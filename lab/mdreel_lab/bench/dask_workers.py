@@ -39,6 +39,11 @@ class PartOfCluster(Client):
         """Submit tasks to this part."""
         return super().map(*args, **self._with_workers(settings))
 
+    def compute(self, *args: Any, **settings: Any) -> Any:
+        """Compute the tasks of a graph on this part."""
+        compute: Any = super().compute  # which has no types
+        return compute(*args, **self._with_workers(settings))
+
     def _with_workers(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Return the settings of a call with the workers of this part, unless it names workers."""
         return settings if settings.get("workers") is not None else settings | {"workers": list(self.members)}

@@ -11,6 +11,9 @@ from mdreel_lab.bench.cache_state import refresh
 from mdreel_lab.bench.ranks import hosts_of_ranks, on_ranks
 from mdreel_lab.bench.workload import Order
 
+_ON_DASK = (("mdreel", "dask"), ("published", "distributed"))
+"""Programs and executors that read files on the workers of a Dask cluster."""
+
 
 def refresh_on_hosts(order: Order) -> None:
     """Restore the state of the page cache on each host of a point, whose other ranks serve."""
@@ -22,7 +25,7 @@ def refresh_on_hosts(order: Order) -> None:
         there = [paths if names.index(name) == rank else [] for rank, name in enumerate(names)]
         there[0] = []
         on_ranks(refresh, [(own, point.cache) for own in there])
-    elif point.executor == "dask" and order.scheduler is not None:
+    elif (point.program, point.executor) in _ON_DASK and order.scheduler is not None:
         from mdreel_lab.bench.dask_workers import one_of_each_host, part_of_cluster
 
         with part_of_cluster(order.scheduler, point.n_workers) as client:

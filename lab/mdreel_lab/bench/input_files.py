@@ -65,7 +65,7 @@ class InputFiles:
 
     def _own(self, point: Point) -> tuple[Path, Path, Path]:
         # Nothing is written beside the file of a user.
-        in_place = point.cache != "copy" and point.workload != "split"
+        in_place = point.cache != "copy" and point.workload != "split" and not _writes_beside(point)
         own = OwnData(Path(point.topology), Path(point.trajectory), point.n_frames, self._data, in_place)
         if not own.path(point.format).exists():
             self._log(f"making {own.path(point.format)}: {point.n_frames:,} frames")
@@ -76,6 +76,11 @@ class InputFiles:
         """Return the folder of segments: beside files that the benchmark has made, never beside those of users."""
         beside = path.parent if point.storage or not point.trajectory else self._data
         return beside / f"{path.stem}-{point.format}-in-{point.n_segments}"
+
+
+def _writes_beside(point: Point) -> bool:
+    """Return whether a program would write an index beside the file of a user, as MDAnalysis does."""
+    return not point.storage and point.program in ("mdanalysis", "published") and point.format in ("xtc", "trr")
 
 
 def _segments(path: Path, folder: Path, n_segments: int) -> list[Path]:

@@ -50,6 +50,25 @@ workers = [1, 3]
 executor = ["threads", "mpi"]
 """
 
+THEIRS = """
+title = "The program of the papers"
+tables = ["scaling", "observables", "stragglers"]
+
+[data]
+cache = "cold"
+
+[small]
+factor = 0.02
+workers = [1, 3]
+
+[[grid]]
+program = "published"
+executor = "mpi"
+schedule = "static"
+access = "segments"
+{load}
+"""
+
 DASK = """
 title = "Dask"
 {workload}
@@ -118,6 +137,35 @@ def test_ranks_are_on_all_hosts(hosts: list[Host], data: Path, tmp_path: Path) -
 
 
 @needs(MPICH)
+def test_ranks_of_the_papers_are_on_all_hosts_with_the_load_of_a_ratio(
+    hosts: list[Host], data: Path, tmp_path: Path
+) -> None:
+    options = (*launcher_of(hosts), "--cores-per-host", "1")
+    done, records = run(hosts, tmp_path, data, THEIRS.format(load="ratio = 100"), *options)
+    assert [(kept.status, kept.message) for kept in records] == [(DONE, ""), (DONE, "")]
+    one, three = records
+    assert "measuring R_comp/io: published mpi, pilot, W = 1" in done.stderr
+    assert one.facts["load"] == three.facts["load"] > 1
+    assert one.facts["hosts"] == one.facts["places"] == {"anna": 1}
+    assert three.facts["hosts"] == three.facts["places"] == {"anna": 1, "bert": 1, "cara": 1}
+    assert three.facts["n_cores"] == 3
+    assert three.facts["allocation"] == "--hosts"
+    assert one.facts["check"] == pytest.approx(three.facts["check"], abs=1e-6)
+    assert three.timing is not None
+    assert {member.host for member in three.timing.crew.values()} == {"anna", "bert", "cara"}
+    assert len(three.environment["files"]) == 3
+    assert "simulated: segments-gather" in (tmp_path / "results/report/mine.md").read_text()
+
+    command = f"{MPICH.program} -launcher ssh -launcher-exec {hosts[0].remote_shell} -hosts {{places}} -n {{n}}"
+    text = THEIRS.format(load="load = 2").replace("[1, 3]", "[3]")
+    _, (kept,) = run(hosts, tmp_path, data, text, *options, "--mpi-launcher", command, name="loaded")
+    assert (kept.status, kept.message) == (DONE, "")
+    assert kept.facts["hosts"] == {"anna": 1, "bert": 1, "cara": 1}
+    assert kept.facts["load"] == 2
+    assert kept.facts["check"] == three.facts["check"]
+
+
+@needs(MPICH)
 def test_ranks_are_started_by_the_command_of_the_user(hosts: list[Host], data: Path, tmp_path: Path) -> None:
     shell = hosts[0].remote_shell
     command = f"{MPICH.program} -launcher ssh -launcher-exec {shell} -hosts {{places}} -n {{n}}"
@@ -153,6 +201,9 @@ def test_points_use_some_workers_of_a_running_dask_cluster(
         _, records = run(hosts, tmp_path, data, text, "--scheduler", cluster.address)
         tasks = DASK.format(workload='workload = "empty-tasks"', program='program = "dask"', executor="distributed")
         _, of_tasks = run(hosts, tmp_path, data, tasks, "--scheduler", cluster.address, name="tasks")
+        program = 'program = "published"\nschedule = "static"\nparts-per-worker = 2'
+        papers = DASK.format(workload="", program=program, executor="distributed")
+        _, of_papers = run(hosts, tmp_path, data, papers, "--scheduler", cluster.address, name="papers")
     finally:
         cluster.end()
     one, two, three = records
@@ -163,3 +214,11 @@ def test_points_use_some_workers_of_a_running_dask_cluster(
     assert (three.status, three.message) == (LEFT_OUT, "3 workers are more than the 2 threads of the cluster")
     assert [kept.status for kept in of_tasks] == [DONE, DONE, LEFT_OUT]
     assert {kept.facts["check"] for kept in of_tasks[:2]} == {40.0}
+    assert [(kept.status, kept.message) for kept in of_papers[:2]] == [(DONE, ""), (DONE, "")]
+    assert of_papers[2].status == LEFT_OUT
+    assert of_papers[0].facts["hosts"] in ({"bert": 1}, {"cara": 1})
+    assert of_papers[1].facts["hosts"] == {"bert": 1, "cara": 1}
+    assert [kept.facts["check"] for kept in of_papers[:2]] == pytest.approx(2 * [one.facts["check"]], abs=1e-5)
+    assert of_papers[1].timing is not None
+    assert of_papers[1].timing.observables.n_blocks.sum() == 4
+    assert of_papers[1].timing.observables.t_total <= of_papers[1].seconds + 1e-3

@@ -9,6 +9,7 @@ import pytest
 from MDAnalysisTests.datafiles import DCD, GRO, PSF, TRR
 
 import mdreel
+from mdreel.trajectory.convert import convert
 from mdreel_lab.bench.measures import series_of
 from mdreel_lab.bench.own_data import OwnData, length_of
 from mdreel_lab.bench.plans import plan, plan_of
@@ -89,6 +90,26 @@ def test_file_of_the_user_is_used_in_place_and_nothing_is_written_beside_it(tmp_
     assert copied.status == DONE
     done = bench(tmp_path, "run", scenario(tmp_path, **paths), "-o", "results")
     assert done.returncode == 0
+    assert sorted(folder.iterdir()) == before
+
+
+def test_programs_that_write_an_index_read_a_copy(tmp_path: Path, bench: Bench, data: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    convert(DCD, folder / "traj.xtc")
+    before = sorted(folder.iterdir())
+    paths = {"topology": PSF, "trajectory": "mine/traj.xtc", "form": "xtc", "workers": [1], "executor": "serial"}
+    text = scenario(tmp_path, **paths).read_text().replace("[[grid]]", '[[grid]]\nprogram = ["mdreel", "mdanalysis"]')
+    text += '[[grid]]\nprogram = "published"\nexecutor = "processes"\nformat = "xtc"\nschedule = "static"\n'
+    (tmp_path / "theirs.toml").write_text(text)
+    done = bench(tmp_path, "run", "theirs.toml", "-o", "results")
+    assert done.returncode == 0, done.stderr
+    ours, *theirs = plan_of(tmp_path / "results", "theirs")[2]
+    assert Path(ours.environment["files"][0]["path"]) == folder / "traj.xtc"
+    for kept in theirs:
+        assert (kept.status, kept.message) == (DONE, "")
+        assert Path(kept.environment["files"][0]["path"]).is_relative_to(data)
+        assert kept.facts["check"] == pytest.approx(ours.facts["check"], abs=1e-3)
     assert sorted(folder.iterdir()) == before
 
 
