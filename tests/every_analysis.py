@@ -336,16 +336,6 @@ CASES = {
         copies=2,
         beside=(24, 0),
     ),
-    "InteractionFingerprint, of two groups": Case(
-        lambda s: mdreel.analysis.InteractionFingerprint(
-            s.pick("resid 1:9"), s.pick("resid 6:14"), ["HBDonor", "HBAcceptor", "Hydrophobic"], trajectory=s.trajectory
-        ),
-        interactions_by_ids,
-        result("counts"),
-        tolerance=4,
-        copies=2,
-        beside=(24, 0),
-    ),
     "PCA": Case(lambda s: mdreel.PCA(s.universe, "backbone", align=True, trajectory=s.trajectory), result("variance")),
     "Projection": Case(projection, copies=2),
     "RMSD": Case(lambda s: mdreel.RMSD(s.pick(), trajectory=s.trajectory)),

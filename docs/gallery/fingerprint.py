@@ -1,7 +1,7 @@
 """Interaction fingerprint.
 
 Each bar shows the frames in which two residues of adenylate kinase have a salt bridge,
-or in which their rings or cations are stacked. One residue belongs to the lid.
+or in which a cation is above an aromatic ring. One of the residues belongs to the lid.
 """
 
 import MDAnalysis as mda

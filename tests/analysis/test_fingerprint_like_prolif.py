@@ -82,6 +82,17 @@ def test_interactions_of_ligand_and_protein_are_those_of_prolif(universe: Any) -
     assert sum(counts["both"] for counts in found.values()) > 200
 
 
+def test_data_frame_is_that_of_prolif(universe: Any) -> None:
+    first, second = universe.select_atoms("resname LIG"), universe.select_atoms("protein")
+    theirs = prolif.Fingerprint(count=True)
+    theirs.run(universe.trajectory[:3], first, second, progress=False, n_jobs=1)
+    expected = theirs.to_dataframe()
+    found = InteractionFingerprint(first, second, pbc=False).run(stop=3).to_dataframe(count=True)
+    assert list(found.columns) == list(expected.columns)
+    assert found.columns.names == expected.columns.names
+    assert (found == expected).to_numpy().all()
+
+
 def test_interactions_between_parts_of_the_protein_are_those_of_prolif(universe: Any) -> None:
     # With both ends of the disulfide bridge, because ProLIF converts each group alone.
     first = universe.select_atoms("protein and resid 119:152 199")

@@ -17,7 +17,6 @@ FOUND_IN_THE_FRAMES = {
     "HydrogenBondAnalysis": "the number of bonds is known after the run",
     "HydrogenBondAnalysis, selected again": "the number of bonds is known after the run",
     "InteractionFingerprint": "the number of interactions is known after the run",
-    "InteractionFingerprint, of two groups": "the number of interactions is known after the run",
     "ResidueContacts": "the number of contacts is known after the run",
     "ResidueContacts, of two groups": "the number of contacts is known after the run",
     "Selection": "the number of selected atoms is known after the run",

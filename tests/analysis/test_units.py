@@ -38,6 +38,10 @@ CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
     ),
     ("InterRDF", "range"): (15.0, lambda u, x: mdreel.InterRDF(u.atoms, u.atoms, range=(0, x))),
     ("InterRDF_s", "range"): (15.0, lambda u, x: mdreel.InterRDF_s(u, [(u.atoms[:2], u.atoms[5:7])], range=(0, x))),
+    ("InteractionFingerprint", "parameters"): (
+        4.5,
+        lambda u, x: mdreel.analysis.InteractionFingerprint(u, parameters={"Hydrophobic": {"distance": x}}),
+    ),
     ("ResidueContacts", "cutoff"): (4.5, lambda u, x: mdreel.ResidueContacts(u, cutoff=x)),
     ("SASA", "probe_radius"): (1.4, lambda u, x: mdreel.SASA(u.atoms, probe_radius=x)),
     ("SASA", "radii"): (1.7, lambda u, x: mdreel.SASA(u.atoms, radii=np.full(len(u.atoms), x))),

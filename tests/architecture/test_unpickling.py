@@ -76,6 +76,7 @@ PLACES = {
     "lab/mdreel_lab/bench/empty_tasks.py: importlib.import_module": CONSTANT,
     "lab/mdreel_lab/bench/environment.py: subprocess.run": TYPED,
     "lab/mdreel_lab/bench/exchange/arrivals.py: ctypes.CDLL": LIBC,
+    "lab/mdreel_lab/bench/exchange/fault_members.py: subprocess.Popen": TYPED,
     "lab/mdreel_lab/bench/exchange/nodes.py: subprocess.run": TYPED,
     "lab/mdreel_lab/bench/exchange/pairs.py: subprocess.Popen": TYPED,
     "lab/mdreel_lab/bench/exchange/places.py: subprocess.run": TYPED,

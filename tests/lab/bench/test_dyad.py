@@ -113,5 +113,6 @@ def test_dyad_carries_every_frame(placement: str, tmp_path: Path, bench: Bench) 
     assert done.returncode == 0, done.stderr
     (kept,) = plan_of(tmp_path / "out", "mine")[2]
     assert (kept.status, kept.message) == (DONE, "")
+    assert set(kept.environment["versions"]) >= {"flux-core", "pydyad"}
     regions = kept.facts["pairs"][0][CONSUME]["regions"]
     assert all((one > 0) == (placement == "nodes") for one in regions["consume/get_data"])

@@ -13,7 +13,7 @@ from mdreel_lab.bench.exchange.scenario import Exchange
 from mdreel_lab.bench.scenario_files import read_scenario, shipped
 
 PAGE = Path(__file__).parents[3] / "docs" / "papers" / "every-result.md"
-EXCHANGED = ("times", "factors", "tree")
+EXCHANGED = ("times", "medians", "factors", "tree")
 """Tables and figures on the page of each scenario of exchange."""
 
 

@@ -95,7 +95,7 @@ def test_factors_are_those_of_every_baseline_that_was_measured(scenario: Exchang
     found = {row[5:7]: row[7:9] for row in rows}
     with_first = {row[5:7]: row[9:] for row in rows}
     assert found["XFS, barrier-serialised / channel, ring", "consumption"] == (120 / 21, 101 / 2)
-    # A first frame takes 100 s of either, of which the means of the paper are means as well.
+    # A first frame takes 100 s of either.
     expected = pytest.approx((340 / 142, 302 / 104))
     assert with_first["XFS, barrier-serialised / channel, ring", "consumption"] == expected
     assert found["XFS, polling / channel, ring", "consumption"] == (23 / 21, 4 / 2)
@@ -103,6 +103,23 @@ def test_factors_are_those_of_every_baseline_that_was_measured(scenario: Exchang
     assert len(rows) == 4  # of XFS with inotify there is nothing, and a claim of which there is nothing has a line
     name = "MooseFS (as a stand-in for Lustre), inotify / channel, ring"
     assert all(factor != factor for factor in found[name, "consumption, idle"])  # noqa: PLR0124 - NaN
+
+
+def test_medians_are_those_of_frames_behind_the_first(scenario: Exchange, records: list[Record]) -> None:
+    table = tables.medians(scenario, cells_of(records, scenario.over))
+    found = {row[:2]: row[2:] for row in table.rows}
+    assert found["channel, ring", "STMV"] == (2e3, 0.0, 2e3, 20e3, 1e3, 21e3)
+    assert found["XFS, polling", "JAC"] == (2e3, 0.0, 2e3, 1e3, 3e3, 4e3)
+
+
+def test_median_of_a_single_slow_frame_is_that_of_the_others(records: list[Record]) -> None:
+    regions = records[0].facts["pairs"][0][CONSUME]["regions"]
+    regions["consume/fetch"] = [50.0, 1.0, 1.0, 900.0]
+    regions["consume/read_single_buf"] = [50.0, 1.0, 1.0, 1.0]
+    records[0].facts["pairs"][0][CONSUME]["when"] = [2, 3, 4, 5]
+    (cell, *_) = cells_of(records[:1], "model")
+    assert cell.median("consumption") == 2.0
+    assert cell.spread("consumption").mean > 300.0
 
 
 def test_findings_name_every_baseline_beside_what_was_published(scenario: Exchange, records: list[Record]) -> None:

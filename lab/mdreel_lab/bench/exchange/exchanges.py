@@ -11,7 +11,7 @@ from typing import Any
 from mdreel.errors import UnsupportedError
 from mdreel.execution.available_cores import available_processors
 from mdreel.timing.environment import environment_of, versions
-from mdreel_lab.bench.exchange.catalogue import MOOSEFS
+from mdreel_lab.bench.exchange.catalogue import DYAD, MOOSEFS
 from mdreel_lab.bench.exchange.nodes import Nodes, folders_on
 from mdreel_lab.bench.exchange.pairs import Node, run_pairs
 from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
@@ -20,6 +20,7 @@ from mdreel_lab.bench.exchange.regions import CONSUME, PRODUCE
 from mdreel_lab.bench.exchange.solutions.ways import WAYS
 from mdreel_lab.bench.exchange.work import Work, free_port
 from mdreel_lab.bench.records import DONE, Kept, place_of, write_text
+from mdreel_lab.bench.rigs.dyad import dyad_versions
 
 _FAR_PORT = 17_500
 
@@ -59,7 +60,8 @@ class Exchanges(ExitStack):
         if missing := WAYS[point.solution][0].missing(works[0]):
             raise UnsupportedError(missing)
         with folders_on(folders, root):
-            environment = environment_of([]) | {"versions": versions()}
+            found_versions = versions() | (dyad_versions() if point.solution == DYAD else {})
+            environment = environment_of([]) | {"versions": found_versions}
             seconds, found = run_pairs(works, nodes)
         facts: dict[str, Any] = {
             "n_cores": available_processors(),

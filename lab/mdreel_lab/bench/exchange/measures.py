@@ -1,5 +1,6 @@
 """Times of exchange for each frame on either side, computed from the records."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,11 @@ class Cell:
         of each pair is left out of the mean.
         """
         return Spread.of(float(values[n_left_out:].mean()) for values in self._of_pairs(side, kind))
+
+    def median(self, side: str, kind: str | None = None) -> float:
+        """Median over frames, pairs and repeats of the time of a frame, s, without the first frame of each pair."""
+        several = [values[N_FIRST:] for values in self._of_pairs(side, kind)]
+        return float(np.median(np.concatenate(several))) if several else math.nan
 
     def first(self, side: str) -> Spread:
         """Mean and deviation of the time of the first frame, which `spread` leaves out."""

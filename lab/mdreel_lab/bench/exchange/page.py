@@ -25,7 +25,7 @@ FINDINGS: Mapping[int, str] = {
 def tables_of(scenario: Exchange, records: Sequence[Record]) -> list[Table]:
     """Return the tables of a page."""
     cells = cells_of(records, scenario.over)
-    made = [tables.times, *([tables.factors] if scenario.claim else []), tables.tree]
+    made = [tables.times, tables.medians, *([tables.factors] if scenario.claim else []), tables.tree]
     return [make(scenario, cells) for make in made] if cells else []
 
 
@@ -87,7 +87,7 @@ def _factors(number: int, scenario: Exchange, records: Sequence[Record]) -> list
 
 
 def _both(least: float, most: float, least_with_first: float, most_with_first: float) -> str:
-    """Return the factor without the first frames, and the factor with them, as in the published means."""
+    """Return the factor without the first frames, and the factor with them."""
     if math.isnan(least):
         return _range(least, most)
     return f"{_range(least, most)}; with the first frames {_range(least_with_first, most_with_first)}"

@@ -1,12 +1,14 @@
 """DYAD: a Flux broker on each host of a benchmark, with DYAD's module and a managed directory for each broker."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic, sleep
@@ -47,6 +49,18 @@ def why_there_is_none() -> str | None:
         return "DYAD needs Flux, and the program flux was not found"
     module = os.environ.get(MODULE, "")
     return None if Path(module).is_file() else f"DYAD's Flux module was not found: {MODULE} names the file dyad.so"
+
+
+def dyad_versions() -> dict[str, str]:
+    """Return the versions of Flux and of DYAD's Python package; without those that are unknown."""
+    found = {}
+    with suppress(PackageNotFoundError):
+        found["pydyad"] = version("pydyad")
+    if shutil.which("flux"):
+        said = subprocess.run(["flux", "--version"], capture_output=True, text=True).stdout
+        if number := re.search(r"libflux-core:\s*(\S+)", said):
+            found["flux-core"] = number[1]
+    return found
 
 
 @dataclass(frozen=True)
