@@ -6,10 +6,12 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
+
+from mdreel_lab.bench.rigs.hosts import Host
 
 T = TypeVar("T")
 
@@ -25,7 +27,7 @@ PORTS = range(20_000, 30_000)
 
 CONFIGURATION = """\
 ClusterName=tests
-SlurmctldHost={host}(127.0.0.1)
+SlurmctldHost={host}({address})
 SlurmctldPort={controller_port}
 SlurmUser=root
 SlurmdUser=root
@@ -74,12 +76,14 @@ class Slurm:
         The variables with which its commands find it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, host: Host | None = None) -> None:
         self._folder = folder
+        self._entrance = () if host is None else host.entrance
         self.environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
 
     def command(self, *words: str | Path, folder: Path | None = None) -> str:
         """Run one of its commands; return what it says."""
+        words = (*self._entrance, *words)
         done = subprocess.run(words, cwd=folder, env=self.environment, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, (words, done.stderr, self.logs())
         return done.stdout
@@ -114,7 +118,7 @@ class Slurm:
             if state not in {"RUNNING", "COMPLETING"}:
                 return state
             # Slurm was seen to lose a signal. A step that has ended meanwhile is no error.
-            words = ["scancel", "--signal=KILL", f"{job}.{step}"]
+            words = [*self._entrance, "scancel", "--signal=KILL", f"{job}.{step}"]
             subprocess.run(words, env=self.environment, capture_output=True, timeout=60)
             return None
 
@@ -124,7 +128,7 @@ class Slurm:
         """Wait until all nodes are there."""
 
         def ready() -> bool:
-            words = ["sinfo", "--noheader", "--Node", "--format=%T"]
+            words = [*self._entrance, "sinfo", "--noheader", "--Node", "--format=%T"]
             done = subprocess.run(words, env=self.environment, capture_output=True, text=True)
             return done.stdout.split() == n_nodes * ["idle"]
 
@@ -133,7 +137,8 @@ class Slurm:
     def end_jobs(self) -> None:
         """End all jobs, and wait for that."""
         # One that has ended meanwhile is no error.
-        subprocess.run(["scancel", "--user", "root"], env=self.environment, capture_output=True, timeout=60)
+        words = [*self._entrance, "scancel", "--user", "root"]
+        subprocess.run(words, env=self.environment, capture_output=True, timeout=60)
         wait_for(lambda: not self.command("squeue", "--noheader").strip(), "no jobs", self.logs)
 
     def logs(self) -> str:
@@ -151,9 +156,15 @@ def wait_for(find: Callable[[], T], what: str, explain: Callable[[], str], secon
 
 
 @contextmanager
-def running_slurm(folder: Path, n_nodes: int) -> Iterator[Slurm]:
-    """Start a Slurm of a few nodes, all of them this machine; end it."""
-    names = [f"n{number}" for number in range(1, n_nodes + 1)]
+def running_slurm(folder: Path, n_nodes: int, hosts: Sequence[Host] = ()) -> Iterator[Slurm]:
+    """Start a Slurm of a few nodes, all of them this machine, or each a host with a network of its own; end it.
+
+    Commands are started on the first host.
+    """
+    names = [host.name for host in hosts] or [f"n{number}" for number in range(1, n_nodes + 1)]
+    entrances = [host.entrance for host in hosts] or n_nodes * [()]
+    addresses = [host.address for host in hosts] or n_nodes * ["127.0.0.1"]
+    controller = hosts[0].name if hosts else socket.gethostname()
     for name in ("state", *names):
         (folder / name).mkdir()
     key = folder / "munge.key"
@@ -161,22 +172,25 @@ def running_slurm(folder: Path, n_nodes: int) -> Iterator[Slurm]:
     key.write_bytes(random.randbytes(128))
     controller_port, *ports = _free_ports(n_nodes + 1)
     nodes = [
-        f"NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=100000"
-        for name, port in zip(names, ports, strict=True)
+        f"NodeName={name} NodeHostname={name if hosts else 'localhost'} NodeAddr={address} Port={port} CPUs=4 "
+        "RealMemory=100000"
+        for name, address, port in zip(names, addresses, ports, strict=True)
     ]
     configuration = folder / "slurm.conf"
-    facts = {"host": socket.gethostname(), "folder": folder, "controller_port": controller_port}
+    facts = {"host": controller, "address": addresses[0], "folder": folder, "controller_port": controller_port}
     facts["first_job"] = random.randrange(1_000, 60_000_000)
     configuration.write_text(CONFIGURATION.format(nodes="\n".join(nodes), **facts))
+    if hosts:  # which have no control groups, so that Slurm cannot look for their version
+        (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
     munge_files = [f"--{name}={folder}/munge.{name.split('-')[0]}" for name in ("socket", "pid-file", "log-file")]
     munge = ["munged", "--foreground", "--force", f"--key-file={key}", f"--seed-file={folder}/seed", *munge_files]
     with ExitStack() as daemons:
-        daemons.enter_context(_daemon(munge))
+        daemons.enter_context(_daemon([*entrances[0], *munge]))
         wait_for((folder / "munge.socket").exists, "munged", lambda: "")
-        daemons.enter_context(_daemon(["slurmctld", "-D", "-f", str(configuration)]))
-        for name in names:
-            daemons.enter_context(_daemon(["slurmd", "-D", "-N", name, "-f", str(configuration)]))
-        slurm = Slurm(folder)
+        daemons.enter_context(_daemon([*entrances[0], "slurmctld", "-D", "-f", str(configuration)]))
+        for name, entrance in zip(names, entrances, strict=True):
+            daemons.enter_context(_daemon([*entrance, "slurmd", "-D", "-N", name, "-f", str(configuration)]))
+        slurm = Slurm(folder, hosts[0] if hosts else None)
         slurm.wait_for_nodes(n_nodes)
         try:
             yield slurm

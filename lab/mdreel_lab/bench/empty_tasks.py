@@ -27,7 +27,7 @@ _N_POINTS = 200
 
 def hand_out(order: Order) -> Result:
     """Time empty tasks."""
-    return _blocks(order) if order.point.program == "mdreel" else _of_dask(order.point)
+    return _blocks(order) if order.point.program == "mdreel" else _of_dask(order.point, order.scheduler)
 
 
 def nothing(number: int = 0) -> None:
@@ -49,7 +49,7 @@ def _blocks(order: Order) -> Result:
     atoms = np.zeros(1, np.uint32)
     reference = np.array(source.read(FrameSet.range(0, 1, 1), atoms).positions[0], np.float64)
     job = Job(source, atoms, Pass.of(rmsd(reference, None, False)))
-    with executor_of(point) as executor:
+    with executor_of(point, order.scheduler) as executor:
         began = perf_counter()
         outcome = executor.share(lambda: run(job, FrameSet.list(numbers), executor, n_parts=point.n_tasks))
         seconds = perf_counter() - began
@@ -57,10 +57,15 @@ def _blocks(order: Order) -> Result:
     return Result(seconds, float(len(outcome.rows)), facts={"progress": _curve(spans["stop_ns"] * 1e-9)})
 
 
-def _of_dask(point: Point) -> Result:
+def _of_dask(point: Point, scheduler: str | None) -> Result:
     """Run tasks with one of Dask's schedulers."""
-    scheduled = _locally if point.executor in ("threads", "processes") else _on_cluster
-    with scheduled(point) as (submit, done_ns):
+    if point.executor in ("threads", "processes"):
+        scheduled = _locally(point)
+    elif point.executor == "distributed" and scheduler is not None:
+        scheduled = _on_running_cluster(point, scheduler)
+    else:
+        scheduled = _on_cluster(point)
+    with scheduled as (submit, done_ns):
         began_ns = perf_counter_ns()
         n_done = submit()
         seconds = (perf_counter_ns() - began_ns) * 1e-9
@@ -85,6 +90,16 @@ def _locally(point: Point) -> Iterator[Submitted]:
             lambda: len(dask.compute(*tasks, scheduler=point.executor, num_workers=point.n_workers)),
             done_ns,
         )
+
+
+@contextmanager
+def _on_running_cluster(point: Point, scheduler: str) -> Iterator[Submitted]:
+    """Yield workers of a running cluster. Their tasks are not timed one by one: that would need a plug-in there."""
+    from mdreel_lab.bench.dask_workers import part_of_cluster
+
+    with part_of_cluster(scheduler, point.n_workers) as part:
+        client: Any = part
+        yield lambda: len(client.gather(client.map(nothing, range(point.n_tasks), pure=False))), []
 
 
 @contextmanager

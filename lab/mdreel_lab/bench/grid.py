@@ -5,11 +5,9 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 
 from mdreel_lab.bench.data import PUBLISHED_FRAMES
-from mdreel_lab.bench.records import key_of
+from mdreel_lab.bench.own_data import length_of
+from mdreel_lab.bench.records import added, key_of
 from mdreel_lab.bench.scenario import DEFAULT, Grid, Scenario, Size
-
-MOST_WORKERS_PER_CORE = 4
-"""Points with more workers for each core are left out, with a message."""
 
 _WORDS = {
     "load": "W = {}",
@@ -17,6 +15,8 @@ _WORDS = {
     "stripes": "{} stripes",
     "parts_per_worker": "{} blocks a worker",
     "frames": "from {}",
+    "storage": "on {}",
+    "multiple": "{:g}x",
 }
 _SPOKEN_FORMATS = {"xtc": "XTC", "trr": "TRR", "dcd": "DCD", "ncdf": "NetCDF", "h5md": "H5MD"}
 
@@ -25,7 +25,9 @@ _SPOKEN_FORMATS = {"xtc": "XTC", "trr": "TRR", "dcd": "DCD", "ncdf": "NetCDF", "
 class Point:
     """One run, with all settings that determine it: from the scenario, a `Grid` and a size.
 
-    Points of one series differ in nothing but the number of workers and the repeat, which is counted from 1.
+    Points of one series differ in nothing but the number of workers and the repeat, which is counted from 1. With weak
+    scaling, their number of frames is proportional to the number of workers. The multiple is the length of the series
+    in trajectories if a scenario has several lengths, and 0 otherwise.
     """
 
     scenario: str
@@ -48,7 +50,12 @@ class Point:
     n_tasks: int
     n_workers: int
     repeat: int
-    ratio: float = 0.0
+    ratio: float = added(0.0)
+    topology: str = added("")
+    trajectory: str = added("")
+    storage: str = added("")
+    scaling: str = added("strong")
+    multiple: float = added(0.0)
 
     @property
     def key(self) -> str:
@@ -77,15 +84,19 @@ def points_of(name: str, scenario: Scenario, size: Size) -> list[Point]:
     return [replace(point, repeat=repeat) for repeat in range(1, size.repeats + 1) for point in named]
 
 
-_OF_SERIES = tuple(one.name for one in fields(Grid) if one.name not in ("label", "workers", "small_factor"))
+_OF_GRID = tuple(one.name for one in fields(Grid) if one.name not in ("label", "workers", "small_factor"))
+_OF_SERIES = (*_OF_GRID, "storage", "multiple")
 """The settings that points of one series share."""
 
 
 def _points(name: str, scenario: Scenario, grid: Grid, size: Size) -> Iterator[Point]:
+    data = scenario.data
     is_of_tasks = scenario.workload == "empty-tasks"
     own_factor = grid.small_factor if size is scenario.small else None
-    factor = size.factor if own_factor is None else own_factor
-    for values in product(*(getattr(grid, field) for field in _OF_SERIES)):
+    factors = size.factor if own_factor is None else (own_factor,)
+    length = length_of(data.trajectory) if data.trajectory else PUBLISHED_FRAMES
+    series = product(*(getattr(grid, field) for field in _OF_GRID), data.storage or ("",), factors)
+    for *values, storage, factor in series:
         for n_workers in grid.workers or size.workers:
             # Programs that have one worker have no others.
             if n_workers > 1 and values[1] == "serial":
@@ -93,15 +104,20 @@ def _points(name: str, scenario: Scenario, grid: Grid, size: Size) -> Iterator[P
             yield Point(
                 scenario=name,
                 workload=scenario.workload,
-                system=scenario.data.system,
-                selection=scenario.data.selection,
-                cache=scenario.data.cache,
+                system=data.system,
+                selection=data.selection,
+                cache=data.cache,
                 series=grid.label or "",
-                **dict(zip(_OF_SERIES, values, strict=True)),
-                n_frames=max(1, round(factor * PUBLISHED_FRAMES)),
+                **dict(zip(_OF_GRID, values, strict=True)),
+                n_frames=max(1, round(factor * length)) * (n_workers if data.scaling == "weak" else 1),
                 n_tasks=size.tasks if is_of_tasks else 0,
                 n_workers=n_workers,
                 repeat=0,
+                topology=data.topology,
+                trajectory=data.trajectory,
+                storage=storage,
+                scaling=data.scaling,
+                multiple=factor if len(factors) > 1 else 0.0,
             )
 
 

@@ -141,6 +141,11 @@ class Series:
         return self.cells[0].repeats[0].kept.point.program in PEERS
 
     @property
+    def is_weak(self) -> bool:
+        """Whether the number of frames is proportional to the number of workers."""
+        return self.cells[0].repeats[0].kept.point.scaling == "weak"
+
+    @property
     def load(self) -> int:
         """Number of RMSDs computed for each frame, which is measured first where a ratio is wanted."""
         kept = self.cells[0].repeats[0].kept
@@ -153,7 +158,8 @@ class Series:
     def spread(self, quantity: str, cell: Cell) -> Spread:
         """Mean and deviation of one of `QUANTITIES`; NaN where it is unknown.
 
-        Speed-ups are those of each repeat against the mean of one worker of the same series.
+        Speed-ups are those of each repeat against the mean of one worker of the same series. With weak scaling, N
+        workers have N times the frames, so that the speed-up is N times the ratio of the times.
         """
         if quantity not in ("speed-up", "efficiency"):
             return cell.spread(quantity)
@@ -161,8 +167,9 @@ class Series:
         if alone is None:
             return Spread(math.nan, math.nan)
         share = cell.n_workers if quantity == "efficiency" else 1
+        work = cell.n_workers if self.is_weak else 1
         reference = alone.spread("seconds").mean
-        return Spread.of(reference / max(one.seconds, 1e-9) / share for one in cell.repeats)
+        return Spread.of(work * reference / max(one.seconds, 1e-9) / share for one in cell.repeats)
 
 
 def series_of(records: Sequence[Kept[Point]]) -> list[Series]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,12 @@ from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.timing.environment import environment_of, versions
 from mdreel.timing.files import write_record
 from mdreel.timing.record import Record
+from mdreel.timing.spans import COORDINATOR
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel_lab.bench import empty_tasks, workload
-from mdreel_lab.bench.cache_state import prepared, refresh
+from mdreel_lab.bench.cache_state import prepared
+from mdreel_lab.bench.each_host import refresh_on_hosts, refresh_together
+from mdreel_lab.bench.ranks import hosts_of_ranks
 from mdreel_lab.bench.records import DONE, Kept, keep, place_of, spans_of
 from mdreel_lab.bench.workload import Order, Result
 
@@ -31,7 +35,7 @@ def main() -> None:
     """Run the order on the command line; of several ranks, the first one keeps the record."""
     order = Order.of_json(sys.argv[1])
     ranks = launched()
-    if order.point.program == "published" and ranks is not None:
+    if _is_on_ranks_of_papers(order):
         _on_ranks_of_papers(order)
     elif ranks is None or ranks.size == 1:
         sys.exit(_code_of(order, prepare))
@@ -50,6 +54,13 @@ def main() -> None:
 
 def prepare(order: Order) -> Measurement:
     """Do what is not measured, and return the measurement."""
+    measure = _measurement_of(order)
+    refresh_on_hosts(order)
+    return measure
+
+
+def _measurement_of(order: Order) -> Measurement:
+    """Prepare the measurement of an order, and return it."""
     point = order.point
     if point.program == "mdreel":
         for path in order.paths:
@@ -71,11 +82,10 @@ def do(order: Order, prepared_by: Callable[[Order], Measurement]) -> None:
     point = order.point
     with prepared([Path(path) for path in order.paths], point.cache) as (paths, state):
         measure = prepared_by(replace(order, paths=[str(path) for path in paths]))
-        refresh(paths, point.cache)
         environment = environment_of(paths)
         result = measure()
     environment["versions"] = versions()  # of all that was loaded
-    facts = {**order.facts, **result.facts, "cache": state, "check": result.check}
+    facts = {**order.facts, **result.facts, "cache": state, "check": result.check, "hosts": _hosts(order, result)}
     folder, spans = Path(order.folder), None
     if result.timing is not None:
         spans = spans_of(place_of(folder, point))
@@ -103,8 +113,16 @@ def _on_ranks_of_papers(order: Order) -> None:
 
     ranks = MPI.COMM_WORLD
 
+    def begin(order: Order | None) -> OnRanks:
+        """Prepare a run on all ranks, which get the order from rank 0."""
+        order = ranks.bcast(order)
+        assert order is not None, "it is that of rank 0"
+        run = OnRanks(order, ranks)
+        refresh_together(order, ranks)
+        return run
+
     def prepare_together(order: Order) -> Measurement:
-        run = OnRanks(ranks.bcast(order), ranks)
+        run = begin(order)
 
         def measure() -> Result:
             outcome = run.run()
@@ -118,7 +136,7 @@ def _on_ranks_of_papers(order: Order) -> None:
         if ranks.rank == 0:
             code = _code_of(order, prepare_together)
         else:
-            OnRanks(ranks.bcast(None), ranks).run()
+            begin(None).run()
             code = 0
     except BaseException:
         traceback.print_exc()
@@ -132,6 +150,20 @@ def _on_ranks_of_papers(order: Order) -> None:
 def _result_of(outcome: Outcome) -> Result:
     """Return the result of a program of the papers."""
     return Result(outcome.seconds, float(outcome.rows[:, 1].mean()), outcome.timing)
+
+
+def _is_on_ranks_of_papers(order: Order) -> bool:
+    """Return whether the program of the papers runs on MPI ranks, which do not serve as those of mdreel do."""
+    return (order.point.program, order.point.executor) == ("published", "mpi")
+
+
+def _hosts(order: Order, result: Result) -> dict[str, int]:
+    """Return the number of workers on each host, as they report it."""
+    ranks = launched()
+    if ranks is not None and ranks.size > 1 and not _is_on_ranks_of_papers(order):
+        return dict(Counter(hosts_of_ranks(ranks.size)))
+    crew = {} if result.timing is None else result.timing.crew
+    return dict(Counter(member.host for worker, member in crew.items() if worker != COORDINATOR))
 
 
 def _of_peer(order: Order) -> Result:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
@@ -52,17 +52,29 @@ PointT = TypeVar("PointT", bound=AnyPoint)
 PointT_co = TypeVar("PointT_co", bound=AnyPoint, covariant=True)
 
 
+def added(default: Any) -> Any:
+    """Return a field of a point that older records lack, which stand for its default."""
+    return field(default=default, metadata={"added": True})
+
+
 def point_of(kind: type[T], values: dict[str, Any]) -> T:
     """Return a point that was written as JSON; settings that were added later have their defaults."""
     dataclass_of: Any = kind
-    wanted = [one.name for one in fields(dataclass_of) if one.name in values or one.default is MISSING]
-    return kind(**{name: values[name] for name in wanted})
+    names = [one.name for one in fields(dataclass_of) if one.name in values or not one.metadata.get("added")]
+    return kind(**{name: values[name] for name in names})
 
 
 def key_of(point: Any, series: str, where: str) -> str:
-    """Return the key of a repeat of a series at a place on its axis; other settings give other keys."""
+    """Return the key of a repeat of a series at a place on its axis; other settings give other keys.
+
+    A setting that older points lack does not change the key while it has its default.
+    """
     spelled = re.sub(r"[^a-z0-9]+", "-", series.lower()).strip("-")[:60]
-    mark = hashlib.sha256(json.dumps(asdict(point), sort_keys=True).encode()).hexdigest()[:8]
+    settings = asdict(point)
+    for one in fields(point):
+        if one.metadata.get("added") and settings[one.name] == one.default:
+            del settings[one.name]
+    mark = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
     return f"{spelled}-{where}-r{point.repeat}-{mark}"
 
 

@@ -7,14 +7,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from mdreel.errors import MismatchError
 from mdreel.results.figure import save
 from mdreel_lab.bench import figures
 from mdreel_lab.bench.exchange import page as exchange
 from mdreel_lab.bench.exchange.points import ExchangePoint
 from mdreel_lab.bench.exchange.scenario import Exchange
+from mdreel_lab.bench.machines import Machine, OfMachine, comparison, machine_table, merged, scenarios_of
 from mdreel_lab.bench.measures import series_of
-from mdreel_lab.bench.plans import plan_of, planned
 from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, write_text
 from mdreel_lab.bench.scenario import QUANTITIES, Scenario
 from mdreel_lab.bench.scenario_files import read_scenario
@@ -24,27 +23,36 @@ from mdreel_lab.bench.tables import TABLES, beside
 _ENDINGS = (".png", ".svg")
 
 
-def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None) -> Path:
+def write_reports(machines: Sequence[Machine], output: Path, names: Sequence[str] | None = None) -> Path:
     """Write a page for each scenario, its tables and figures, and a page that leads to them; return the latter.
 
-    Raise a `MismatchError` if there are no records, and a `FormatError` or `OSError` if a record cannot be read or a
-    page cannot be written.
+    The pages of analyses compare all machines; scenarios of exchange have a page for each machine.
+
+    Raise a `MismatchError` if there are no records, or machines have run different scenarios under one name. Raise a
+    `FormatError` or `OSError` if a record cannot be read or a page cannot be written.
     """
-    known = planned(folder)
-    if not known:
-        raise MismatchError(f"{folder}: there are no records of benchmarks: mdreel bench run -o {folder} makes them")
+    found = scenarios_of(machines)
     output.mkdir(parents=True, exist_ok=True)
     lines = ["# Benchmarks", ""]
     exchanged = []
-    for name in known:
-        path, size, records = plan_of(folder, name)
-        scenario = read_scenario(path)
-        if names is None or name in names:
-            _write_page(output, name, scenario, size, records)
-        n_done = sum(kept.status == DONE for kept in records)
-        lines.append(f"* [{scenario.title}]({name}.md): {n_done:,} of {len(records):,} points, {size} size")
-        if isinstance(scenario, Exchange) and scenario.claim:
-            exchanged.append((name, scenario, records))
+    for name, several in found.items():
+        scenario = read_scenario(several[0].path)
+        is_wanted = names is None or name in names
+        if isinstance(scenario, Exchange):
+            pages = [(_page_name(name, one), [one]) for one in several]
+        else:
+            pages = [(name, list(several))]
+        for page, shown in pages:
+            if is_wanted:
+                _write_page(output, page, scenario, shown)
+            records = merged(shown) if isinstance(scenario, Scenario) else shown[0].records
+            n_done = sum(kept.status == DONE for kept in records)
+            said = ", ".join(one.machine.name for one in shown if one.machine.name)
+            where = f" on {said}" if said else ""
+            size = shown[0].size
+            lines.append(f"* [{scenario.title}]({page}.md): {n_done:,} of {len(records):,} points, {size} size{where}")
+            if isinstance(scenario, Exchange) and scenario.claim:
+                exchanged.append((page, scenario, records))
     if exchanged:
         write_text(output / "findings.md", "\n".join(exchange.overview(exchanged)).rstrip() + "\n")
         lines.append("* [Five findings](findings.md) of Lumsden et al. (2024), and what is found here")
@@ -53,16 +61,24 @@ def write_reports(folder: Path, output: Path, names: Sequence[str] | None = None
     return first
 
 
-def _write_page(
-    output: Path, name: str, scenario: Scenario | Exchange, size: str, records: Sequence[Kept[Any]]
-) -> None:
-    """Write the page of a scenario, with a folder of its tables and figures."""
+def _page_name(name: str, one: OfMachine) -> str:
+    """Return the name of the page of a scenario on one machine."""
+    return f"{name}-{one.machine.name}" if one.machine.name else name
+
+
+def _write_page(output: Path, name: str, scenario: Scenario | Exchange, several: Sequence[OfMachine]) -> None:
+    """Write the page of a scenario on some machines, with a folder of its tables and figures."""
+    size, is_exchange = several[0].size, isinstance(scenario, Exchange)
+    records = several[0].records if is_exchange else merged(several)
     folder = output / name
     folder.mkdir(exist_ok=True)
     lines = [f"# {scenario.title}", ""]
     lines += [f"After {scenario.paper.rstrip('.')}.", ""] if scenario.paper else []
     lines += [scenario.about.strip(), ""] if scenario.about else []
-    lines += [_facts(size, records), ""]
+    if len(several) == 1:
+        lines += [_facts(size, records), ""]
+    else:
+        lines += [f"Size: {size}.", "", *_table(folder, machine_table(several)), *_table(folder, comparison(several))]
     if isinstance(scenario, Exchange):
         lines += _of_exchange(folder, scenario, records)
     else:
@@ -130,7 +146,15 @@ def _facts_of_analyses(done: Sequence[Kept[Any]]) -> dict[str, str]:
         "Frames": " and ".join(f"{n:,}" for n in frames),
         "Cache": "; ".join(sorted({str(kept.facts.get("cache", "unknown")) for kept in done})),
         "Files": "; ".join(sorted({_file(kept) for kept in done})),
+        **_hosts(done),
     }
+
+
+def _hosts(done: Sequence[Kept[Any]]) -> dict[str, str]:
+    """Describe the hosts of the workers, if they were more than one."""
+    names = sorted({host for kept in done for host in kept.facts.get("hosts", {})})
+    allocated = sorted({str(kept.facts["allocation"]) for kept in done if "allocation" in kept.facts})
+    return {"Hosts": f"{', '.join(names)} ({', '.join(allocated)})"} if len(names) > 1 else {}
 
 
 def _file(kept: Kept[Any]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from time import monotonic
 
 from mdreel.errors import MdreelError, MismatchError, UnsupportedError
+from mdreel_lab.bench.allocation import Allocation
 from mdreel_lab.bench.analyses import Analyses
 from mdreel_lab.bench.exchange.exchanges import Exchanges
 from mdreel_lab.bench.exchange.pairs import Node
@@ -28,7 +29,9 @@ class Counts:
 
 
 class Runner:
-    """Runs scenarios into a folder, with data in another, on this machine or on launched nodes.
+    """Runs scenarios into a folder, with data in another, on this machine or on other hosts.
+
+    Frames are exchanged between ``nodes``; analyses use the hosts and cores of ``allocation``.
 
     A point is complete when its record exists, and records are written atomically. After Ctrl-C, a kill or a crash,
     the same call continues with the missing points. It also repeats points that failed or could not run.
@@ -41,12 +44,14 @@ class Runner:
         log: Log = lambda line: None,
         shared: Path | None = None,
         nodes: Sequence[Node] = (),
+        allocation: Allocation | None = None,
     ) -> None:
         self._folder = folder
         self._data = folder / "data" if data is None else data
         self._log = log
         self._shared = shared
         self._nodes = nodes
+        self._allocation = Allocation() if allocation is None else allocation
 
     def run(self, scenarios: Sequence[Path], size: str) -> Counts:
         """Run scenarios, given by their files, at a size.
@@ -67,7 +72,7 @@ class Runner:
         before = [find(self._folder, point) for point in every]
         wanted = [point for point, kept in zip(every, before, strict=True) if kept is None or kept.status != DONE]
         counts.n_kept = len(every) - len(wanted)
-        analyses = Analyses(self._folder, self._data, self._log)
+        analyses = Analyses(self._folder, self._data, self._log, self._allocation)
         with Exchanges(self._folder, self._data, self._shared, self._nodes) as exchanges:
             for i, point in enumerate(wanted, 1):
                 kept = _attempt(point, analyses, exchanges)

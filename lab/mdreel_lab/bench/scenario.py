@@ -9,6 +9,7 @@ from mdreel_lab.bench.data import FORMS, SELECTION, SYSTEMS
 
 WORKLOADS = ("rmsd", "distance-array", "dihedrals", "empty-tasks", "split")
 SIZES = ("small", "full")
+SCALINGS = ("strong", "weak")
 DEFAULT = "default"
 """Value of settings that leaves the choice to mdreel."""
 
@@ -68,6 +69,7 @@ TABLES = (
     "throughput",
     "peers",
     "stragglers",
+    "storage",
 )
 
 _ACCESSES = (DEFAULT, "shared", "chain", "segments", "hdf5-independent", "hdf5-collective")
@@ -78,11 +80,21 @@ class Data:
     """The data of a scenario."""
 
     system: str = entry("The system.", "adk", choices=tuple(SYSTEMS))
+    topology: str = entry("Your own topology instead of the system, relative to this file.", "")
+    trajectory: str = entry("Your own trajectory, in any format that mdreel reads, relative to this file.", "")
     selection: str = entry("The atoms, in MDAnalysis's selection language.", SELECTION)
     cache: str = entry(
         "State of the page cache before a run: read once, dropped, or that of a fresh copy of the file, dropped.",
         "warm",
         choices=("warm", "cold", "copy"),
+    )
+    storage: tuple[str, ...] = entry(
+        "Folders from which the trajectory is read, each on a file system of its own: a series each.", ()
+    )
+    scaling: str = entry(
+        "Whether the number of frames is that of the size, or grows with the number of workers.",
+        "strong",
+        choices=SCALINGS,
     )
 
 
@@ -90,7 +102,9 @@ class Data:
 class Size:
     """The size of the runs of a scenario."""
 
-    factor: float = entry("Length of the trajectory, in those of the published one: 4,187 frames.", 1.0)
+    factor: tuple[float, ...] = entry(
+        "Length of the trajectory, in those of the published one (4,187 frames) or of your own: a series each.", (1.0,)
+    )
     workers: tuple[int, ...] = entry("Numbers of workers.", (1, 2), least=1)
     repeats: int = entry("How often each point is run.", 1, least=1)
     tasks: int = entry("Number of empty tasks.", 100_000, least=1)
@@ -165,8 +179,11 @@ class Scenario:
 def check(where: str, scenario: Scenario) -> None:
     """Raise a `MismatchError` if settings contradict each other."""
     for name in SIZES:
-        if not scenario.size(name).factor > 0:
-            raise MismatchError(f"{where}: {name}: factor must be more than 0, not {scenario.size(name).factor:g}")
+        for factor in scenario.size(name).factor:
+            if not factor > 0:
+                raise MismatchError(f"{where}: {name}: factor must be more than 0, not {factor:g}")
+    if bool(scenario.data.topology) != bool(scenario.data.trajectory):
+        raise MismatchError(f"{where}: data: topology and trajectory go together")
     for i, grid in enumerate(scenario.grid, 1):
         for problem in _problems(scenario.workload, grid):
             raise MismatchError(f"{where}: grid {i}: {problem}")
@@ -193,8 +210,8 @@ def _problems(workload: str, grid: Grid) -> list[str]:
         found.append(f"small-factor must be more than 0, not {grid.small_factor:g}")
     if "memory" in grid.frames and "processes" in grid.executor:
         found.append("frames = 'memory' are made before the run, but processes begin with it")
-    if workload == "split" and set(grid.executor) != {"threads"}:
-        found.append("the workload split is for executor = 'threads'")
+    if workload == "split" and not set(grid.executor) <= {"threads", "mpi"}:
+        found.append("the workload split is for executor = 'threads' and 'mpi'")
     return found
 
 

@@ -1,6 +1,7 @@
 """Files of scenarios: those that ship, and those of users."""
 
 import tomllib
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path
@@ -30,7 +31,16 @@ def read_scenario(path: Path) -> Scenario | Exchange:
         return exchange
     scenario = checked(Scenario, str(path), content)
     check(str(path), scenario)
-    return scenario
+    return _with_paths(scenario, path.absolute().parent)
+
+
+def _with_paths(scenario: Scenario, folder: Path) -> Scenario:
+    """Return a scenario whose files are given by absolute paths, if they were relative to a folder."""
+    data = scenario.data
+    topology = str(folder / data.topology) if data.topology else ""
+    trajectory = str(folder / data.trajectory) if data.trajectory else ""
+    storage = tuple(str(folder / place) for place in data.storage)
+    return replace(scenario, data=replace(data, topology=topology, trajectory=trajectory, storage=storage))
 
 
 def shipped() -> dict[str, Path]:

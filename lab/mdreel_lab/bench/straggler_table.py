@@ -37,7 +37,7 @@ _HEAD = (
 def stragglers(series: Sequence[Series], _: Sequence[Published]) -> Table:
     """Share of slow ranks, measured here and simulated for Comet."""
     rows = [row for one in series for row in (*_measured(one), *_simulated(one))]
-    title = "Share of slow ranks, measured on this machine, and simulated for Comet with the same R_comp/io"
+    title = "Share of slow ranks, measured here, and simulated for Comet with the same R_comp/io"
     return Table("stragglers", title, _HEAD, rows)
 
 
@@ -75,7 +75,7 @@ def _simulated(series: Series) -> Iterator[tuple[Value, ...]]:
 
 def scheme_of_point(point: Point) -> str | None:
     """Return the scheme of the model that describes how a point was run, or None if there is none."""
-    if point.executor != "mpi" or point.frames == "memory":
+    if point.executor != "mpi" or point.frames == "memory" or point.scaling == "weak":
         return None
     arrays = "global-arrays" if point.communication == "global-arrays" else "gather"
     if point.program == "published":

@@ -95,7 +95,8 @@ def splitting(series: Sequence[Series], published: Sequence[Published]) -> Table
     def values_of(one: Series, cell: Cell) -> Iterable[Value]:
         seconds = cell.spread("seconds")
         relative = (one.spread(quantity, cell).mean for quantity in ("speed-up", "efficiency"))
-        return seconds.mean, seconds.deviation, *relative
+        n_hosts = max(max(len(repeat.kept.facts.get("hosts", {})), 1) for repeat in cell.repeats)
+        return seconds.mean, seconds.deviation, *relative, n_hosts
 
     rows = _rows(series, values_of)
     for paper in published:
@@ -103,9 +104,9 @@ def splitting(series: Sequence[Series], published: Sequence[Published]) -> Table
             first_n, first = paper.points[0]
             for n, theirs in paper.points:
                 speed_up = first / theirs
-                rows.append((_name_of(paper), int(n), theirs, math.nan, speed_up, speed_up / n * first_n))
+                rows.append((_name_of(paper), int(n), theirs, math.nan, speed_up, speed_up / n * first_n, math.nan))
     title = "Time to split the trajectory into N files by N workers; published S and E are relative to the first row"
-    return Table("splitting", title, ("Series", "N", "seconds", "±", "S", "E"), rows)
+    return Table("splitting", title, ("Series", "N", "seconds", "±", "S", "E", "Hosts"), rows)
 
 
 def throughput(series: Sequence[Series], published: Sequence[Published]) -> Table:
@@ -137,6 +138,23 @@ def peers(series: Sequence[Series], _: Sequence[Published]) -> Table:
     return Table("peers", title, head, _rows(series, values_of))
 
 
+def storage(series: Sequence[Series], _: Sequence[Published]) -> Table:
+    """Times of reading on each file system."""
+
+    def values_of(one: Series, cell: Cell) -> Iterable[Value]:
+        files = [file for repeat in cell.repeats for file in repeat.kept.environment.get("files", [])]
+        yield ", ".join(sorted({str(file.get("file_system") or "unknown") for file in files}))
+        yield ", ".join(sorted({str(file.get("mount") or "unknown") for file in files}))
+        for quantity in ("io", "seconds", "speed-up"):
+            spread = one.spread(quantity, cell)
+            yield from (spread.mean, spread.deviation)
+
+    quantities = [QUANTITIES[quantity] for quantity in ("io", "seconds", "speed-up")]
+    headings = [f"{heading}{sign}" for heading in quantities for sign in ("", " ±")]
+    head = ("Series", "N", "File system", "Mount", *headings)
+    return Table("storage", "Reading from each file system", head, _rows(series, values_of))
+
+
 TABLES: Mapping[str, Callable[[Sequence[Series], Sequence[Published]], Table]] = {
     "scaling": scaling,
     "observables": observables,
@@ -147,6 +165,7 @@ TABLES: Mapping[str, Callable[[Sequence[Series], Sequence[Published]], Table]] =
     "throughput": throughput,
     "peers": peers,
     "stragglers": stragglers,
+    "storage": storage,
 }
 """The tables by name."""
 

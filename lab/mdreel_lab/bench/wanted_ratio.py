@@ -30,12 +30,14 @@ def load_of_ratio(point: Point, run: Callable[[Point], Kept[Point]]) -> int:
     Notes
     -----
     The first estimate is from a run with a load of 1, in which the times of a frame also contain what does not grow
-    with the load. A second run with the estimate corrects it.
+    with the load. A second run with the estimate corrects it. All points of a series have the same runs, also with weak
+    scaling, where the runs have the frames of one worker.
     """
     load = 1
+    n_frames = point.n_frames // point.n_workers if point.scaling == "weak" else point.n_frames
     for _ in range(2):
         series = f"{point.program} {point.executor}, pilot, W = {load}"
-        pilot = replace(point, series=series, ratio=0.0, load=load, n_workers=1, repeat=0)
+        pilot = replace(point, series=series, ratio=0.0, load=load, n_frames=n_frames, n_workers=1, repeat=0)
         measured = Measured(run(pilot)).ratio
         if not 0 < measured < math.inf:
             raise MismatchError(f"{pilot}: R_comp/io is {measured}: a ratio needs a run that reads and computes")

@@ -37,9 +37,11 @@ class Order(JsonLine):
     Attributes
     ----------
     facts : dict
-        What is known before, which goes into the record.
+        Facts that are known before the run and go into the record.
     load : int
         How often a frame's RMSD is computed.
+    scheduler : str or None
+        Address of a Dask scheduler whose workers a point with Dask uses; without it, the point starts its own cluster.
     """
 
     point: Point
@@ -49,6 +51,7 @@ class Order(JsonLine):
     paths: list[str]
     facts: dict[str, Any] = field(default_factory=dict)
     load: int = 1
+    scheduler: str | None = None
 
     @classmethod
     def of_json(cls, text: str) -> Self:
@@ -78,7 +81,7 @@ def analyse(order: Order) -> Result:
     atoms = mda.Universe(order.topology).select_atoms(point.selection)
     topology_seconds = perf_counter() - began
     trajectory: Trajectory = order.paths
-    with executor_of(point) as found:
+    with executor_of(point, order.scheduler) as found:
         executor: Any = found
         if point.frames == "memory":
             chosen = np.unique(atoms.ix).astype(np.uint32)
@@ -101,6 +104,11 @@ def split(order: Order) -> Result:
 
     point, path = order.point, Path(*order.paths)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        if point.executor == "mpi":
+            from mdreel_lab.bench.rank_splitting import split_on_ranks
+
+            seconds, n_frames, facts = split_on_ranks(path, Path(folder), point.n_workers)
+            return Result(seconds, float(n_frames), None, facts)
         began = perf_counter()
         written = split_trajectory(
             path, Path(folder, f"part{path.suffix}"), n_parts=point.n_workers, n_workers=point.n_workers
@@ -127,14 +135,22 @@ def analysis_of(order: Order, atoms: AtomGroup, trajectory: Trajectory) -> Analy
 
 
 @contextmanager
-def executor_of(point: Point) -> Iterator[Executor]:
-    """Yield the executor of a point; a cluster of Dask starts before the clock, as in the papers."""
+def executor_of(point: Point, scheduler: str | None = None) -> Iterator[Executor]:
+    """Yield the executor of a point; a cluster of Dask starts before the clock, as in the papers.
+
+    With the address of a Dask scheduler, the executor uses as many threads of its workers as the point has workers.
+    """
     from mdreel.execution.executors.dask.cluster import connected
     from mdreel.execution.executors.resolve_executor import executor_class
 
     schedule: Any = point.schedule
     make = executor_class(point.executor)
-    if point.executor == "dask":
+    if point.executor == "dask" and scheduler is not None:
+        from mdreel_lab.bench.dask_workers import part_of_cluster
+
+        with part_of_cluster(scheduler, point.n_workers) as part:
+            yield make(schedule=schedule, client=part)
+    elif point.executor == "dask":
         with connected(None, point.n_workers) as client:
             client.wait_for_workers(point.n_workers)
             yield make(schedule=schedule, client=client)

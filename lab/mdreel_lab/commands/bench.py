@@ -18,11 +18,13 @@ Examples:
   mdreel bench run 2017-formats --size full -o results
   mdreel bench run '2024-*' -o results
   mdreel bench run mine.toml -o results
+  mdreel bench run 2019-shared --size full -o results --hosts n1,n2 --launcher "ssh {host}"
   mdreel bench run --schema > scenario.schema.json
 """
 REPORT_EXAMPLES = """\
-Example:
+Examples:
   mdreel bench report results
+  mdreel bench report comet=results-1 bridges=results-2 -o merged
 """
 
 bench = CommandGroup("bench", "Run benchmarks from scenario files and compare them with published values.")
@@ -89,7 +91,7 @@ def run(
             "--hosts",
             metavar="NAME[=ADDRESS],...",
             group=shared.INPUT,
-            help="Nodes that exchange frames.  [default: virtual nodes on this machine, which need root]",
+            help="Hosts for MPI ranks, and nodes that exchange frames.  [default: the Slurm job, or this machine]",
         ),
     ] = None,
     launcher: Annotated[
@@ -99,6 +101,47 @@ def run(
             metavar="COMMAND",
             group=shared.INPUT,
             help="Prefix that runs a command on a node: 'srun --overlap --nodes=1 --ntasks=1 --nodelist={host}'.",
+        ),
+    ] = None,
+    mpi_launcher: Annotated[
+        str | None,
+        Option(
+            "--mpi-launcher",
+            metavar="COMMAND",
+            group=shared.INPUT,
+            help=(
+                "Command that starts {n} MPI ranks on {nodes} nodes: 'srun --mpi=pmix -n {n} -N {nodes} -w {hosts}'. "
+                "Also {places} (a:2,b:1) and {per-node}.  [default: the launcher of the MPI library]"
+            ),
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        Option(
+            "--cores-per-host",
+            metavar="N",
+            minimum=1,
+            group=shared.INPUT,
+            help="Cores of each host for MPI ranks.  [default: asked from Slurm, or from each host]",
+        ),
+    ] = None,
+    per_core: Annotated[
+        int | None,
+        Option(
+            "--oversubscribe",
+            metavar="N",
+            minimum=1,
+            group=shared.INPUT,
+            help="Workers per core; points with more are skipped.  [default: 4 on this machine, 1 on other hosts]",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            group=shared.INPUT,
+            help="Dask scheduler whose workers are used.  [default: a cluster on this machine for each point]",
         ),
     ] = None,
     with_report: Annotated[
@@ -124,8 +167,11 @@ def run(
     if (hosts is None) != (launcher is None):
         raise CommandError("--hosts and --launcher go together", ExitCode.USAGE)
 
+    from mdreel_lab.bench.allocation import Allocation, allocation_of
     from mdreel_lab.bench.exchange.nodes import launched_nodes
     from mdreel_lab.bench.runner import Runner
+    from mdreel_lab.bench.scenario import Scenario
+    from mdreel_lab.bench.scenario_files import read_scenario
 
     with failing_with(ExitCode.INPUT):
         paths = (
@@ -134,12 +180,19 @@ def run(
             else [path for name in scenarios or () for path in find_scenarios(name)]
         )
         log = (lambda line: None) if quiet else (lambda line: echo(line, err=True))
-        nodes = () if hosts is None or launcher is None else launched_nodes(hosts.split(","), launcher)
-        tally = Runner(folder, data, log, shared, nodes).run(paths, size)
+        names = [] if hosts is None else hosts.split(",")
+        are_analyses = [isinstance(read_scenario(path), Scenario) for path in paths]
+        # Each is checked before anything is run, and only if a scenario uses it.
+        nodes = () if launcher is None or all(are_analyses) else launched_nodes(names, launcher)
+        allocation = Allocation()
+        if any(are_analyses):
+            allocation = allocation_of(names, launcher, mpi_launcher, cores, per_core, scheduler)
+        tally = Runner(folder, data, log, shared, nodes, allocation).run(paths, size)
         if with_report:
+            from mdreel_lab.bench.machines import machines_of
             from mdreel_lab.bench.report import write_reports
 
-            echo(str(write_reports(folder, folder / "report", [path.stem for path in paths])))
+            echo(str(write_reports(machines_of([str(folder)]), folder / "report", [path.stem for path in paths])))
     if not quiet:
         counts = f"{tally.n_done} done, {tally.n_kept} done before, {tally.n_left_out} left out"
         echo(f"{counts}, {len(tally.failed)} failed", err=True)
@@ -152,7 +205,13 @@ def run(
 
 @bench.add(summary="Make tables and figures of records.", examples=REPORT_EXAMPLES)
 def report(
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="The folder of the records.")],
+    folders: Annotated[
+        list[str],
+        Argument(
+            metavar="[NAME=]FOLDER...",
+            help="The folder of the records. Several folders, each of one machine, give one report with all machines.",
+        ),
+    ],
     output: Annotated[
         Path | None,
         Option(
@@ -160,12 +219,16 @@ def report(
             "--output-folder",
             metavar="FOLDER",
             group=shared.OUTPUT,
-            help="Folder of the report.  [default: report in the folder of the records]",
+            help="Folder of the report.  [default: report in the folder of the records, if there is only one]",
         ),
     ] = None,
 ) -> None:
     """Make tables (Markdown, CSV) and figures (PNG, SVG) that compare records with published values."""
+    from mdreel_lab.bench.machines import machines_of
     from mdreel_lab.bench.report import write_reports
 
+    if output is None and len(folders) > 1:
+        raise CommandError("give the folder of the report of several machines: -o FOLDER", ExitCode.USAGE)
     with failing_with(ExitCode.INPUT):
-        echo(str(write_reports(folder, output or folder / "report")))
+        machines = machines_of(folders)
+        echo(str(write_reports(machines, output or machines[0].folder / "report")))

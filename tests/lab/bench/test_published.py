@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 
 import mdreel
+from mdreel.execution.span_log import SpanLog
 from mdreel.timing.spans import KINDS, NO_BLOCK
 from mdreel.timing.timing import Timing
+from mdreel.timing.workers import Member
 from mdreel.trajectory.split import split
 from mdreel_lab.bench.data import SELECTION, System, make
 from mdreel_lab.bench.grid import Point
 from mdreel_lab.bench.published.frames import N_COORDINATE_BYTES
+from mdreel_lab.bench.published.on_dask import Task, timing_of
 from mdreel_lab.bench.published.on_ranks import block_edges
 from mdreel_lab.bench.workload import Order
 from mpi_launcher import EVERY_MPI, GLOBAL_ARRAYS, PARALLEL_HDF5, Launcher, needs
@@ -181,3 +184,24 @@ def test_tasks_of_dask_find_the_same(system: System, expected: np.ndarray, tmp_p
         assert found.n_blocks.sum() == (2 * parts or 2)
         assert (found.t_wait > 0).all()
         assert found.t_total == pytest.approx(float((tmp_path / f"run{i}.seconds").read_text()), abs=1e-3)
+
+
+@pytest.mark.parametrize("error_ns", [0, 30, -30, 10**9])
+def test_clocks_of_workers_on_other_hosts_are_compared(error_ns: int) -> None:
+    """Two blocks on a host whose clock is ahead, and one on another; an error of an offset keeps blocks in the run."""
+    ahead_ns = 10**12
+    times = [("near", 0, 110, 150), ("far", 1, 105, 125), ("far", 1, 130, 190)]
+    tasks = []
+    for host, thread, begun, ended in times:
+        log, shift = SpanLog(), ahead_ns if host == "far" else 0
+        log.record("compute", 0, begun + shift, ended + shift, block=len(tasks), n_frames=1)
+        tasks.append(Task(log, Member(host, 7, 1000), thread))
+    timing = timing_of(tasks, 100, 200, {("far", 7): error_ns - ahead_ns})
+    bounded = max(-5, min(error_ns, 10))
+    computed = timing.spans[timing.spans["kind"] == KINDS.index("compute")]
+    found = {int(row["block"]): (int(row["start_ns"]), int(row["stop_ns"])) for row in computed}
+    assert found == {0: (10, 50), 1: (5 + bounded, 25 + bounded), 2: (30 + bounded, 90 + bounded)}
+    of_block = {int(row["block"]): int(row["worker"]) for row in computed}
+    assert of_block[1] == of_block[2] != of_block[0]
+    assert {timing.crew[of_block[0]].host, timing.crew[of_block[1]].host} == {"near", "far"}
+    assert timing.spans["stop_ns"].max() == 100

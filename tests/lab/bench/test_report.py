@@ -20,6 +20,7 @@ from mdreel_lab.bench.component_figures import OF_COMPONENTS, components, effici
 from mdreel_lab.bench.component_figures import tasks as tasks_figure
 from mdreel_lab.bench.figures import over_workers
 from mdreel_lab.bench.grid import Point
+from mdreel_lab.bench.machines import Machine
 from mdreel_lab.bench.measures import series_of
 from mdreel_lab.bench.plans import keep_plan
 from mdreel_lab.bench.records import DONE, FAILED, Kept, keep, place_of, spans_of
@@ -103,7 +104,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def table(folder: Path, name: str) -> list[dict[str, str]]:
-    write_reports(folder, folder / "report")
+    write_reports([Machine("", folder)], folder / "report")
     with (folder / "report" / "made-up" / f"{name}.csv").open() as file:
         return list(csv.DictReader(file))
 
@@ -266,13 +267,13 @@ def kept_in(folder: Path) -> list[Kept]:
 
 
 def test_report_is_made_of_the_records_alone_and_the_same_again(folder: Path) -> None:
-    first = write_reports(folder, folder / "report")
+    first = write_reports([Machine("", folder)], folder / "report")
     files = {path: path.read_bytes() for path in first.parent.rglob("*") if path.suffix in (".md", ".csv")}
     names = {path.name for path in (folder / "report" / "made-up").iterdir()}
     assert {"scaling.csv", "speed-up.png", "speed-up.svg", "ranks.svg", "violin.png", "stream.svg"} <= names
     assert (folder / "report" / "made-up" / "speed-up.png").read_bytes().startswith(b"\x89PNG")
     assert "published: theirs" in (folder / "report" / "made-up" / "speed-up.svg").read_text()
-    write_reports(folder, folder / "report")
+    write_reports([Machine("", folder)], folder / "report")
     assert files == {path: path.read_bytes() for path in files}
     page = (folder / "report" / "made-up.md").read_text()
     assert "After Nobody et al.." not in page
@@ -294,13 +295,13 @@ def test_record_that_is_torn_is_named(folder: Path) -> None:
     place = place_of(folder, point_of(2, 1))
     place.write_text(place.read_text()[:100])
     with pytest.raises(FormatError, match="this is no record of a benchmark") as caught:
-        write_reports(folder, folder / "report")
+        write_reports([Machine("", folder)], folder / "report")
     assert str(place) in str(caught.value)
 
 
 def test_folder_without_records_is_said(tmp_path: Path) -> None:
     with pytest.raises(MismatchError, match="there are no records of benchmarks"):
-        write_reports(tmp_path, tmp_path / "report")
+        write_reports([Machine("", tmp_path)], tmp_path / "report")
 
 
 def test_records_are_json_that_says_everything(folder: Path) -> None:

@@ -65,7 +65,7 @@ def test_scenario_is_what_its_file_says(tmp_path: Path) -> None:
     assert scenario.grid[0].schedule == ("static",)
     assert scenario.grid[1].workers == (2,)
     assert scenario.published[0].points == ((24.0, 17.0), (72.0, 10.5))
-    assert scenario.small.factor == 0.01
+    assert scenario.small.factor == (0.01,)
     assert scenario.full.repeats == 1
 
 
@@ -176,9 +176,10 @@ def test_what_is_wrong_with_a_scenario_is_said(tmp_path: Path, change: tuple[str
 def test_workloads_and_programs_must_suit(tmp_path: Path) -> None:
     for line, expected in (
         ('workload = "dihedrals"\n', "grid 2: load is for the workload rmsd of mdreel"),
-        ('workload = "split"\n', "grid 1: the workload split is for executor = 'threads'"),
+        ('workload = "split"\n', "grid 1: the workload split is for executor = 'threads' and 'mpi'"),
     ):
         text = line + SCENARIO.replace('label = "gathered"', "load = [1, 40]")
+        text = text.replace('["threads", "mpi"]', '["threads", "dask"]') if "split" in line else text
         with pytest.raises(MismatchError) as caught:
             scenario_of(tmp_path, text)
         assert expected in str(caught.value)

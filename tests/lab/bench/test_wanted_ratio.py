@@ -65,6 +65,20 @@ def test_load_reaches_the_ratio_although_a_part_of_the_time_does_not_grow(
     assert seen[0].load == 1
 
 
+def test_points_of_weak_scaling_have_the_load_of_one_worker(tmp_path: Path) -> None:
+    seen: list[Point] = []
+
+    def run(point: Point) -> Kept[Point]:
+        seen.append(point)
+        return kept(point, tmp_path, [(12.0, 0.1 + point.load)])
+
+    point = replace(POINT, ratio=11.0, scaling="weak")
+    loads = [load_of_ratio(replace(point, n_workers=n, n_frames=100 * n), run) for n in (1, 4)]
+    assert loads[0] == loads[1]
+    assert {(one.n_workers, one.n_frames) for one in seen} == {(1, 100)}
+    assert len({one.key for one in seen}) == 2, "the runs of the first point are found by the second"
+
+
 def test_ratio_of_a_run_that_reads_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MismatchError, match="needs a run that reads and computes"):
         load_of_ratio(replace(POINT, ratio=3), lambda point: kept(point, tmp_path, [(0.0, 1.0)]))
@@ -124,6 +138,7 @@ def test_table_has_measured_and_simulated_shares(tmp_path: Path) -> None:
         ({"access": "hdf5-independent", "format": "h5md"}, "hdf5-independent"),
         ({"frames": "memory", "access": "default"}, None),
         ({"executor": "processes", "access": "default"}, None),
+        ({"scaling": "weak"}, None),
         ({"program": "mdreel", "schedule": "demand"}, "mdreel"),
         ({"program": "mdreel", "access": "segments"}, "mdreel-segments"),
         ({"program": "mdreel"}, None),

@@ -71,7 +71,7 @@ class Exchanges(ExitStack):
             "period": point.period,
             "pairs": found,
         }
-        _write_profile(place_of(self._folder, point).with_suffix(".cali.json"), str(point), found)
+        write_profile(place_of(self._folder, point).with_suffix(".cali.json"), str(point), found)
         return Kept(point, DONE, "", seconds, facts, environment)
 
 
@@ -96,7 +96,7 @@ def work_of(point: ExchangePoint, number: int, place: Path, address: str) -> Wor
     )
 
 
-def _write_profile(path: Path, title: str, pairs: list[dict[str, Any]]) -> None:
+def write_profile(path: Path, title: str, pairs: list[dict[str, Any]]) -> None:
     """Write the regions of all processes as a profile in Caliper's split JSON, which Hatchet and Thicket read.
 
     The producer of pair p is rank 2p, its consumer rank 2p + 1.

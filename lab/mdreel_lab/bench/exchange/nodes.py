@@ -140,11 +140,7 @@ def launched_nodes(hosts: Sequence[str], launcher: str) -> tuple[Node, ...]:
 
     Raise a `MismatchError` if it names no host, or hosts have no addresses at which they reach each other.
     """
-    if HOST not in launcher:
-        raise MismatchError(f"--launcher {launcher!r}: expected {HOST} in it, for which the name of a host is put")
-    words, nodes = shlex.split(launcher), []
-    if shutil.which(words[0]) is None:
-        raise MismatchError(f"--launcher: {words[0]} was not found")
+    words, nodes = launcher_words(launcher), []
     for host in hosts:
         name, _, address = host.partition("=")
         if not name:
@@ -155,6 +151,16 @@ def launched_nodes(hosts: Sequence[str], launcher: str) -> tuple[Node, ...]:
         name = hosts[inside.index(True)]
         raise MismatchError(f"--hosts: the address of {name!r} is one that others do not reach; expected NAME=ADDRESS")
     return tuple(nodes)
+
+
+def launcher_words(launcher: str) -> tuple[str, ...]:
+    """Return the words of a launcher; raise a `MismatchError` if it has no place for a host, or is not installed."""
+    if HOST not in launcher:
+        raise MismatchError(f"--launcher {launcher!r}: expected {HOST} in it, for which the name of a host is put")
+    words = tuple(shlex.split(launcher))
+    if shutil.which(words[0]) is None:
+        raise MismatchError(f"--launcher: {words[0]} was not found")
+    return words
 
 
 def _address_of(name: str) -> str:

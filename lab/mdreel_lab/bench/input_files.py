@@ -1,0 +1,133 @@
+"""Input files of points: made on demand, copied to a storage, striped, and split into segments."""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mdreel.errors import UnsupportedError
+from mdreel_lab.bench.data import System, make
+from mdreel_lab.bench.grid import Point
+from mdreel_lab.bench.own_data import OwnData
+from mdreel_lab.bench.processes import last_line
+from mdreel_lab.bench.scenario import PEERS
+
+STORED = "mdreel-bench-data"
+"""The folder of trajectories within each folder of a storage axis."""
+
+_CHUNK_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files of a point; the reference is a structure for programs that need one."""
+
+    topology: Path
+    reference: Path
+    paths: list[Path]
+
+
+class InputFiles:
+    """Provider of the input files of points, in a folder of data."""
+
+    def __init__(self, data: Path, log: Callable[[str], object]) -> None:
+        self._data = data.absolute()
+        self._log = log
+        self._made: set[tuple[str, int, str]] = set()
+
+    def of(self, point: Point) -> Inputs:
+        """Return the files of a point, and make those that do not exist.
+
+        Raise an `UnsupportedError` if the storage of the point does not exist here, or files have no stripes there.
+        """
+        storage = Path(point.storage)
+        if point.storage and not storage.is_dir():
+            raise UnsupportedError(f"the folder {storage} of the storage does not exist here")
+        topology, reference, path = self._own(point) if point.trajectory else self._of_system(point)
+        if point.storage:
+            path = _stored(path, storage / STORED)
+        paths = _segments(path, self._segment_folder(path, point), point.n_segments)
+        if point.stripes:
+            paths = [_striped(paths[0], point.stripes)]
+        return Inputs(topology, reference, paths)
+
+    def _of_system(self, point: Point) -> tuple[Path, Path, Path]:
+        system = System(point.system, point.n_frames, self._data)
+        path = system.trajectory(point.format)
+        if not path.exists():
+            self._log(f"making {path}: {point.n_frames:,} frames")
+        if (what := (point.system, point.n_frames, point.format)) not in self._made:
+            make(point.system, point.n_frames, self._data, (point.format,))
+            self._made.add(what)
+        return system.topology, system.reference, path
+
+    def _own(self, point: Point) -> tuple[Path, Path, Path]:
+        # Nothing is written beside the file of a user.
+        in_place = point.cache != "copy" and point.workload != "split" and not _writes_beside(point)
+        own = OwnData(Path(point.topology), Path(point.trajectory), point.n_frames, self._data, in_place)
+        if not own.path(point.format).exists():
+            self._log(f"making {own.path(point.format)}: {point.n_frames:,} frames")
+        reference = own.make_reference() if point.program in PEERS else own.reference
+        return own.topology, reference, own.make(point.format)
+
+    def _segment_folder(self, path: Path, point: Point) -> Path:
+        """Return the folder of segments: beside files that the benchmark has made, never beside those of users."""
+        beside = path.parent if point.storage or not point.trajectory else self._data
+        return beside / f"{path.stem}-{point.format}-in-{point.n_segments}"
+
+
+def _writes_beside(point: Point) -> bool:
+    """Return whether a program would write an index beside the file of a user, as MDAnalysis does."""
+    return not point.storage and point.program in ("mdanalysis", "published") and point.format in ("xtc", "trr")
+
+
+def _segments(path: Path, folder: Path, n_segments: int) -> list[Path]:
+    """Return a trajectory, split into a number of files."""
+    if n_segments == 1:
+        return [path]
+    from mdreel.trajectory.split import split
+
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+            parts = Path(made, "parts")
+            parts.mkdir()
+            split(path, parts / f"part{path.suffix}", n_parts=n_segments)
+            parts.rename(folder)
+    return sorted(folder.glob(f"part-*{path.suffix}"))
+
+
+def _stored(path: Path, folder: Path) -> Path:
+    """Return a copy of a trajectory in a folder; the copy appears when it is complete."""
+    copy = folder / path.name
+    if not copy.exists() or copy.stat().st_size != path.stat().st_size:
+        folder.mkdir(parents=True, exist_ok=True)
+        part = copy.with_name(f"{copy.stem}.part{copy.suffix}")
+        shutil.copyfile(path, part)
+        part.replace(copy)
+    return copy
+
+
+def _striped(path: Path, n_stripes: int) -> Path:
+    """Return a copy of a file on `n_stripes` Lustre stripes; raise an `UnsupportedError` where they cannot be set."""
+    from mdreel.foundation.file_system import mount_of, stripes
+
+    if not stripes(path):
+        mount = mount_of(path)
+        kind = "of the data" if mount is None else mount.kind
+        raise UnsupportedError(f"the file system {kind} has no stripes, as Lustre has")
+    copy = path.with_name(f"{path.stem}-on-{n_stripes}{path.suffix}")
+    if copy.exists():
+        return copy
+    if shutil.which("lfs") is None:
+        raise UnsupportedError("stripes are set with the program lfs, which is not installed")
+    part = copy.with_name(f"{copy.stem}.part{copy.suffix}")
+    done = subprocess.run(["lfs", "setstripe", "-c", str(n_stripes), str(part)], capture_output=True, text=True)
+    if done.returncode:
+        raise UnsupportedError(f"lfs setstripe: {last_line(done.stderr)}")
+    with path.open("rb") as source, part.open("r+b") as target:
+        shutil.copyfileobj(source, target, _CHUNK_BYTES)
+    part.replace(copy)
+    return copy
