@@ -1,6 +1,7 @@
 """Trajectories of users as data of benchmarks: repeated to a length, and converted to a format."""
 
 import hashlib
+import tempfile
 import warnings
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -74,13 +75,16 @@ class OwnData:
         import MDAnalysis as mda
 
         from mdreel.foundation.atomic_files import replacing_by_ending
+        from mdreel.trajectory.convert import convert
 
         path = self.reference
         if not path.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), tempfile.TemporaryDirectory(dir=self.folder) as made:
                 warnings.simplefilter("ignore")
-                source = mda.Universe(str(self.topology), str(self.trajectory))
+                first = Path(made, "first.trr")  # MDAnalysis would write an index beside the file of the user
+                convert(str(self.trajectory), first, stop=1)
+                source = mda.Universe(str(self.topology), str(first))
                 with replacing_by_ending(path) as temporary:
                     source.atoms.write(str(temporary))
         return path
