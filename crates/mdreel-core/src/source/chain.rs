@@ -14,7 +14,6 @@ use crate::source::capabilities::{ByteBlocks, Capabilities, EndCheck, FrameCopie
 use crate::source::damage::{Damage, OnError};
 use crate::source::places::Places;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrames};
-use reader::ChainReader;
 
 /// What is done where the times of two segments overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -193,7 +192,7 @@ impl Source for ChainSource {
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
         atoms.check(self.n_atoms())?;
-        Ok(Box::new(ChainReader::new(self, atoms, wanted)))
+        Ok(self.chain_reader(atoms, wanted))
     }
 }
 

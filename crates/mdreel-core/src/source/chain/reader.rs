@@ -9,8 +9,25 @@ use crate::source::rows::NextRows;
 use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
 
+impl ChainSource {
+    /// A reader of `wanted` quantities of the selected atoms.
+    pub(super) fn chain_reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Box<dyn Reader + 'a> {
+        Box::new(ChainReader {
+            chain: self,
+            atoms,
+            wanted,
+            pieces: Vec::new().into_iter(),
+            current: None,
+            open: None,
+            n_read: 0,
+            n_before: 0,
+            located: LocatedFrames::default(),
+        })
+    }
+}
+
 /// Reads the segments one after another.
-pub(super) struct ChainReader<'a> {
+struct ChainReader<'a> {
     chain: &'a ChainSource,
     atoms: &'a AtomSelection,
     wanted: Quantities,
@@ -25,21 +42,7 @@ pub(super) struct ChainReader<'a> {
     located: LocatedFrames,
 }
 
-impl<'a> ChainReader<'a> {
-    pub(super) fn new(chain: &'a ChainSource, atoms: &'a AtomSelection, wanted: Quantities) -> Self {
-        ChainReader {
-            chain,
-            atoms,
-            wanted,
-            pieces: Vec::new().into_iter(),
-            current: None,
-            open: None,
-            n_read: 0,
-            n_before: 0,
-            located: LocatedFrames::default(),
-        }
-    }
-
+impl ChainReader<'_> {
     /// Notes what the piece just ended has located, in virtual bytes. Returns an error if it left bytes of its segment
     /// unread though the block goes on in the next one.
     fn note_located(&mut self) -> Result<()> {
