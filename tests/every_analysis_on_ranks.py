@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mdreel
-from every_analysis import CASES, System, everything, peptide
+from every_analysis import CASES, everything
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.execution.executors.mpi.launcher import launched
+from peptide_system import System, peptide
 
 if TYPE_CHECKING:
     from mdreel.execution.executors.executor import Executor

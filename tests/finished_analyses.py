@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from every_analysis import CASES, System, peptide
+from every_analysis import CASES
+from peptide_system import System, peptide
 
 N_FRAMES = 12
 

@@ -3,7 +3,7 @@
 import MDAnalysis
 import numpy as np
 
-from every_analysis import System, in_memory, peptide, peptide_positions
+from peptide_system import System, in_memory, peptide, peptide_positions
 
 N_RESIDUES = 28
 N_FRAMES = 5

@@ -30,9 +30,10 @@ def kilobytes(name: str) -> int:
 
 def measure(name: str, trajectory: str) -> dict[str, int]:
     """Run an analysis."""
-    from every_analysis import CASES, System, everything, peptide
+    from every_analysis import CASES, everything
     from mdreel._core import FrameSet
     from mdreel.trajectory.open import open as open_trajectory
+    from peptide_system import System, peptide
 
     case, source = CASES[name], open_trajectory(trajectory)
     analysis = case.make(System(peptide(), source))
@@ -66,7 +67,7 @@ def in_a_copy(name: str, trajectory: str) -> Any:
 def main() -> None:
     """Answer until the input ends."""
     warnings.simplefilter("ignore")
-    from every_analysis import peptide
+    from peptide_system import peptide
 
     peptide()
     for line in sys.stdin:

@@ -13,19 +13,11 @@ from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
 from comparable_results import arrays_in
-from every_analysis import (
-    CASES,
-    Spread,
-    System,
-    everything,
-    in_memory,
-    peptide,
-    peptide_positions,
-    spread,
-)
+from every_analysis import CASES, Spread, everything, spread
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
 from mdreel.errors import FunctionError, MismatchError, SelectionError, UnsupportedError
+from peptide_system import System, in_memory, peptide, peptide_positions
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::RuntimeWarning")
 N_FRAMES = 6

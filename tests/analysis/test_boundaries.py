@@ -12,9 +12,10 @@ from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 from MDAnalysisTests import datafiles
 
 import mdreel
-from every_analysis import CASES, CELL, System, analyses, in_memory, peptide, peptide_positions
+from every_analysis import CASES, analyses
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.errors import BrokenMoleculeWarning, JumpWarning
+from peptide_system import CELL, System, in_memory, peptide, peptide_positions
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::UserWarning", "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning"

@@ -15,10 +15,11 @@ import pytest
 
 import mdreel
 import mdreel.analysis.transformations as transformations_module
-from every_analysis import CASES, System, analyses, everything, in_memory, peptide, peptide_positions
+from every_analysis import CASES, analyses, everything
 from mdreel import errors
 from mdreel._core import Source
 from mdreel.errors import MismatchError
+from peptide_system import System, in_memory, peptide, peptide_positions
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 

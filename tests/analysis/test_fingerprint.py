@@ -13,10 +13,10 @@ from MDAnalysis.lib.distances import minimize_vectors
 from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 import mdreel
-from every_analysis import in_memory
 from mdreel.analysis import InteractionFingerprint
 from mdreel.analysis.fingerprints.interactions import DEFAULT, DEFINITIONS
 from mdreel.errors import MismatchError, SelectionError, UnitWarning, UnsupportedError
+from peptide_system import in_memory
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 FOLDS = {"CationPi", "PiCation", "FaceToFace", "EdgeToFace"}

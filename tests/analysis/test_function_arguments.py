@@ -11,8 +11,8 @@ from MDAnalysis.coordinates.memory import MemoryReader
 from MDAnalysis.lib.distances import distance_array
 
 import mdreel
-from every_analysis import peptide, peptide_positions
 from mdreel.errors import ArgumentError, FunctionError, MismatchError, SelectionError, UnsupportedError
+from peptide_system import peptide, peptide_positions
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 EXECUTORS: list[dict[str, Any]] = [

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import mdreel
-from every_analysis import CASES, System, analyses, everything, in_memory, peptide, peptide_positions, write_peptide
+from every_analysis import CASES, analyses, everything
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.execution.executors.local.processes import Processes
 from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.executors.local.threads import Threads
+from peptide_system import System, in_memory, peptide, peptide_positions, write_peptide
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 

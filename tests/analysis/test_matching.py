@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import mdreel
-from every_analysis import analyses, peptide
+from every_analysis import analyses
 from mdreel.errors import AtomOrderWarning, MismatchError
+from peptide_system import peptide
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::UserWarning", "ignore::DeprecationWarning", "error::mdreel.errors.AtomOrderWarning"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import memory_probe
-from every_analysis import CASES, write_peptide
+from every_analysis import CASES
+from peptide_system import write_peptide
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning"),

@@ -13,9 +13,9 @@ from MDAnalysis.lib.distances import apply_PBC, distance_array
 from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC
 
 import mdreel
-from every_analysis import in_memory, peptide, peptide_positions
 from homodimer import dimer_system, homodimer
 from mdreel.errors import MdreelWarning, MismatchError, SelectionError, UnitWarning
+from peptide_system import in_memory, peptide, peptide_positions
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 CELL = [30, 32, 34, 70, 80, 100]

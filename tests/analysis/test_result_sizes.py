@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import mdreel
-from every_analysis import CASES, System, everything, peptide, write_peptide
+from every_analysis import CASES, everything
 from mdreel.foundation import size_check, usable_memory
+from peptide_system import System, peptide, write_peptide
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 FEW, MANY = 10, 20

@@ -13,13 +13,14 @@ from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
 from damaged_files import write_sound
-from every_analysis import CASES, peptide, write_peptide
+from every_analysis import CASES
 from finished_analyses import N_FRAMES, finished, read_table
 from forked_python.command import forked_python
 from full_disk import full_disk
 from mdreel.errors import ArgumentError, DamagedFrameWarning, UnsupportedError
 from mdreel.results.column import Column, unique_names
 from mdreel.results.files import write
+from peptide_system import peptide, write_peptide
 from privilege import without_privilege
 from table_writers import ENDINGS, INSTALLED, MISSING
 

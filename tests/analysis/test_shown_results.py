@@ -16,11 +16,12 @@ import pytest
 from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
-from every_analysis import CASES, System, peptide, write_peptide
+from every_analysis import CASES
 from finished_analyses import N_FRAMES, finished, read_table
 from mdreel.analysis.user.from_function import FunctionAnalysis
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.results.shown_figure import LARGEST_PICTURE
+from peptide_system import System, peptide, write_peptide
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 

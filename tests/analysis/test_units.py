@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import mdreel
-from every_analysis import System, analyses, in_memory, peptide, peptide_positions
+from every_analysis import analyses
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.cli.analyses.recipe import analysis_commands
 from mdreel.errors import MismatchError, UnitWarning
+from peptide_system import System, in_memory, peptide, peptide_positions
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*:UserWarning:MDAnalysis")
 

@@ -17,8 +17,8 @@ from MDAnalysis.core import selection as selection_module
 from MDAnalysis.core.selection import _SELECTIONDICT
 
 import mdreel
-from every_analysis import peptide, peptide_positions
 from mdreel.errors import UnsupportedError
+from peptide_system import peptide, peptide_positions
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 BACKENDS: list[dict[str, Any]] = [

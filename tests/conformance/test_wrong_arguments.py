@@ -15,8 +15,8 @@ import pytest
 
 import mdreel
 from conformance.wrong_arguments import Call, calls, parameters, system, unclear_errors, wrong_values
-from every_analysis import System
 from mdreel.errors import ArgumentError, MdreelError
+from peptide_system import System
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::RuntimeWarning")
 

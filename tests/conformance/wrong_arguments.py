@@ -16,8 +16,9 @@ import MDAnalysis
 import numpy as np
 
 import mdreel
-from every_analysis import Spread, System, fours, peptide, spread, write_peptide
+from every_analysis import Spread, fours, spread
 from mdreel.errors import MdreelError
+from peptide_system import System, peptide, write_peptide
 
 N_FRAMES = 4
 SECONDS = 5.0

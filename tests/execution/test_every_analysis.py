@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import every_analysis_on_ranks
-from every_analysis import CASES, write_peptide
+from every_analysis import CASES
 from every_analysis_on_ranks import WAYS, digests
 from mdreel import Dask
 from mpi_launcher import EVERY_MPI, Launcher
+from peptide_system import write_peptide
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 

@@ -11,10 +11,10 @@ import pytest
 from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 
 import mdreel
-from every_analysis import CELL, peptide, peptide_positions
 from mdreel.errors import BrokenMoleculeWarning, JumpWarning
 from mdreel.live.producers.replay import replay
 from mdreel.trajectory.open import open as open_trajectory
+from peptide_system import CELL, peptide, peptide_positions
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 N_FRAMES = 8

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import mdreel
-from every_analysis import CELL, peptide
 from mdreel.errors import MdreelWarning, RangeWarning
 from mdreel.live.producers.producer import Producer
 from mdreel.live.stream_results import stream_results
 from mdreel.live.unrepeated_warnings import UnrepeatedWarnings
+from peptide_system import CELL, peptide
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
