@@ -85,7 +85,8 @@ def _periodic(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enable periodic images in every analysis that supports them."""
     for kind in analyses():
         if "pbc" in inspect.signature(kind).parameters:
-            monkeypatch.setattr(mdreel, kind.__name__, functools.partial(kind, pbc=True))
+            place = mdreel if hasattr(mdreel, kind.__name__) else mdreel.analysis
+            monkeypatch.setattr(place, kind.__name__, functools.partial(kind, pbc=True))
 
 
 def results(name: str, source: Source) -> list[np.ndarray]:

@@ -14,6 +14,7 @@ use super::layout::{FrameView, Header};
 use super::lock::{Locks, PRODUCER};
 use super::manifest::Manifest;
 use super::missed::Missed;
+use super::participants;
 use super::protocol::{Cursor, Taken};
 use super::ring_file::{MOST_EPOCHS, RingFile};
 pub use super::start::Start;
@@ -325,7 +326,11 @@ impl Consumer {
             }
             if !is_alive {
                 let next = self.position;
-                let message = "the producer was lost: it has died without an end record";
+                let who = participants::last_producer_of(&self.path);
+                if self.locks.is_taken(PRODUCER)? {
+                    continue; // A new producer may have replaced the record.
+                }
+                let message = format!("the producer was lost: {who} has died without an end record");
                 return Err(Error::stream(message).at_frame(next).in_file(&self.path));
             }
             let left = at_most.saturating_sub(begin.elapsed());

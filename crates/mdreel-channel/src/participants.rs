@@ -106,6 +106,12 @@ pub fn producer_of(channel: &Path) -> String {
     found.map_or_else(|| "the producer".to_owned(), |found| format!("the producer, {found},"))
 }
 
+/// The process that was the last producer of the channel in a directory, in words. It may be a relay or a hub.
+pub(super) fn last_producer_of(channel: &Path) -> String {
+    let found = Directory::open(channel).ok().and_then(|directory| holder(&directory, PRODUCER));
+    found.map_or_else(|| "it".to_owned(), |found| found.to_string())
+}
+
 /// The consumers with these cursors, in words.
 pub(super) fn consumers(directory: &Directory, cursors: &[usize]) -> String {
     const MOST_NAMED: usize = 3;

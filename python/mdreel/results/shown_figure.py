@@ -16,6 +16,7 @@ LARGEST_PICTURE = 22_000
 """Size limit for a picture in bytes, which corresponds to 30 kB when the picture is encoded in HTML."""
 
 _RESOLUTIONS = (56, 44, 32)  # dots per inch, the first that keeps the limit is taken
+_N_COLOURS = 32
 
 
 def adopt_into_pyplot(figure: "Figure") -> None:
@@ -66,6 +67,7 @@ def picture_of(figure: "Figure") -> bytes | None:
         The picture in PNG format, with at most `LARGEST_PICTURE` bytes, or None if it is too large at any resolution.
     """
     import matplotlib
+    from PIL import Image  # Matplotlib requires it
 
     for resolution in _RESOLUTIONS:
         file = io.BytesIO()
@@ -73,4 +75,8 @@ def picture_of(figure: "Figure") -> bytes | None:
             figure.savefig(file, format="png", dpi=resolution)
         if file.tell() <= LARGEST_PICTURE:
             return file.getvalue()
-    return None
+    # Figures with many labels are small enough with fewer colours.
+    fewer = io.BytesIO()
+    with Image.open(file) as image:
+        image.convert("RGB").quantize(_N_COLOURS).save(fewer, format="png", optimize=True)
+    return fewer.getvalue() if fewer.tell() <= LARGEST_PICTURE else None

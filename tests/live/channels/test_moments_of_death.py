@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdreel.errors import StreamError
+from mdreel.errors import MismatchError, StreamError
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.staging import Staging
+from mdreel.live.channels.status import Status
 from mdreel.live.producers.producer import Producer
 from publishing import said
 
@@ -84,7 +85,7 @@ def test_producer_that_dies_before_within_or_after_a_frame_leaves_it_whole_or_no
     with started(PRODUCER, moment, place or "", tmp_path / "source") as process:
         consumer = Consumer("run", timeout=SECONDS, wait=SECONDS).open()
         assert [published(consumer.next()) for _ in range(n_seen)] == list(range(n_seen))
-        with pytest.raises(StreamError, match="the producer was lost"):
+        with pytest.raises(StreamError, match=r"the producer was lost: process \d+ \(.+\) on \S+ has died"):
             consumer.next()
         assert process.wait(SECONDS) == -death
     staging = Staging(place) if place else None
@@ -171,3 +172,26 @@ def test_member_that_dies_before_within_or_after_a_commit_has_that_or_the_one_be
         first = {b"two": 2, b"four": 4}[committed]
         assert [published(frame) for frame in member] == list(range(first, 6))
         member.commit(b"all")
+
+
+DIES = """
+import os, signal, sys
+import numpy as np
+from mdreel.live import Producer
+with Producer("run", int(sys.argv[1]), n_slots=4) as producer:
+    for frame in range(int(sys.argv[2])):
+        producer.publish(np.zeros((int(sys.argv[1]), 3), np.float32), frame, 0.0)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("n_published", [0, 1])
+def test_run_that_died_before_its_first_frame_can_be_started_again(n_published: int) -> None:
+    subprocess.run([sys.executable, "-c", DIES, str(N_ATOMS), str(n_published)], check=False, timeout=SECONDS)
+    if n_published:
+        with pytest.raises(MismatchError, match="its producer died after 1 frame; set resume_step="):
+            Producer("run", N_ATOMS, n_slots=4).open()
+        return
+    with Producer("run", N_ATOMS, n_slots=4) as producer:
+        producer.publish(np.zeros((N_ATOMS, 3), np.float32), 0, 0.0)
+        assert Status.read(producer.path).n_published == 1

@@ -190,25 +190,29 @@ with mdreel.live.Producer("run", {N_ATOMS}, time_step=1.0) as producer:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({'column = "rg"': 'column = "radius"'}, "radius"),
-        ({'select = "all"': 'select = "name OW"'}, "name OW"),
-    ],
+    ("column", "topology", "message"), [("radius", "top.gro", "radius"), ("rg", "none.gro", "none.gro")]
 )
-def test_simulation_that_cannot_be_checked_is_stopped(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+def test_simulation_that_cannot_be_checked_is_stopped(tmp_path: Path, column: str, topology: str, message: str) -> None:
     write_inputs(tmp_path)
     rules = (tmp_path / "rules.toml").read_text()
-    for old, new in changes.items():
-        assert old in rules
-        rules = rules.replace(old, new)
-    (tmp_path / "rules.toml").write_text(rules)
-    words = ["rules.toml", "-s", "top.gro", "--channel", "run", "--log", "log.jsonl"]
+    (tmp_path / "rules.toml").write_text(rules.replace('column = "rg"', f'column = "{column}"'))
+    words = ["rules.toml", "-s", topology, "--channel", "run", "--log", "log.jsonl"]
     done = run_steer(tmp_path, *words, "--", sys.executable, "-c", ENDLESS)
     assert done.returncode != 0
     stopped, error = done.stderr.splitlines()[-2:]
     assert stopped == "mdreel: stopped the simulation, because its frames cannot be checked"
     assert message in error
+
+
+def test_simulation_is_not_started_if_a_selection_has_no_atoms(tmp_path: Path) -> None:
+    write_inputs(tmp_path)
+    rules = (tmp_path / "rules.toml").read_text()
+    (tmp_path / "rules.toml").write_text(rules.replace('select = "all"', 'select = "name OW"'))
+    words = ["rules.toml", "-s", "top.gro", "--channel", "run", "--log", "log.jsonl"]
+    done = run_steer(tmp_path, *words, "--", sys.executable, "-c", "open('started', 'w')")
+    assert done.returncode == 3
+    assert "selection 'name OW' matches none of the" in done.stderr
+    assert not (tmp_path / "started").exists()
 
 
 def test_engine_without_dashes_is_refused_with_the_remedy(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def cluster_frames(
         Option(
             "--method",
             group=shared.ANALYSIS,
-            help="GROMOS, hierarchical clustering with single, complete or average linkage, or DBSCAN.",
+            help="GROMOS, hierarchical clustering with a linkage, or DBSCAN.",
         ),
     ] = "gromos",
     cutoff: Annotated[
@@ -50,8 +50,8 @@ def cluster_frames(
             metavar="Å",
             minimum=0,
             group=shared.ANALYSIS,
-            help="Largest RMSD of two neighbours (gromos, dbscan), or largest distance of two clusters that merge "
-            "(single, complete, average).  [default: 1]",
+            help="Largest RMSD of neighbours (gromos, dbscan), or distance of clusters that merge (others).  "
+            "[default: 1]",
         ),
     ] = None,
     n_clusters: Annotated[

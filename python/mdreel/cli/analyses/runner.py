@@ -99,6 +99,18 @@ def check(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
         written.add(path.resolve())
 
 
+def check_selections(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
+    """Check that the selections match atoms of the topology, if the topology already exists."""
+    from mdreel.analysis.topology.topology_file import open_topology, select_atoms
+
+    if not Path(request.topology).exists():
+        return
+    with failing_with(ExitCode.INPUT):
+        universe = open_topology(request.topology, request.index)
+        for one in analyses:
+            select_atoms(universe, one.selection, request.topology)
+
+
 def open_files(request: Request) -> "Source":
     """Open the trajectory files. With ``--follow``, wait for the first frame."""
     from mdreel.trajectory.follow import follow

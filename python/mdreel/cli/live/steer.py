@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from mdreel.cli.analyses.request import AnalysisRequest, Request
-from mdreel.cli.analyses.runner import PreparedAnalyses, prepare, write_outputs
+from mdreel.cli.analyses.runner import PreparedAnalyses, check_selections, prepare, write_outputs
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.live.rules_file import RulesFile, read_steering, steering_schema
 from mdreel.cli.live.running_input import EVERY_SECONDS, live_results, open_input
@@ -50,6 +50,9 @@ A rules file:
 STEERING = "Steering"
 
 _POLL_SECONDS = 0.02
+
+_OF_INPUT = (MismatchError, SelectionError, FileNotFoundError)
+"""Errors that no later frame would remove."""
 
 
 @command(examples=EXAMPLES, usage="[OPTIONS] RULES [-- ENGINE...]")
@@ -138,6 +141,7 @@ def _steer(task: RulesFile, command: list[str], log: Path | None, dry_run: bool)
     process: subprocess.Popen[bytes] | None = None
     with ExitStack() as resources:
         if command:
+            check_selections(request, list(task.analyses.values()))
             with failing_with(ExitCode.INPUT):
                 process = resources.enter_context(_start_engine(command, request, place))
         found, n_checked = SteeringStatistics(), 0
@@ -146,7 +150,7 @@ def _steer(task: RulesFile, command: list[str], log: Path | None, dry_run: bool)
                 n_checked = found.n_frames
         except CommandError as error:
             if process is not None and process.poll() is None:
-                if n_checked == 0 and isinstance(error.__cause__, (MismatchError, SelectionError)):
+                if n_checked == 0 and isinstance(error.__cause__, _OF_INPUT):
                     process.terminate()
                     echo("mdreel: stopped the simulation, because its frames cannot be checked", err=True)
                 else:

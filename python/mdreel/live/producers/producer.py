@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from mdreel._core import ChannelProducer, channel_status
 from mdreel.errors import MismatchError
+from mdreel.foundation.formatting import counted
 from mdreel.live.archives.archiver_process import ArchiverProcess
 from mdreel.live.archives.options import Archive
 from mdreel.live.channels.directory import channel_path, make_folder_for
@@ -371,8 +372,8 @@ class Producer:
             status = channel_status(self.path)
         except FileNotFoundError:
             return NEW_RUN
-        if not status["has_producer"] and status["end"] is None:
-            message = f"its producer died after {status['sequence']} frames"
+        if not status["has_producer"] and status["end"] is None and status["sequence"]:
+            message = f"its producer died after {counted(status['sequence'], 'frame')}"
             advice = "set resume_step= to the first step to publish, or remove the channel"
             raise MismatchError(f"{message}; {advice}", path=self.path)
         return NEW_RUN
