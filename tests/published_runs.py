@@ -1,4 +1,4 @@
-"""A program for ranks, or for one process: runs of the papers' own program, of which rank 0 keeps rows and spans."""
+"""Runs of the papers' own program, on ranks or in one process. Rank 0 writes the rows and the spans."""
 
 import json
 import sys

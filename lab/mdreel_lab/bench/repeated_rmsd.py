@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RepeatedRMSD(RMSD):
-    """RMSD whose computation is repeated for each frame, of which only the last result is kept and sent.
+    """RMSD that is computed several times for each frame. Only the last result is kept and sent.
 
     The repetition makes a workload of any ratio of computing to reading, as in Khoshlessan et al. (2019).
 

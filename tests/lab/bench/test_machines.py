@@ -46,7 +46,7 @@ solution = "channel-ring"
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory, bench: Bench) -> tuple[Path, Path]:
-    """Folders of records of two machines, of which the second is called otherwise."""
+    """Folders with the records of two machines. The second machine has a different name."""
     place = tmp_path_factory.mktemp("machines")
     (place / "mine.toml").write_text(SCENARIO)
     (place / "pairs.toml").write_text(EXCHANGE)

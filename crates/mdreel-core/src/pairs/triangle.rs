@@ -1,4 +1,4 @@
-//! A symmetric matrix of which only the part below the diagonal is stored.
+//! A symmetric matrix, stored as the part below its diagonal.
 
 use super::compare::compare;
 use crate::error::Result;

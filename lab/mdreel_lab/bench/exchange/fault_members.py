@@ -57,7 +57,7 @@ class Member:
             raise RuntimeError(f"{what} {number}: {answer.key}: {answer.value}")
 
     def answer(self, patience: float) -> Answer:
-        """Return the next answer; the key is `WAITS` if there is none within a timeout, and `ERROR` if it ended."""
+        """Return the next answer. Its key is `WAITS` after a timeout, and `ERROR` if the process has ended."""
         until = monotonic() + patience
         assert self._process.stdout is not None
         while b"\n" not in self._rest:

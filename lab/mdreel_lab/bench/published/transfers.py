@@ -44,10 +44,10 @@ class Sent:
 
 
 class Transfer(Protocol):
-    """Transfer of the rows of all ranks, each of which has `n_most` rows or fewer."""
+    """Transfer of the rows of all ranks. Each rank has at most `n_most` rows."""
 
     def send(self, rows: Rows, log: SpanLog) -> Sent | None:
-        """Send the rows of this rank, of which nothing is sent before. Return None if all spans are recorded."""
+        """Send all rows of this rank. Return None if all spans are recorded."""
 
     def received(self) -> Rows:
         """Return the rows of all ranks on rank 0, shape (n_ranks, n_most, 2)."""

@@ -250,7 +250,7 @@ class InteractionFingerprint(FingerprintTables):
 
 
 def _radii(changed: Any) -> dict[str, float]:
-    """Return van der Waals radii in Å by element: those of MDAnalysis, some of which may be changed."""
+    """Return the van der Waals radius of each element in Å, from MDAnalysis or from the parameters."""
     from MDAnalysis.guesser.tables import vdwradii
 
     if not isinstance(changed, Mapping):
