@@ -62,9 +62,10 @@ def _goal(goal: Goal, records: Sequence[Record]) -> dict[str, Any]:
     return kept | {"ratio": found, "over": over.point.key, "under": under.point.key, "met": met}
 
 
-def bounded(text: str, value: float, bound: float, unit: str) -> dict[str, Any]:
-    """Return a figure that must stay below a bound."""
-    return {"text": text, "value": value, "bound": bound, "unit": unit, "met": value <= bound}
+def bounded(text: str, value: float, bound: float, unit: str, *, at_least: bool = False) -> dict[str, Any]:
+    """Return a figure that must stay below a bound, or above it with `at_least`."""
+    is_met = value >= bound if at_least else value <= bound
+    return {"text": text, "value": value, "bound": bound, "unit": unit, "at_least": at_least, "met": is_met}
 
 
 def load(place: Path) -> Page | None:

@@ -177,9 +177,10 @@ def _lie_in_one_image(positions: NDArray[np.float32], cell_of: Callable[[int], P
         if cell is None:
             return False
         # Programs wrap into the triclinic cell, or into the rectangular box of its diagonal.
-        points, diagonal = frame.reshape(-1, 3), np.maximum(np.diag(cell.vectors), 1e-6)
-        parts = np.concatenate([points @ np.linalg.inv(cell.vectors), points / diagonal], axis=1)
-        low, high = np.minimum(low, parts.min(axis=0)), np.maximum(high, parts.max(axis=0))
+        rectangular = np.diag(1 / np.maximum(np.diag(cell.vectors), 1e-6))
+        boxes = np.concatenate([np.linalg.inv(cell.vectors).T, rectangular], dtype=np.float32)
+        parts = boxes @ frame.reshape(-1, 3).T
+        low, high = np.minimum(low, parts.min(axis=1)), np.maximum(high, parts.max(axis=1))
         if ((high - low).reshape(2, 3).min(axis=0) > _ONE_IMAGE).any():
             return False
     return True

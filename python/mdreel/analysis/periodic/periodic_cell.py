@@ -26,13 +26,13 @@ class PeriodicCell:
     def of(cls, vectors: NDArray[np.floating]) -> Self | None:
         """Return the cell for vectors in Å, shape (3, 3), or None for a placeholder or a cell without volume."""
         rows = np.asarray(vectors, np.float64)
-        if np.allclose(rows, np.eye(3), rtol=0, atol=1e-6):  # the placeholder of 1 x 1 x 1 Å
+        if (np.abs(rows - np.eye(3)) <= 1e-6).all():  # the placeholder of 1 x 1 x 1 Å
             return None
         volume = abs(float(np.linalg.det(rows))) if np.isfinite(rows).all() else 0.0
         if volume <= 0:
             return None
-        areas = [np.linalg.norm(np.cross(rows[i - 2], rows[i - 1])) for i in range(3)]
-        return cls(rows, volume / float(max(areas)))
+        heights = 1 / np.linalg.norm(np.linalg.inv(rows), axis=0)
+        return cls(rows, float(heights.min()))
 
     @classmethod
     def of_dimensions(cls, dimensions: NDArray[np.floating]) -> Self | None:
