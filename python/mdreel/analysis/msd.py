@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _AXES = {"xyz": [0, 1, 2], "xy": [0, 1], "xz": [0, 2], "yz": [1, 2], "x": [0], "y": [1], "z": [2]}
 _CHUNK = 1 << 20  # bytes of coordinates that a thread processes at a time
+_ATOMS_AT_A_TIME = 16  # number of atoms whose paths the core computes together
 
 
 class UpdatingGroupError(UnsupportedError, TypeError):
@@ -335,6 +336,7 @@ class EinsteinMSD(Analysis):
         """Yield the results of a function for chunks of atoms in order. Each atom has `n_numbers` coordinates."""
         n_atoms = len(self.atoms)
         width = max(1, _CHUNK // (8 * 3 * max(n_numbers, 1)))
+        width -= width % _ATOMS_AT_A_TIME if width > _ATOMS_AT_A_TIME else 0
         chunks = [(first, min(first + width, n_atoms)) for first in range(0, n_atoms, width)]
         n_threads = min(self._n_threads(), len(chunks))
         if n_threads == 1:

@@ -58,7 +58,7 @@ def main() -> int:
         return 0
     if len(os.sched_getaffinity(0)) < 2:
         settings.log("only 1 core may be used: what needs 2 will be left out")
-    for problem in build():
+    for problem in build() if any(name in cases.by_name for name in selected) else ():
         settings.log(f"could not build {problem}")
     environment = environment_with_peers()
     n_good = sum(_measure(name, cases, settings, environment) for name in selected)

@@ -56,6 +56,8 @@ def build() -> list[str]:
     """Build the Rust peers and the examples of the core; return what could not be built, one line each."""
     if shutil.which("cargo") is None:
         return ["cargo is not installed: no Rust peers, no floors"]
+    if not RUST.is_dir():
+        return [f"{RUST} is not there: no Rust peers, no floors; set PYTHONPATH to the folder lab of a checkout"]
     builds = {"peers": ["--manifest-path", str(RUST / "Cargo.toml"), "--target-dir", str(RUST / "target"), "--locked"]}
     for example, crate in EXAMPLES.items():
         builds[example] = ["--manifest-path", str(REPOSITORY / "Cargo.toml"), "--package", f"mdreel-{crate}"]
