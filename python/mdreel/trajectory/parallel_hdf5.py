@@ -136,6 +136,7 @@ class PositionsTogether:
         self._n_reads = 0
         self._n_batch_frames = 1
         self._dataset: Any = None
+        self._stored: NDArray[Any] = np.empty((0, 0, 3), np.float32)
         self._transfer = h5py.h5p.create(h5py.h5p.DATASET_XFER)
         if is_collective:
             self._transfer.set_dxpl_mpio(self._h5py.h5fd.MPIO_COLLECTIVE)
@@ -192,7 +193,7 @@ class PositionsTogether:
         h5s = self._h5py.h5s
         low, high = self._rows
         ascending, places = np.unique(frames, return_inverse=True)
-        stored = np.empty((max(len(ascending), 1), high - low, 3), self._dataset.dtype.newbyteorder("="))
+        stored = self._memory(len(ascending))
         memory, there = h5s.create_simple(stored.shape), self._dataset.id.get_space()
         if not len(frames):
             memory.select_none()
@@ -205,7 +206,16 @@ class PositionsTogether:
         self._dataset.id.read(memory, there, stored, dxpl=None if alone else self._transfer)
         # As in the core: integers are converted through double precision, and units in single precision.
         single = stored if stored.dtype == np.float32 else stored.astype(np.float64).astype(np.float32)
-        target[:, low:high] = (single * np.float32(self.described.unit))[places]
+        in_order = single if np.array_equal(frames, ascending) else single[places]
+        np.multiply(in_order[: len(frames)], np.float32(self.described.unit), out=target[:, low:high])
+
+    def _memory(self, n_frames: int) -> NDArray[Any]:
+        """Return memory for a number of frames, at least one, as they are stored. All calls share this memory."""
+        low, high = self._rows
+        shape = (max(n_frames, 1), high - low, 3)
+        if len(self._stored) < shape[0]:
+            self._stored = np.empty(shape, self._dataset.dtype.newbyteorder("="))
+        return self._stored[: shape[0]]
 
     def join(self, n_reads: int) -> None:
         """Take part in collective calls without reading any frames, until `n_reads` calls have been made."""
