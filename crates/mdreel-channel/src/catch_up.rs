@@ -6,19 +6,23 @@
 //! no place in the ring, and the producer does not wait for it. At the end of staging it enters the ring at the first frame that
 //! is there, and skips those which it has had.
 
-use std::ops::Deref;
+mod frame;
+
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::consumer::{Borrowed, Consumer, Pinned, Start};
+use super::consumer::{Consumer, Pinned, Start};
 use super::directory::Directory;
 use super::end::End;
-use super::layout::{FrameView, Header};
+use super::layout::Header;
 use super::manifest::Manifest;
 use super::ring_file::RingFile;
 use super::staging::place::StagingPlace;
 use super::staging::reader::StagedFrames;
+use frame::Bytes;
+pub use frame::Frame;
 use mdreel_core::error::Result;
 
 /// A consumer that has the ring and the staging of a channel.
@@ -38,6 +42,10 @@ pub struct CatchUp {
     /// Whether frames were had before, by a member that has come again.
     is_resumed: bool,
     missed: u64,
+    /// The numbers that were counted as missed by the last look for a frame.
+    gaps: Vec<Range<u64>>,
+    /// Of those that were counted as missed, how many nobody had any use for.
+    excused: u64,
     /// The number of the first frame that was looked at, and how many were counted as missed before it.
     first_looked: Option<(u64, u64)>,
     /// Whether a frame was there that is before the start, so that none of those that had gone was asked for.
@@ -85,19 +93,6 @@ pub enum Next<'a> {
     End(End),
 }
 
-/// A frame in the ring, where the producer cannot overwrite it while this lives, or a copy from staging.
-#[derive(Debug)]
-pub struct Frame<'a> {
-    path: &'a Path,
-    bytes: Bytes<'a>,
-}
-
-#[derive(Debug)]
-enum Bytes<'a> {
-    Ring(Borrowed<'a>),
-    Staged(Header, &'a [u8]),
-}
-
 impl CatchUp {
     /// Joins the channel in a directory, which may have no producer any more. The first frame that is there is the first one that
     /// is staged.
@@ -140,6 +135,8 @@ impl CatchUp {
             counts: false,
             is_resumed: false,
             missed: 0,
+            gaps: Vec::new(),
+            excused: 0,
             first_looked: None,
             is_from_start: false,
             start,
@@ -169,7 +166,8 @@ impl CatchUp {
     pub(crate) fn missed(&self) -> u64 {
         // The ring alone does not count what has gone before its consumer came, and numbers do not count what has gone before its
         // first frame.
-        if self.staged.is_some() || self.is_resumed { self.missed } else { self.consumer.missed() }
+        let counted = if self.staged.is_some() || self.is_resumed { self.missed } else { self.consumer.missed() };
+        counted.saturating_sub(self.excused)
     }
 
     /// How many frames of the run had gone before the first one that was handed out, of those that were asked for.
@@ -206,6 +204,7 @@ impl CatchUp {
 
     /// As `next`, of a frame that who asks has to give back.
     pub(super) fn find(&mut self, at_most: Duration) -> Result<Found> {
+        self.gaps.clear();
         loop {
             let found = if self.is_in_staging { self.find_in_staging()? } else { self.find_in_ring(at_most)? };
             if let Some(found) = found {
@@ -275,10 +274,23 @@ impl CatchUp {
 
     /// Takes note that there is nothing before this number any more.
     fn pass(&mut self, sequence: u64) {
-        if self.counts {
+        if self.counts && self.wanted < sequence {
             self.missed += self.consumer.n_missing(self.wanted, sequence);
+            self.gaps.push(self.wanted..sequence);
         }
         self.wanted = self.wanted.max(sequence);
+    }
+
+    /// Whether frames were counted as missed by the last look for a frame.
+    pub(super) fn has_gaps(&self) -> bool {
+        !self.gaps.is_empty()
+    }
+
+    /// Counts frames of these gaps that are before this number no more as missed: nobody had any use for them.
+    pub(super) fn excuse_before(&mut self, sequence: u64) {
+        for gap in std::mem::take(&mut self.gaps) {
+            self.excused += self.consumer.n_missing(gap.start, gap.end.min(sequence));
+        }
     }
 
     fn had(&mut self, header: &Header) {
@@ -371,30 +383,4 @@ fn next_of(consumer: &mut Consumer) -> Result<u64> {
     let published = consumer.sequence();
     let header = consumer.peek()?;
     Ok(header.map_or(published, |header| header.sequence))
-}
-
-impl Frame<'_> {
-    /// The frame's header.
-    pub fn header(&self) -> &Header {
-        match &self.bytes {
-            Bytes::Ring(borrowed) => borrowed.header(),
-            Bytes::Staged(header, _) => header,
-        }
-    }
-
-    /// The frame with its sections.
-    pub fn view(&self) -> Result<FrameView<'_>> {
-        FrameView::decode(self.path, self)
-    }
-}
-
-impl Deref for Frame<'_> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match &self.bytes {
-            Bytes::Ring(borrowed) => &borrowed[..],
-            Bytes::Staged(_, bytes) => bytes,
-        }
-    }
 }

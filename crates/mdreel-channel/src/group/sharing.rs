@@ -19,7 +19,12 @@ impl Member {
                 return Ok(found);
             }
             let left = at_most.saturating_sub(begin.elapsed());
-            match self.reader.find(left.min(LOOK)) {
+            let found = self.reader.find(left.min(LOOK));
+            if let Err(error) = self.excuse_settled() {
+                found.iter().for_each(|found| self.reader.give_back(found));
+                return Err(error);
+            }
+            match found {
                 Ok(Found::End(end)) => {
                     // All was read: what a restarted simulation should have sent again, and has not, will not come.
                     let reader = &self.reader;
@@ -53,6 +58,16 @@ impl Member {
                 return Err(Error::stream_timeout(format!("{place}: {message}")));
             }
         }
+    }
+
+    /// Frames that the whole group has committed may be gone before a slow member, or one that comes again, could read them. They were
+    /// not missed.
+    fn excuse_settled(&mut self) -> Result<()> {
+        if self.reader.has_gaps() {
+            self.refresh()?;
+            self.reader.excuse_before(self.share.first_wanted(&self.state));
+        }
+        Ok(())
     }
 
     fn refresh(&mut self) -> Result<()> {

@@ -275,6 +275,39 @@ fn member_that_comes_again_counts_what_the_ring_has_overwritten() {
 }
 
 #[test]
+fn frames_that_the_others_have_committed_are_not_missed_by_a_slow_member() {
+    for is_staged in [true, false] {
+        let place = place();
+        let mut producer = match is_staged {
+            true => open_staged(&place, Policy::DropOldest, 0, Retention { count: Some(1), ..ALL }),
+            false => open(&place.path, Policy::DropOldest, 0),
+        };
+        let (mut slow, mut fast) = (join(&place, "slow", Mode::Share), join(&place, "fast", Mode::Share));
+        publish(&mut producer, 0).unwrap();
+        assert_eq!(take_step(&mut slow), Some(0));
+        slow.commit(b"").unwrap();
+        let (begin, mut step) = (Instant::now(), 1);
+        // Until the first frames have gone from the ring, and from staging.
+        while step < 20 || is_staged && staged_steps(&place)[0] < 10 {
+            assert!(begin.elapsed() < LONG);
+            publish(&mut producer, step).unwrap();
+            assert_eq!(take_step(&mut fast), Some(step));
+            fast.commit(b"").unwrap();
+            step += 1;
+        }
+        publish(&mut producer, step).unwrap();
+        assert_eq!((take_step(&mut slow), slow.missed()), (Some(step), 0), "staged: {is_staged}");
+        slow.commit(b"").unwrap();
+        assert_eq!(slow.state().missed, 0);
+        // What nobody has had is missed, as before.
+        (step + 1..step + 20).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
+        producer.end(&End::Finished).unwrap();
+        let had = std::iter::from_fn(|| take_step(&mut slow)).count() as u64;
+        assert_eq!(had + slow.missed(), 19, "staged: {is_staged}");
+    }
+}
+
+#[test]
 fn slowest_group_keeps_what_it_has_not_committed() {
     let place = place();
     let few = Retention { count: Some(1), ..ALL };

@@ -1,0 +1,50 @@
+//! A frame that was found in the ring or in staging.
+
+use std::ops::Deref;
+use std::path::Path;
+
+use crate::consumer::Borrowed;
+use crate::layout::{FrameView, Header};
+use mdreel_core::error::Result;
+
+/// A frame in the ring, where the producer cannot overwrite it while this lives, or a copy from staging.
+#[derive(Debug)]
+pub struct Frame<'a> {
+    pub(super) path: &'a Path,
+    pub(super) bytes: Bytes<'a>,
+}
+
+/// Where the bytes of a frame are.
+#[derive(Debug)]
+pub(super) enum Bytes<'a> {
+    /// Borrowed in the ring.
+    Ring(Borrowed<'a>),
+    /// In memory of the reader of staging.
+    Staged(Header, &'a [u8]),
+}
+
+impl Frame<'_> {
+    /// The frame's header.
+    pub fn header(&self) -> &Header {
+        match &self.bytes {
+            Bytes::Ring(borrowed) => borrowed.header(),
+            Bytes::Staged(header, _) => header,
+        }
+    }
+
+    /// The frame with its sections.
+    pub fn view(&self) -> Result<FrameView<'_>> {
+        FrameView::decode(self.path, self)
+    }
+}
+
+impl Deref for Frame<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Ring(borrowed) => &borrowed[..],
+            Bytes::Staged(_, bytes) => bytes,
+        }
+    }
+}
