@@ -143,9 +143,19 @@ class SectionedCommand(click.Command):
             message = f"there is no option in front of {first!r}: name the topology with -s, the trajectory with -f"
             raise click.UsageError(message, ctx) from error
         except click.NoSuchOption as error:
+            self._suggest(error)
             if "-- " not in (self.usage or "") or "--" in args:
                 raise
             raise click.UsageError(f"{error.format_message()} Write -- before the other command", ctx) from error
+
+    def _suggest(self, error: click.NoSuchOption) -> None:
+        """Add the option that has the meaning of an unknown option, unless Click suggests a similar spelling."""
+        from mdreel.foundation.nearest_name import nearest_name  # only for errors
+
+        names = [name[2:] for one in self.params for name in one.opts if name.startswith("--")]
+        found = None if error.possibilities else nearest_name(error.option_name.lstrip("-"), names)
+        if found is not None:
+            error.possibilities = [f"--{found}"]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Its error messages contain the names of options, not of library parameters."""
