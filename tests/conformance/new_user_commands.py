@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     f"rmsd {ADK} --select 'nme CA'": (INPUT, "did you mean 'name'"),
     f"rmsd {ADK} --select 'name CA and ('": (INPUT, "ends too early, see https://"),
     f"rmsd {ADK} --group 'name XX'": (INPUT, "--group: .*only C, CA, CB"),
+    f"rmsd {ADK} --group 'LID=name XX'": (INPUT, "--group: .*only C, CA, CB"),
     f"rmsd {ADK} --memory 2gigs": (INPUT, "--memory must be .* such as 2G"),
     f"rmsd {ADK} --start 500": (INPUT, "no frame is left of --start 500: the trajectory has 98 frames"),
     f"rmsd {ADK} -b 5000": (INPUT, "it has frames from 1 to 98 ps"),

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar, get_type_hints
 from mdreel.errors import ArgumentError, SelectionError
 from mdreel.foundation.annotated_types import ATOMS, Expected, RefusedError, Unimported, expected_of, with_article
 from mdreel.foundation.argument_remedies import remedy
-from mdreel.foundation.nearest_name import atoms_name, is_selection, nearest_name, similar_name, synonym
+from mdreel.foundation.nearest_name import group_name, is_selection, nearest_name, similar_name, synonym
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -152,9 +152,9 @@ def unknown_parameter(
 
 
 def _hint(given: str, names: Sequence[str], other: str, names_of_other: Sequence[str]) -> str:
-    atoms = atoms_name(names)
-    if is_selection(given) and atoms is not None and not any(map(is_selection, names)):
-        return f"select the atoms with universe.select_atoms(...) and give the group as {atoms!r}"
+    group = group_name(names)
+    if is_selection(given) and group is not None and not any(map(is_selection, names)):
+        return f"select the atoms with universe.select_atoms(...) and give the group as {group!r}"
     close, elsewhere = synonym(given, names), synonym(given, names_of_other)
     if close is None and elsewhere is None:
         close = nearest_name(given, names)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 _ATOMS = ("atomgroup", "universe", "mobile", "atoms", "u", "g1", "atomgroups", "ags", "chains", "segments", "ag")
+_GROUP = ("atomgroup", "atoms", "g1", "chains")
 _SELECTION = ("select", "selection", "selections", "sel", "select_atoms", "selection_string", "mask")
 
 _SYNONYMS: tuple[tuple[str, ...], ...] = (
@@ -12,7 +13,7 @@ _SYNONYMS: tuple[tuple[str, ...], ...] = (
     ),
     _SELECTION,
     ("groupselections", "group_selections", "groups", "group"),
-    (*_ATOMS, "group", "system", "molecule", "select"),
+    (*_ATOMS, "group", "system", "molecule"),
     ("other", "g2", "atomgroup2", "group2"),
     ("reference", "ref", "reference_structure", "ref_structure", "native", "refgroup"),
     ("ref_frame", "reference_frame", "frame"),
@@ -109,9 +110,9 @@ def is_selection(given: str) -> bool:
     return given.lower() in _SELECTION
 
 
-def atoms_name(names: Sequence[str]) -> str | None:
-    """Return the parameter that receives the atoms of an analysis, or None if there is no such parameter."""
-    return next((name for name in names if name in _ATOMS), None)
+def group_name(names: Sequence[str]) -> str | None:
+    """Return the parameter that receives a group of atoms, or None if there is no such parameter."""
+    return next((name for name in names if name in _GROUP), None)
 
 
 def _synonym_of_a_word(given: str, names: Collection[str]) -> str | None:
