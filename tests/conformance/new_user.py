@@ -154,6 +154,7 @@ Mistake = tuple[Callable[[Systems], Any], str]
 SELECTIONS: dict[str, Mistake] = {
     "open parenthesis": (lambda s: mdreel.RMSD(s.u, select="name CA and ("), "ends too early, see https://"),
     "unknown keyword": (lambda s: mdreel.RMSD(s.u, select="nme CA"), "did you mean 'name'"),
+    "empty text": (lambda s: mdreel.RMSD(s.u, select=""), "the selection is empty: give one such as 'protein and name"),
     "wrong case": (lambda s: mdreel.PCA(s.u, select="name ca"), "no atom has the name 'ca', did you mean 'CA'"),
     "unknown name": (lambda s: mdreel.PCA(s.u, select="name XX"), "no atom has the name 'XX', only C, CA, CB"),
     "no match": (lambda s: mdreel.RMSD(s.u, select="protein and not protein"), "the residues ALA, ARG"),

@@ -37,6 +37,22 @@ COMMANDS: dict[str, tuple[int, str]] = {
     f"rmsd {ADK} -o rmsd.doc": (USAGE, "known endings of tables: .csv"),
     f"rmsd {ADK} -o there.csv": (USAGE, "--force replaces it"),
     f"rmsd {ADK} -o gone/rmsd.csv": (4, "directory of the output does not exist"),
+    "rmsd adk.psf adk.dcd --select protein and name CA": (
+        USAGE,
+        "quotation marks: mdreel rmsd -s adk.psf -f adk.dcd --select 'protein and name CA' ",
+    ),
+    f"rmsd {ADK} --select protein and name CA -o a.csv": (
+        USAGE,
+        f"--select: .* quotation marks: mdreel rmsd {ADK} --select 'protein and name CA' -o a.csv ",
+    ),
+    f"rmsf --select=name CA {ADK}": (USAGE, f"quotation marks: mdreel rmsf --select 'name CA' {ADK} "),
+    f"rdf {ADK} --select name O --other name H or name N": (USAGE, "--select 'name O' --other 'name H or name N' "),
+    "convert adk.dcd -s adk.psf --select name CA -o ca.dcd": (
+        USAGE,
+        "mdreel convert adk.dcd -s adk.psf --select 'name CA' -o ca.dcd ",
+    ),
+    "rmsd -s '' -f adk.dcd": (USAGE, "'-s' / '--topology': the name of the file is empty"),
+    f"rmsd {ADK} --select ''": (INPUT, "the selection is empty: give one such as 'protein and name CA', or 'all'"),
     f"rmsd {ADK} --select 'name ca'": (INPUT, "did you mean 'CA'"),
     f"rmsd {ADK} --select 'nme CA'": (INPUT, "did you mean 'name'"),
     f"rmsd {ADK} --select 'name CA and ('": (INPUT, "ends too early, see https://"),
