@@ -162,7 +162,7 @@ SELECTIONS: dict[str, Mistake] = {
     "empty group": (lambda s: mdreel.Rg(s.u.select_atoms("name XX")), "change the selection that it was made with"),
     "empty group with a selection": (
         lambda s: mdreel.RMSD(s.u.select_atoms("name XX")),
-        "is applied to an AtomGroup that has no atoms: change the selection that the group was made with",
+        "^atomgroup has no atoms: change the selection that it was made with",
     ),
     "empty second group": (lambda s: mdreel.InterRDF(s.ca, s.ca[:0]), "g2 has no atoms: change the selection"),
     "text for a group": (lambda s: mdreel.InterRDF(s.u, "name CA"), r"universe\.select_atoms\('name CA'\)"),

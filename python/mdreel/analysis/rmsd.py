@@ -169,7 +169,7 @@ class RMSD(Analysis):
         verbose: bool = False,
     ) -> None:
         structure = reference if reference is None or are_atoms(reference) else None
-        atoms, theirs = select_both(atomgroup, structure, select)
+        atoms, theirs = select_both(atomgroup, structure, select, "atomgroup")
         super().__init__(atoms, trajectory, verbose=verbose)
         if reference is not structure:
             _check_order(atomgroup, select)
