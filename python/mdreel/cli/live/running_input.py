@@ -15,6 +15,7 @@ from mdreel.cli.analyses.runner import (
     write_outputs,
 )
 from mdreel.cli.errors import ExitCode, failing_with
+from mdreel.cli.output import echo
 
 if TYPE_CHECKING:
     from mdreel._core import Source
@@ -43,6 +44,7 @@ def open_input(request: Request) -> "Source":
         return open_files(request)
     from mdreel.live.channels.channel import Channel
 
+    announce_wait(request.channel, request.channel_wait or 0.0, request.quiet)
     return Channel(
         request.channel,
         start=request.first_frame(),
@@ -52,6 +54,16 @@ def open_input(request: Request) -> "Source":
         restart=request.channel_restart or 0.0,
         on_late=request.channel_on_late or "warn",
     ).source()
+
+
+def announce_wait(channel: str, seconds: float, quiet: bool) -> None:
+    """Print for which channel the command waits, and which channels exist, if the channel does not exist yet."""
+    from mdreel.live.channels.directory import channel_path, describe_other_channels
+
+    path = channel_path(channel)
+    if seconds > 0 and not quiet and not path.exists():
+        others = describe_other_channels(path)
+        echo(f"mdreel: waiting up to {seconds:g} s for the channel {path}, which does not exist yet{others}", err=True)
 
 
 def live_results(request: Request, prepared: PreparedAnalyses, every: float) -> Iterator[object]:
