@@ -12,7 +12,6 @@ import pytest
 
 import mdreel
 from forked_python.command import forked_python
-
 from mdreel.errors import MdreelWarning
 
 LONGEST_SECONDS = 5.0  # to the end of the process; 0.2 s are meant, but a test must not fail because a machine is busy
@@ -185,9 +184,7 @@ def test_waiting_for_an_absent_channel_is_said_at_once_with_those_that_exist(run
     assert last.endswith(existing)
     assert run(*asked, "-q").stderr == f"{last}\n"
     assert run("archive", "run2", "-o", "a.xtc", "--wait", "0.1").stderr.splitlines()[0] == first
-    assert run("channels", "run2").stderr == (
-        f"mdreel: error: {folder}/run2: the channel does not exist{existing}\n"
-    )
+    assert run("channels", "run2").stderr == (f"mdreel: error: {folder}/run2: the channel does not exist{existing}\n")
 
 
 @pytest.mark.parametrize(

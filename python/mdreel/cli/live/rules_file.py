@@ -119,7 +119,6 @@ def steering_schema() -> dict[str, Any]:
 @contextmanager
 def _in_file(path: Path) -> Iterator[None]:
     """Add the name of the file to error messages."""
-
     try:
         yield
     except MismatchError as error:

@@ -15,6 +15,7 @@ from mdreel.errors import MdreelError
 
 HELP = "Help"
 
+
 class Option:
     """An option in the annotation of a parameter, such as ``Annotated[int, Option("--step", help="...")]``.
 

@@ -68,6 +68,6 @@ def _dated(file: str, *, is_exact: bool) -> str:
     def date(match: re.Match[str]) -> str:
         seconds, rest = divmod(int(match[1]), _NANOSECONDS)
         fraction = f".{rest:09}" if is_exact else ""
-        return f", changed {datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M:%S}{fraction}"  # noqa: DTZ006 (local time)
+        return f", changed {datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M:%S}{fraction}"
 
     return _CHANGED.sub(date, file)
