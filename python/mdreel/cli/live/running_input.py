@@ -44,7 +44,7 @@ def open_input(request: Request) -> "Source":
         return open_files(request)
     from mdreel.live.channels.channel import Channel
 
-    announce_wait(request.channel, request.channel_wait or 0.0, request.quiet)
+    announce_wait(request.channel, request.channel_wait or 0.0, request.quiet, new_run=request.channel_new_run)
     return Channel(
         request.channel,
         start=request.first_frame(),
@@ -56,14 +56,22 @@ def open_input(request: Request) -> "Source":
     ).source()
 
 
-def announce_wait(channel: str, seconds: float, quiet: bool) -> None:
-    """Print for which channel the command waits, and which channels exist, if the channel does not exist yet."""
+def announce_wait(channel: str, seconds: float, quiet: bool, *, new_run: bool = False) -> None:
+    """Print for which channel or run the command waits, and which channels exist, if the command has to wait."""
     from mdreel.live.channels.directory import channel_path, describe_other_channels
+    from mdreel.live.channels.status import Status
 
+    if quiet or not (seconds > 0 or new_run):
+        return
     path = channel_path(channel)
-    if seconds > 0 and not quiet and not path.exists():
-        others = describe_other_channels(path)
-        echo(f"mdreel: waiting up to {seconds:g} s for the channel {path}, which does not exist yet{others}", err=True)
+    limit = f" up to {seconds:g} s" if seconds > 0 else ""
+    try:
+        is_awaited = new_run and Status.read(path).state != "running"
+        message = f"the next run of the channel {path}" if is_awaited else ""
+    except FileNotFoundError:
+        message = f"the channel {path}, which does not exist yet{describe_other_channels(path)}"
+    if message:
+        echo(f"mdreel: waiting{limit} for {message}", err=True)
 
 
 def live_results(request: Request, prepared: PreparedAnalyses, every: float) -> Iterator[object]:
