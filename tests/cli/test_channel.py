@@ -184,7 +184,9 @@ def test_waiting_for_an_absent_channel_is_said_at_once_with_those_that_exist(run
     assert last.endswith(existing)
     assert run(*asked, "-q").stderr == f"{last}\n"
     next_run = run("rmsd", "-s", adk["psf"], "--channel", "run1", "--wait", "0.1", "--new-run")
-    assert next_run.stderr.splitlines()[0] == f"mdreel: waiting up to 0.1 s for the next run of the channel {folder}/run1"
+    assert (
+        next_run.stderr.splitlines()[0] == f"mdreel: waiting up to 0.1 s for the next run of the channel {folder}/run1"
+    )
     assert run("archive", "run2", "-o", "a.xtc", "--wait", "0.1").stderr.splitlines()[0] == first
     assert run("channels", "run2").stderr == (f"mdreel: error: {folder}/run2: the channel does not exist{existing}\n")
 

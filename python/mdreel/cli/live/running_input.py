@@ -66,8 +66,8 @@ def announce_wait(channel: str, seconds: float, quiet: bool, *, new_run: bool = 
     path = channel_path(channel)
     limit = f" up to {seconds:g} s" if seconds > 0 else ""
     try:
-        is_awaited = new_run and Status.read(path).state != "running"
-        message = f"the next run of the channel {path}" if is_awaited else ""
+        is_running = Status.read(path).state == "running"
+        message = f"the next run of the channel {path}" if new_run and not is_running else ""
     except FileNotFoundError:
         message = f"the channel {path}, which does not exist yet{describe_other_channels(path)}"
     if message:

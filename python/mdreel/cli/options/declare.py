@@ -137,11 +137,11 @@ class SectionedCommand(click.Command):
             message = f"there is no option in front of {first!r}: name the topology with -s, the trajectory with -f"
             raise click.UsageError(message, ctx) from error
         except click.NoSuchOption as error:
-            from mdreel.cli.options.usage_hints import add_similar_option  # only for errors
+            from mdreel.cli.options.usage_hints import with_synonym  # only for errors
 
-            add_similar_option(error, self.params)
+            error = with_synonym(error, self.params)
             if "-- " not in (self.usage or "") or "--" in args:
-                raise
+                raise error from None
             raise click.UsageError(f"{error.format_message()} Write -- before the other command", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:

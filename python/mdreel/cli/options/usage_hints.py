@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import click
 
-from mdreel.foundation.nearest_name import nearest_name
+from mdreel.foundation.nearest_name import nearest_name, synonym
 
 _MORE = {"and", "or", "not", "around", "same"}
 """Words that continue a selection."""
@@ -15,15 +15,20 @@ _UNFINISHED = {"name", "resid", "resname", "segid", "type", "index", "bynum", "c
 """Words that are no selection without the word that follows."""
 
 _NEGATIVE_NUMBER = re.compile(r"-[\d.]")
-_INPUTS = (("-s", "--topology"), ("-f", "--trajectory"))
+_INPUTS = frozenset(("-s", "--topology", "-f", "--trajectory"))
 
 
-def add_similar_option(error: click.NoSuchOption, parameters: Sequence[click.Parameter]) -> None:
-    """Add the option with the meaning of an unknown option to an error, unless Click suggests a similar spelling."""
+def with_synonym(error: click.NoSuchOption, parameters: Sequence[click.Parameter]) -> click.NoSuchOption:
+    """Return an error that suggests the option with the meaning of an unknown option, if there is one.
+
+    Click suggests only options with a similar spelling.
+    """
     names = [name[2:] for one in parameters for name in one.opts if name.startswith("--")]
-    found = None if error.possibilities else nearest_name(error.option_name.lstrip("-"), names)
-    if found is not None:
-        error.possibilities = [f"--{found}"]
+    given = error.option_name.lstrip("-")
+    found = synonym(given, names) or (None if error.possibilities else nearest_name(given, names))
+    return (
+        error if found is None else click.NoSuchOption(error.option_name, possibilities=[f"--{found}"], ctx=error.ctx)
+    )
 
 
 def check_quotes(
@@ -85,8 +90,7 @@ def _is_selection_of_words(parts: Sequence[str]) -> bool:
 
 def _with_inputs(words: list[str], takes_arguments: bool) -> list[str]:
     """Return the words with ``-s`` and ``-f`` in front of two files without an option."""
-    has_inputs: Collection[str] = {name for names in _INPUTS for name in names}
     leading = next((number for number, word in enumerate(words) if _is_option(word)), len(words))
-    if takes_arguments or leading != 2 or not has_inputs.isdisjoint(words):
+    if takes_arguments or leading != 2 or not _INPUTS.isdisjoint(words):
         return words
     return ["-s", words[0], "-f", words[1], *words[2:]]
