@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "cluster slurn": (USAGE, "(?i)did you mean .*slurm|see mdreel cluster --help"),
     f"rmsd {ADK} --selct 'name CA'": (USAGE, "(?i)did you mean .*--select"),
     f"rmsd {ADK} --n_workers 2": (USAGE, "(?i)did you mean .*--n-workers"),
-    f"rmsf {ADK} --align": (USAGE, "(?i)did you mean --superposition"),
+    f"rmsf {ADK} --align": (USAGE, "(?i)did you mean .--superposition"),
     "rmsd -s adk.psf": (USAGE, "Missing option '-f'"),
     f"rmsd {ADK} --weights masses": (USAGE, "is not one of 'none', 'mass'"),
     f"rmsd {ADK} -o rmsd.doc": (USAGE, "known endings of tables: .csv"),

@@ -139,10 +139,10 @@ class SectionedCommand(click.Command):
         except click.NoSuchOption as error:
             from mdreel.cli.options.usage_hints import with_synonym  # only for errors
 
-            error = with_synonym(error, self.params)
+            suggestion = with_synonym(error, self.params)
             if "-- " not in (self.usage or "") or "--" in args:
-                raise error from None
-            raise click.UsageError(f"{error.format_message()} Write -- before the other command", ctx) from error
+                raise suggestion from None
+            raise click.UsageError(f"{suggestion.format_message()} Write -- before the other command", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Its error messages contain the names of options, not of library parameters."""

@@ -1,4 +1,4 @@
-"""Types of option values, whose error messages say what to give instead."""
+"""Types of option values, whose error messages contain a remedy."""
 
 import re
 from typing import Any

@@ -18,7 +18,7 @@ _NEGATIVE_NUMBER = re.compile(r"-[\d.]")
 _INPUTS = frozenset(("-s", "--topology", "-f", "--trajectory"))
 
 
-def with_synonym(error: click.NoSuchOption, parameters: Sequence[click.Parameter]) -> click.NoSuchOption:
+def with_synonym(error: click.NoSuchOption, parameters: Sequence[click.Parameter]) -> click.UsageError:
     """Return an error that suggests the option with the meaning of an unknown option, if there is one.
 
     Click suggests only options with a similar spelling.
@@ -26,9 +26,7 @@ def with_synonym(error: click.NoSuchOption, parameters: Sequence[click.Parameter
     names = [name[2:] for one in parameters for name in one.opts if name.startswith("--")]
     given = error.option_name.lstrip("-")
     found = synonym(given, names) or (None if error.possibilities else nearest_name(given, names))
-    return (
-        error if found is None else click.NoSuchOption(error.option_name, possibilities=[f"--{found}"], ctx=error.ctx)
-    )
+    return error if found is None else click.UsageError(f"{error.message} Did you mean '--{found}'?", error.ctx)
 
 
 def check_quotes(
