@@ -88,14 +88,15 @@ def _named_groups(given: list[str]) -> list[str] | dict[str, str]:
     CommandError
         If two groups have the same name.
     """
-    found = [match.groups() if (match := _NAMED.fullmatch(one)) else (one, one) for one in given]
-    if all(name is one for name, one in found):
+    found = [_NAMED.fullmatch(one) for one in given]
+    if not any(found):
         return given
-    names = [name for name, _ in found]
+    names = [one if match is None else match[1] for one, match in zip(given, found, strict=True)]
     for name in names:
         if names.count(name) > 1:
             raise CommandError(f"--group: {name!r} is given twice: give each group another name", ExitCode.USAGE)
-    return dict(found)
+    selections = [one if match is None else match[2] for one, match in zip(given, found, strict=True)]
+    return dict(zip(names, selections, strict=True))
 
 
 def _table(analysis: "RMSD") -> Table:
