@@ -20,6 +20,7 @@ _SYNONYMS: tuple[tuple[str, ...], ...] = (
     ("weights", "mass_weighted", "massweighted", "masses", "mass"),
     ("n_components", "components", "ncomponents", "n_pcs", "n_modes", "n_eigenvectors"),
     ("cutoff", "radius", "d_a_cutoff", "rmax", "r_max", "max_distance", "distance", "probe_radius"),
+    ("range", "rmax", "r_max", "r_range"),
     ("d_h_a_angle_cutoff", "angle", "angle_cutoff"),
     ("nbins", "bins", "n_bins"),
     ("delta", "binsize", "bin_size", "bin_width", "binwidth", "spacing", "grid_spacing", "resolution"),
