@@ -43,13 +43,6 @@ def test_rmsd_writes_a_column_for_each_group(run, universe: MDAnalysis.Universe,
     expected = mdreel.RMSD(universe.select_atoms(options[1]), groupselections=groups, trajectory=DCD).run()
     np.testing.assert_allclose(rows, expected.results.rmsd, rtol=1e-12)
     assert "group 2: mean" in run("rmsd", *INPUT, *options, "-q").stdout
-    named = ("--group", f"LID={groups[0]}", "--group", f"NMP={groups[1]}")
-    done = run("rmsd", *INPUT, *options[:2], *named, "-o", tmp_path / "named.csv", "-q")
-    assert done.returncode == 0, done.stderr
-    assert table(tmp_path / "named.csv")[0][3:] == ["rmsd_lid_angstrom", "rmsd_nmp_angstrom"]
-    done = run("rmsd", *INPUT, *named[:3], named[1])
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "--group: 'LID' is given twice" in done.stderr
 
 
 def test_rmsf_can_be_that_after_superposition(run, universe: MDAnalysis.Universe, tmp_path: Path) -> None:
