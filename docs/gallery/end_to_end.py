@@ -4,7 +4,6 @@ Each curve shows the distance between the first and the last Cα atom of one dom
 adenylate kinase.
 """
 
-import matplotlib.pyplot as plt
 import MDAnalysis as mda
 from MDAnalysisTests.datafiles import DCD, PSF
 
@@ -15,9 +14,5 @@ domains = {
     "LID": ca.select_atoms("resid 122:159"),
     "NMP": ca.select_atoms("resid 30:59"),
 }
-run = mdreel.EndToEnd(list(domains.values())).run()
-figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
-axes.plot(run.times, run.results.distances, label=list(domains))
-axes.set(xlabel="Time (ps)", ylabel="First to last Cα atom (Å)")
-axes.legend()
-figure.savefig("end_to_end.png", dpi=150)
+run = mdreel.EndToEnd(domains).run()
+run.plot(title="First to last Cα atom of each domain").savefig("end_to_end.png")

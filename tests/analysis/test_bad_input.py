@@ -3,6 +3,8 @@
 Errors of a single analysis are tested in the file of that analysis.
 """
 
+import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -79,8 +81,13 @@ NONE: dict[str, Made] = {
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_no_atoms_are_refused(name: str) -> None:
     universe = peptide()
-    with pytest.raises(SelectionError):
+    with pytest.raises(SelectionError) as caught:
         NONE[name](universe.atoms[:0], universe)
+    if "has no atoms" in str(caught.value):
+        special = {"FunctionAnalysis": mdreel.from_function, "AnalysisBase": Spread, "Projection": Projection}
+        made = special.get(name) or getattr(mdreel, name, None) or getattr(mdreel.analysis, name)
+        names = [one.removesuffix("s") for one in inspect.signature(made).parameters]
+        assert any(re.search(rf"\b{one}", str(caught.value)) for one in names), f"no parameter: {caught.value}"
 
 
 def zeros(*names: str) -> Callable[[Analysis], None]:

@@ -155,7 +155,7 @@ def test_rdf_refuses_invalid_input(universe: MDAnalysis.Universe) -> None:
         mdreel.InterRDF(alpha, alpha[:0])
     with pytest.raises(MismatchError, match="another Universe"):
         mdreel.InterRDF(alpha, MDAnalysis.Universe(GRO).atoms)
-    with pytest.raises(MismatchError, match="group 1 of pair 0 is in another Universe than u"):
+    with pytest.raises(MismatchError, match=r"ags\[0\]\[1\] is in another Universe than u"):
         mdreel.InterRDF_s(universe, [(alpha, MDAnalysis.Universe(GRO).atoms)])
     with pytest.raises(MismatchError, match="at least one pair"):
         mdreel.InterRDF_s(universe, [])

@@ -1,6 +1,7 @@
 """Tests of the RMSD of groups after a single superposition."""
 
 from pathlib import Path
+from typing import Any
 
 import MDAnalysis
 import numpy as np
@@ -93,3 +94,56 @@ def test_plot_draws_a_line_for_each_group(universe: MDAnalysis.Universe) -> None
     figure = mdreel.RMSD(universe.select_atoms(CORE), groupselections=GROUPS[:2]).run().plot()
     (axes,) = figure.axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["superposed", *GROUPS[:2]]
+
+
+LID, NMP = "name CA and resid 122:159", "name CA and resid 30:59"
+
+
+def legend_of(figure: Any) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+
+
+def test_names_of_groups_are_in_the_legend_the_table_and_the_labels() -> None:
+    universe = MDAnalysis.Universe(PSF, DCD)
+    named = mdreel.RMSD(universe, select=CORE, groupselections={"LID": LID, "NMP domain": NMP}).run(step=20)
+    plain = mdreel.RMSD(universe, select=CORE, groupselections=[LID, NMP]).run(step=20)
+    np.testing.assert_array_equal(named.results.rmsd, plain.results.rmsd)
+    assert legend_of(named.plot()) == ["superposed", "LID", "NMP domain"]
+    assert [column.name for column in named.columns()][2:] == ["rmsd", "rmsd_lid", "rmsd_nmp_domain"]
+    assert [column.name for column in plain.columns()][2:] == ["rmsd", "rmsd_group_1", "rmsd_group_2"]
+    assert named._result_coordinates()[-1].values.tolist() == named.names == ["superposed", "LID", "NMP domain"]
+    assert named.groupselections == [LID, NMP]
+
+
+def test_wrong_named_groups_are_refused_with_their_name() -> None:
+    universe = MDAnalysis.Universe(PSF, DCD)
+    for groups, error, message in (
+        ({"LID": "name XY"}, SelectionError, r"groupselections\['LID'\]: selection 'name XY' has no atoms"),
+        ({3: LID}, MismatchError, r"groupselections: the name of a group must be a text, not 3 \(int\)"),
+        ({" ": LID}, MismatchError, "the name of a group must be a text"),
+        ({"mobile": LID, "reference": LID}, SelectionError, "a list of selections, or a dictionary of selections by"),
+    ):
+        with pytest.raises(error, match=message):
+            mdreel.RMSD(universe, select=CORE, groupselections=groups)
+
+
+def test_other_analyses_of_groups_take_names() -> None:
+    universe = MDAnalysis.Universe(PSF, DCD)
+    domains = {"LID": universe.select_atoms(LID), "NMP": universe.select_atoms(NMP)}
+    groups = list(domains.values())
+    ends, plain = mdreel.EndToEnd(domains).run(step=20), mdreel.EndToEnd(groups).run(step=20)
+    np.testing.assert_array_equal(ends.results.distances, plain.results.distances)
+    assert legend_of(ends.plot()) == ["LID", "NMP"]
+    assert [column.name for column in ends.columns()][2:] == ["chain_lid", "chain_nmp"]
+    helices = mdreel.HelixEigenvalues(domains).run(step=20)
+    assert legend_of(helices.plot()) == ["LID", "NMP"]
+    assert [column.name for column in helices.columns()][2:] == ["helix_lid", "helix_nmp"]
+    pairs = mdreel.HelixEigenvalues({**domains, "both": groups[0] + groups[1]}, pairs=True).run(step=50)
+    assert legend_of(pairs.plot()) == ["LID, NMP", "LID, both", "NMP, both"]
+    residues = universe.residues[4:6]
+    torsions = mdreel.Dihedral({"φ": residues[0].phi_selection(), "time": residues[1].psi_selection()}).run(step=20)
+    assert torsions.names == ["φ", "time"]
+    assert [column.name for column in torsions.columns()][2:] == ["dihedral_φ", "dihedral_time"]
+    assert [text.get_text() for text in torsions.plot().axes[0].get_xticklabels()] == ["φ", "time"]
+    with pytest.raises(SelectionError, match="chain 'NMP' has no atoms"):
+        mdreel.EndToEnd({"LID": groups[0], "NMP": groups[1][:0]})

@@ -31,13 +31,15 @@ def load_example() -> ModuleType:
 
 
 @pytest.mark.filterwarnings("ignore:DCDReader currently makes independent timesteps:DeprecationWarning")
-def test_python_of_the_readme_gives_the_rmsd_of_every_frame() -> None:
+def test_python_of_the_readme_gives_the_rmsd_of_every_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (code,) = readme_blocks("Python", "python")
     assert len(code.splitlines()) <= 10
     names: dict[str, object] = {}
     with mpl.rc_context({"backend": "agg"}):
         exec(compile(code, "README.md", "exec"), names)
     rmsd = names["run"].results.rmsd  # type: ignore[attr-defined]
+    assert (tmp_path / "rmsd.png").read_bytes().startswith(b"\x89PNG")
     assert rmsd.shape == (98, 3)
     assert np.all(rmsd[1:, 2] > 0)
 

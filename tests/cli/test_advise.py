@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from forked_python.command import forked_python
 from mpi_launcher import MPICH, needs
 
 NUMBER = {"type": "number", "minimum": 0}
@@ -92,6 +93,25 @@ def test_script_names_the_expected_time_with_one_worker(run, inputs):
     done = run("advise", "rmsd", *inputs, "-o", "rmsd.csv", "-nt", "1", "--apply")
     assert done.returncode == 0, done.stderr
     assert " s with 1 worker on " in done.stdout
+
+
+def test_script_says_where_it_is_and_what_it_changes(run, inputs, tmp_path):
+    asked = ["advise", "rmsd", *inputs, "-o", "rmsd.csv", "-nt", "1", "--apply"]
+    done = run(*asked)
+    changes = "changes to your command: options --backend serial"
+    assert f"# {changes}\n" in done.stdout
+    first, second = done.stderr.splitlines()
+    assert first.startswith("mdreel: no file was written, and no command was run; to keep the script, write > job.sh")
+    assert second == f"mdreel: {changes}"
+    with (tmp_path / "my job.sh").open("w") as file:
+        command = [forked_python(), "-m", "mdreel.cli", *asked]
+        kept = subprocess.run(command, cwd=tmp_path, stdout=file, stderr=subprocess.PIPE, text=True, check=True)
+    script = tmp_path / "my job.sh"
+    assert kept.stderr.startswith(
+        f"mdreel: the script is in {script}, and no command was run; to run it, write: sh '{script}'\n"
+    )
+    assert script.read_text().startswith("#!/bin/sh\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["my job.sh"]
 
 
 def test_json_has_its_schema(run, inputs):

@@ -10,7 +10,9 @@ import time
 
 import pytest
 
+import mdreel
 from forked_python.command import forked_python
+from mdreel.errors import MdreelWarning
 
 LONGEST_SECONDS = 5.0  # to the end of the process; 0.2 s are meant, but a test must not fail because a machine is busy
 
@@ -137,6 +139,56 @@ def test_channels_are_listed_and_removed(run, adk, folder):
     assert run("channels", "--remove").returncode == 2
     assert run("channels", "run1", "--remove").returncode == 0
     assert list(folder.iterdir()) == []
+
+
+def test_frames_are_those_of_the_current_run(run, adk):
+    produce(run, adk["dcd"], "--stop", "20", "-q")
+    produce(run, adk["dcd"], "--stop", "30", "-q")
+    listed = run("channels", "--seconds", "0")
+    assert listed.stdout.splitlines()[1].split()[:4] == ["run1", "finished", "3,341", "30"]
+    (facts,) = json.loads(run("channels", "--json", "--seconds", "0").stdout)
+    assert (facts["n_frames"], facts["n_frames_of_run"]) == (50, 30)
+    named = run("channels", "run1", "--seconds", "0").stdout
+    assert "run1: earlier runs have published 20 more frames\n" in named
+
+
+def test_channel_of_another_version_does_not_hide_the_others(run, adk, folder):
+    produce(run, adk["dcd"], "--stop", "2", "-q")
+    assert run("produce", adk["dcd"], "--channel", "old", "--stop", "2", "-q").returncode == 0
+    (folder / "old" / "ring").write_bytes(b"of another version" * 1000)
+    message = (
+        "old: another version of mdreel wrote this channel, or the directory is no channel; use that version, or if "
+        f"its simulation has ended, remove it with: rm -r {folder}/old\n"
+    )
+    for options in ([], ["--json"]):
+        done = run("channels", "--seconds", "0", *options)
+        assert (done.returncode, done.stderr) == (0, f"mdreel: {message}")
+        assert "run1" in done.stdout
+    done = run("channels", "old", "run1", "--seconds", "0")
+    assert (done.returncode, done.stderr) == (3, f"mdreel: error: {message}")
+    assert done.stdout.splitlines()[1].startswith("run1")
+    with pytest.warns(MdreelWarning, match="old: another version of mdreel"):
+        assert [status.name for status in mdreel.live.list_channels()] == ["run1"]
+
+
+def test_waiting_for_an_absent_channel_is_said_at_once_with_those_that_exist(run, adk, folder):
+    asked = ["rmsd", "-s", adk["psf"], "--channel", "run2", "--wait", "0.1"]
+    assert run(*asked).stderr.splitlines()[0] == (
+        f"mdreel: waiting up to 0.1 s for the channel {folder}/run2, which does not exist yet; there are no channels"
+    )
+    produce(run, adk["dcd"], "--stop", "2", "-q")
+    first, last = run(*asked).stderr.splitlines()
+    existing = "; existing channels: run1; did you mean 'run1'?"
+    assert first.endswith(f"which does not exist yet{existing}")
+    assert last.startswith(f"mdreel: error: {folder}/run2: the channel was not created within 0.1 s")
+    assert last.endswith(existing)
+    assert run(*asked, "-q").stderr == f"{last}\n"
+    next_run = run("rmsd", "-s", adk["psf"], "--channel", "run1", "--wait", "0.1", "--new-run")
+    assert (
+        next_run.stderr.splitlines()[0] == f"mdreel: waiting up to 0.1 s for the next run of the channel {folder}/run1"
+    )
+    assert run("archive", "run2", "-o", "a.xtc", "--wait", "0.1").stderr.splitlines()[0] == first
+    assert run("channels", "run2").stderr == (f"mdreel: error: {folder}/run2: the channel does not exist{existing}\n")
 
 
 @pytest.mark.parametrize(

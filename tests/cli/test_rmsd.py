@@ -135,3 +135,16 @@ def test_rmsd_of_segments_is_that_of_the_whole(run, adk, tmp_path):
     done = run("rmsd", "-s", adk["psf"], "-f", adk["dcd"], "--access", "hdf5-independent")
     assert done.returncode == 3
     assert "--access hdf5-independent is for the backend mpi, not threads: use 'shared'" in done.stderr
+
+
+def test_names_of_groups_are_in_the_table_and_in_the_summary(run, adk, tmp_path):
+    files = ["-s", adk["psf"], "-f", adk["dcd"], "-q"]
+    named = ["--group", "LID=name CA and resid 122:159", "--group", "NMP=name CA and resid 30:59"]
+    done = run("rmsd", *files, *named, "-o", "named.csv")
+    assert done.returncode == 0, done.stderr
+    head = (tmp_path / "named.csv").read_text().splitlines()[0]
+    assert head == "frame,time_ps,rmsd_angstrom,rmsd_lid_angstrom,rmsd_nmp_angstrom"
+    assert [line.split()[-1] for line in run("rmsd", *files, *named).stdout.splitlines()[-2:]] == ["LID", "NMP"]
+    done = run("rmsd", *files, *named[:3], named[1])
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--group: 'LID' is given twice" in done.stderr

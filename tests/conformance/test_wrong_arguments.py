@@ -15,6 +15,7 @@ import pytest
 
 import mdreel
 from conformance.wrong_arguments import Call, calls, parameters, system, unclear_errors, wrong_values
+from mdreel.analysis.base.analysis import Analysis
 from mdreel.errors import ArgumentError, MdreelError
 from peptide_system import System
 
@@ -39,6 +40,7 @@ INNER = {
     "share": "the run",
     "start_at": "the run",
 }
+SUPERPOSING = ("align", "superposition", "superpose", "superimpose", "fit", "Align", "super_position", "align_first")
 MODULES = ("analysis", "errors", "live", "mdanalysis", "trajectory", "transformations")
 
 
@@ -121,6 +123,25 @@ def test_misspelt_parameter_names_the_one_that_was_meant(
     with pytest.raises(ArgumentError, match=hint) as caught:
         call(peptide_system.universe)
     assert isinstance(caught.value, TypeError)
+
+
+def test_wrong_names_of_all_parameters_of_analyses_suggest_the_parameter(every_call: dict[str, Call]) -> None:
+    n_tried, unhelpful = 0, []
+    for name, call in every_call.items():
+        if not (inspect.isclass(call.function) and issubclass(call.function, Analysis)):
+            continue
+        known = parameters(call.function)
+        meant = {f"{one}{one[-1]}": one for one in known if len(one) > 3}
+        for own in {"align", "superposition"} & set(known):
+            meant |= {word: own for word in SUPERPOSING if word not in known}
+        for wrong, right in meant.items():
+            n_tried += 1
+            with pytest.raises(ArgumentError) as caught:
+                call.function(**call.arguments, **{wrong: True})
+            if not str(caught.value).endswith(f"has no parameter {wrong!r}: did you mean {right!r}?"):
+                unhelpful.append(f"{name}({wrong}): {caught.value}")
+    assert n_tried > 150
+    assert not unhelpful, "\n".join(unhelpful)
 
 
 def test_text_is_one_item_of_a_sequence(peptide_system: System) -> None:

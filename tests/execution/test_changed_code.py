@@ -1,6 +1,7 @@
 """Checkpoints of runs whose code has changed before they go on, each run in an interpreter of its own."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -261,6 +262,7 @@ def test_checkpoint_is_refused_by_name_of_what_has_changed(
     assert "the checkpoint is of another run" in line
     assert f"its {what} " in line
     assert "remove the file" in line
+    assert not re.search(r"\b[0-9a-f]{16}\b", line), "a digest tells a user nothing"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Checkpoints: what is finished is not done again, and nothing else is believed."""
 
 import os
+import re
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from mdreel import Processes, Threads
 from mdreel._core import FrameSet, Pass, Source, rmsd
 from mdreel.errors import FormatError, MismatchError, UnsupportedError
+from mdreel.execution.checkpoint.differences import describe_differences
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.job import Job, Outcome
@@ -101,8 +104,10 @@ def test_checkpoint_of_another_run_is_refused(
     job = job_of(open_trajectory(trajectory))
     run(job, None, Serial(), checkpoint=path)
     before = path.read_bytes()
-    with pytest.raises(MismatchError, match=f"of another run: its {what} is"):
+    with pytest.raises(MismatchError, match=f"of another run: its {what} is") as caught:
         run(*change(job, trajectory), Serial(), checkpoint=path)
+    assert "remove the file or name another file" in str(caught.value)
+    assert not re.search(r"\b[0-9a-f]{16}\b|\b\d{12,}\b", str(caught.value)), "neither digests nor raw times"
     assert path.read_bytes() == before
 
 
@@ -118,9 +123,33 @@ def test_checkpoint_goes_on_with_a_copy_of_the_trajectory_but_with_no_other_file
     found = run(job_of(open_trajectory(places[0])), None, Serial(), n_parts=7, checkpoint=path)
     assert same(found, expected)
     assert n_done(found) == 0
-    os.utime(places[1], ns=(0, first.stat().st_mtime_ns + 1))
-    with pytest.raises(MismatchError, match="of another run: its trajectory is"):
+    changed = first.stat().st_mtime_ns
+    os.utime(places[1], ns=(0, changed + 1))
+    with pytest.raises(MismatchError, match="of another run: its trajectory is") as caught:
         run(job_of(open_trajectory(places[1])), None, Serial(), n_parts=7, checkpoint=path)
+    date = f"{datetime.fromtimestamp(changed // 10**9):%Y-%m-%d %H:%M:%S}"
+    for nanoseconds in (changed % 10**9, changed % 10**9 + 1):
+        assert f"a.xtc, {first.stat().st_size} bytes, changed {date}.{nanoseconds:09}" in str(caught.value)
+    os.utime(places[1], ns=(0, changed - 86_400 * 10**9))
+    with pytest.raises(MismatchError, match=f"changed {date}, that of this run is a.xtc, .* changed"):
+        run(job_of(open_trajectory(places[1])), None, Serial(), n_parts=7, checkpoint=path)
+
+
+def test_differences_of_many_files_and_much_code_are_short() -> None:
+    files = [f"{i}.xtc, 9 bytes, changed {i}000000000" for i in range(9)]
+    other = [one.replace("9 bytes", "8 bytes") if i > 6 else one for i, one in enumerate(files)]
+    found, given = ({"trajectory": "; ".join(one)} for one in (files, other))
+    said = describe_differences(found, given)
+    assert said.startswith("its trajectory is 7.xtc, 9 bytes, changed 19")
+    assert "that of this run is 7.xtc, 8 bytes" in said
+    assert said.endswith("(1 more file changed)")
+    fewer = describe_differences(found, {"trajectory": "; ".join(files[1:])})
+    assert fewer == "its trajectory is 9 files, that of this run is 8 files"
+    code = {f"code of the function f{i} (own)": f"{i:016x}" for i in range(9)}
+    assert describe_differences(code, code) == ""
+    said = describe_differences({}, code)
+    assert said.startswith("it has no code of the function f0 (own), which this run has; ")
+    assert said.endswith("; 3 more differences")
 
 
 def test_file_that_is_no_checkpoint_is_refused_and_left_alone(adk_xtc: Path, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_value_that_runs_code_is_not_unpickled(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("mdreel.execution.executors.local.block_groups.GROUP_SECONDS", 0.0)
     path.write_bytes(evil.read_bytes())
-    with pytest.raises(FormatError, match=r"another key .*remove it"):
+    with pytest.raises(FormatError, match="another key: remove it, or set MDREEL_KEY_FILE to the file of its key"):
         run(universe, adk_xtc, path)
     assert not mark.exists()
     path.unlink()

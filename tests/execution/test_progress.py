@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -78,6 +79,44 @@ def test_progress_shows_the_cursor_again_when_the_run_fails():
     with pytest.raises(KeyboardInterrupt):
         run()
     assert stream.getvalue().rindex("\x1b[?25h") > stream.getvalue().rindex("\x1b[?25l")
+
+
+def screen(written: str, width: int) -> list[str]:
+    """The lines of a terminal after a text that may wrap, with the control sequences of a progress bar."""
+    lines, row, column = [[" "] * width], 0, 0
+    for piece in re.findall(r"\x1b\[[?\d;]*[A-Za-z]|.", written, re.DOTALL):
+        if piece == "\x1b[2K":
+            lines[row] = [" "] * width
+        elif piece.startswith("\x1b[") and piece.endswith("A"):
+            row -= int(piece[2:-1])
+        elif piece == "\r":
+            column = 0
+        elif piece == "\n" or (not piece.startswith("\x1b") and column == width):
+            row, column = row + 1, 0
+            lines += [[" "] * width] * (row == len(lines))
+        if piece >= " ":
+            lines[row][column] = piece
+            column += 1
+    return ["".join(line).rstrip() for line in lines]
+
+
+def test_progress_leaves_an_empty_screen_after_ctrl_c(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    stream, clock = Terminal(), Clock()
+
+    def run():
+        with Progress("RMSD", 10, stream=stream, clock=clock) as progress:
+            for frames in (3, 6):
+                clock.seconds += 1
+                progress.update(frames)
+            assert screen(stream.getvalue(), 80)[0].startswith("RMSD")
+            stream.write("^C")  # as the terminal does
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    stream.write("no results were kept\n")
+    assert [line for line in screen(stream.getvalue(), 80) if line] == ["no results were kept"]
 
 
 @pytest.mark.parametrize(

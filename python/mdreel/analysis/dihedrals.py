@@ -14,6 +14,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.choices import Features
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.group_names import column_names, group_label, split_group_names
 from mdreel.analysis.topology.required_attributes import check_attributes
 from mdreel.analysis.topology.torsions import torsions_of
 from mdreel.errors import MismatchError, SelectionError
@@ -114,9 +115,9 @@ class Dihedral(QuadrupleAngles):
 
     Parameters
     ----------
-    atomgroups : sequence of MDAnalysis.AtomGroup
+    atomgroups : sequence of MDAnalysis.AtomGroup, or mapping of str to MDAnalysis.AtomGroup
         Groups of four atoms in the same Universe. The dihedral angle is the angle between the plane of the first three
-        atoms and the plane of the last three.
+        atoms and the plane of the last three. In a mapping, the keys are the names of the angles in plots and tables.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -166,23 +167,39 @@ class Dihedral(QuadrupleAngles):
 
     @checked_arguments
     def __init__(
-        self, atomgroups: Sequence[AtomGroup], *, trajectory: Trajectory | None = None, verbose: bool = False
+        self,
+        atomgroups: Sequence[AtomGroup] | Mapping[str, AtomGroup],
+        *,
+        trajectory: Trajectory | None = None,
+        verbose: bool = False,
     ) -> None:
         if len(atomgroups) == 0:
             raise SelectionError("there is no group of four atoms")
-        atomgroups = [atoms_of(group, name=f"atomgroups[{i}]") for i, group in enumerate(atomgroups)]
-        for i, group in enumerate(atomgroups):
+        self._group_names, given = split_group_names(atomgroups, "atomgroups")
+        labels = [group_label(self._group_names, i) for i in range(len(given))]
+        atomgroups = [atoms_of(group, name=f"atomgroups[{label}]") for label, group in zip(labels, given, strict=True)]
+        for label, group in zip(labels, atomgroups, strict=True):
             if len(group) != 4:
-                raise MismatchError(
-                    f"group {i} has {len(group)} atoms: a dihedral angle needs four, give a list of groups of four"
-                )
+                message = "a dihedral angle needs four, give a list of groups of four"
+                raise MismatchError(f"group {label} has {len(group)} atoms: {message}")
             if group.universe is not atomgroups[0].universe:
-                raise MismatchError(
-                    f"group {i} is in another Universe than group 0: all groups must be in the same one"
-                )
+                message = f"group {label} is in another Universe than group {labels[0]}"
+                raise MismatchError(f"{message}: all groups must be in the same one")
         self.atomgroups = atomgroups
         quadruples = np.stack([group.ix for group in atomgroups])
         super().__init__(atomgroups[0], quadruples, "degrees", trajectory, verbose=verbose)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the angles, which are the given names or consist of the indices of the atoms."""
+        return super().names if self._group_names is None else list(self._group_names)
+
+    def columns(self) -> Sequence[Column]:
+        """Return columns with the frame, the time and each angle."""
+        if self._group_names is None:
+            return super().columns()
+        names = column_names("dihedral", self._group_names)
+        return wide_columns(self.frames, self.times, self.results.angles, names, self._units["angles"])
 
     @property
     def ag1(self) -> AtomGroup:
@@ -208,7 +225,7 @@ class Dihedral(QuadrupleAngles):
         """Draw the distribution of each angle."""
         from mdreel.results.maps import angle_map
 
-        names = [f"group {i}" for i in range(len(self._quadruples))]
+        names = self._group_names or [f"group {i}" for i in range(len(self._quadruples))]
         return angle_map(self.results.angles, names, title, ax)
 
 

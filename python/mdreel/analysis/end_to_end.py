@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from mdreel._core import Computation, Source, end_to_end
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.group_names import column_names, group_label, split_group_names
 from mdreel.analysis.topology.reference import are_atoms
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
@@ -35,9 +36,10 @@ class EndToEnd(Analysis):
 
     Parameters
     ----------
-    chains : MDAnalysis.AtomGroup or sequence of MDAnalysis.AtomGroup
+    chains : MDAnalysis.AtomGroup, sequence of MDAnalysis.AtomGroup, or mapping of str to MDAnalysis.AtomGroup
         One or more chains. The atoms must be in order along the chain, as for MDAnalysis's `PersistenceLength`. Only
-        the first and the last atom of each chain are read.
+        the first and the last atom of each chain are read. In a mapping, the keys are the names of the chains in tables
+        and in `plot`, which then draws each chain instead of the mean.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
@@ -78,16 +80,22 @@ class EndToEnd(Analysis):
     _result_dimensions = MappingProxyType({"vectors": ("frame", "chain", "axis"), "distances": ("frame", "chain")})
 
     @checked_arguments
-    def __init__(self, chains: AtomGroup | Sequence[AtomGroup], *, trajectory: Trajectory | None = None) -> None:
-        given = [chains] if are_atoms(chains) else chains
-        chains = [atoms_of(chain, name=f"chain {number}") for number, chain in enumerate(given)]
+    def __init__(
+        self,
+        chains: AtomGroup | Sequence[AtomGroup] | Mapping[str, AtomGroup],
+        *,
+        trajectory: Trajectory | None = None,
+    ) -> None:
+        self._names, given = split_group_names([chains] if are_atoms(chains) else chains, "chains")
+        labels = [group_label(self._names, number) for number in range(len(given))]
+        chains = [atoms_of(chain, name=f"chain {label}") for label, chain in zip(labels, given, strict=True)]
         if len(chains) == 0:
             raise SelectionError("there is no chain: give at least one")
-        for number, chain in enumerate(chains):
-            Selection.of(chain, f"chain {number}")
+        for label, chain in zip(labels, chains, strict=True):
+            Selection.of(chain, f"chain {label}")
             if chain.universe is not chains[0].universe:
                 raise MismatchError(
-                    f"chain {number} is in another Universe than chain 0: all chains must be in the same one"
+                    f"chain {label} is in another Universe than chain {labels[0]}: all chains must be in the same one"
                 )
         ends = np.array([[chain.ix[0], chain.ix[-1]] for chain in chains])
         super().__init__(chains[0].universe.atoms[ends.ravel()], trajectory)
@@ -121,17 +129,22 @@ class EndToEnd(Analysis):
 
     def columns(self) -> Sequence[Column]:
         """Return columns with the frame, the time and the end-to-end distance of each chain."""
-        names = [f"chain_{number}" for number in range(1, self.n_chains + 1)]
+        names = column_names("chain", self._names or [str(number) for number in range(1, self.n_chains + 1)])
         return wide_columns(self.frames, self.times, self.results.distances, names, "Å")
 
     def _result_coordinates(self) -> list[LabelledArray]:
-        chains = LabelledArray("chain", ("chain",), "", np.arange(1, self.n_chains + 1))
+        names = np.arange(1, self.n_chains + 1) if self._names is None else np.array(self._names)
+        chains = LabelledArray("chain", ("chain",), "", names)
         return [*super()._result_coordinates(), chains]
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw the distance over time, averaged over chains."""
+        """Draw the distance over time, of each chain if the chains have names, and otherwise averaged over chains."""
+        from mdreel.results.curves import lines
         from mdreel.results.figure import time_series
 
+        if self._names is not None:
+            distances = self.results.distances
+            return lines(self.times, distances, self._names, "End-to-end distance (Å)", title, ax, kind="Chains")
         label = "End-to-end distance (Å)" if self.n_chains == 1 else "Mean end-to-end distance (Å)"
         mean = self.results.distances.mean(axis=1)
         return time_series(self.times, mean, label, title, ax, frames=self.frames, from_zero=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.dssp import DSSP
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.group_names import column_names, group_label, split_group_names
 from mdreel.errors import MismatchError, SelectionError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
@@ -34,9 +35,10 @@ class HelixEigenvalues(Analysis):
 
     Parameters
     ----------
-    segments : sequence of MDAnalysis.AtomGroup
+    segments : sequence of MDAnalysis.AtomGroup, or mapping of str to MDAnalysis.AtomGroup
         The segments, such as the Cα atoms of helices. Each segment needs at least two atoms, and all must be in the
-        same Universe. To find the helices of a protein, use `helices_of`.
+        same Universe. To find the helices of a protein, use `helices_of`. In a mapping, the keys are the names of the
+        segments in plots and tables.
     pairs : bool
         Whether to use the distances between the segments of each pair instead of those within each segment.
     squared : bool
@@ -91,7 +93,7 @@ class HelixEigenvalues(Analysis):
     @checked_arguments
     def __init__(
         self,
-        segments: Sequence[AtomGroup],
+        segments: Sequence[AtomGroup] | Mapping[str, AtomGroup],
         *,
         pairs: bool = False,
         squared: bool = False,
@@ -99,13 +101,14 @@ class HelixEigenvalues(Analysis):
     ) -> None:
         if len(segments) == 0:
             raise SelectionError("there is no segment: give at least one")
-        segments = [atoms_of(segment, name=f"segment {i}") for i, segment in enumerate(segments)]
-        for i, segment in enumerate(segments):
-            Selection.of(segment, f"segment {i}")
+        self._names, given = split_group_names(segments, "segments")
+        labels = [group_label(self._names, i) for i in range(len(given))]
+        segments = [atoms_of(segment, name=f"segment {label}") for label, segment in zip(labels, given, strict=True)]
+        for label, segment in zip(labels, segments, strict=True):
+            Selection.of(segment, f"segment {label}")
             if segment.universe is not segments[0].universe:
-                raise MismatchError(
-                    f"segment {i} is in another Universe than segment 0: all segments must be in the same one"
-                )
+                message = f"segment {label} is in another Universe than segment {labels[0]}"
+                raise MismatchError(f"{message}: all segments must be in the same one")
         every = segments[0].universe.atoms[np.concatenate([segment.ix for segment in segments])]
         super().__init__(every, trajectory)
         ends = np.cumsum([len(segment) for segment in segments])[:-1]
@@ -148,12 +151,13 @@ class HelixEigenvalues(Analysis):
 
     def columns(self) -> Sequence[Column]:
         """Return columns with the frame, the time and the eigenvalue of each segment or pair."""
-        names = [f"helix_{name}" for name in self._segment_names()]
+        names = column_names("helix", self._segment_names())
         return wide_columns(self.frames, self.times, self.results.eigenvalues, names, self._units["eigenvalues"])
 
     def _segment_names(self) -> list[str]:
-        """Return the number of each segment, or the two numbers of each pair, starting from 1."""
-        return [f"{i + 1}" if i == j else f"{i + 1}_{j + 1}" for i, j in self.pairs]
+        """Return the name or number of each segment, or those of each pair. Numbers start from 1."""
+        names = self._names or [str(i + 1) for i in range(len(self._segments))]
+        return [names[i] if i == j else f"{names[i]}_{names[j]}" for i, j in self.pairs]
 
     def _result_coordinates(self) -> list[LabelledArray]:
         segments = LabelledArray("segment", ("segment",), "", np.array(self._segment_names()))
@@ -163,7 +167,8 @@ class HelixEigenvalues(Analysis):
         """Draw each eigenvalue over time."""
         from mdreel.results.curves import lines
 
-        names = [f"{i + 1}" if i == j else f"{i + 1}, {j + 1}" for i, j in self.pairs]
+        labels = self._names or [str(i + 1) for i in range(len(self._segments))]
+        names = [labels[i] if i == j else f"{labels[i]}, {labels[j]}" for i, j in self.pairs]
         label = f"Largest eigenvalue ({'Å²' if self._squared else 'Å'})"
         return lines(self.times, self.results.eigenvalues, names, label, title, ax, kind="Segments")
 

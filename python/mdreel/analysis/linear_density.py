@@ -146,6 +146,7 @@ class LinearDensity(Analysis):
     """
 
     _may_change = True
+    _atoms_parameter = "select"
 
     @checked_arguments
     def __init__(

@@ -8,6 +8,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from mdreel.errors import MismatchError
+from mdreel.foundation.nearest_name import did_you_mean, unknown_name
 from mdreel.foundation.toml_file import read_toml
 
 _SPOKEN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
@@ -271,7 +272,8 @@ def split_names(
 def _analysis(where: str, entry: dict[str, Any], form: RecipeFormat, folder: Path) -> RecipeAnalysis:
     name = entry.get("type")
     if form.analyses is not None and (not isinstance(name, str) or name not in form.analyses):
-        raise MismatchError(f"{where}: type must be one of {', '.join(form.analyses)}, not {name!r}")
+        hint = did_you_mean(name, form.analyses) if isinstance(name, str) else ""
+        raise MismatchError(f"{where}: type must be one of {', '.join(form.analyses)}, not {name!r}{hint}")
     if not isinstance(name, str):
         raise MismatchError(f"{where}: type must be a text, not {name!r}")
     given = {key: value for key, value in entry.items() if key != "type"}
@@ -283,7 +285,7 @@ def _analysis(where: str, entry: dict[str, Any], form: RecipeFormat, folder: Pat
 def _check_names(where: str, given: Mapping[str, Any], known: Collection[str]) -> None:
     for name in given:
         if name not in known:
-            raise MismatchError(f"{where}: unknown name {name!r}; known: {', '.join(known)}")
+            raise MismatchError(f"{where}: {unknown_name(name, known)}")
 
 
 def _values(where: str, given: Mapping[str, Any], settings: Settings, folder: Path) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from mdreel.analysis.topology.fitted_groups import (
     compared_groups,
     references_of,
 )
+from mdreel.analysis.topology.group_names import column_names, split_group_names
 from mdreel.analysis.topology.matching import MASS_TOLERANCE, Matching
 from mdreel.analysis.topology.reference import are_atoms
 from mdreel.errors import MismatchError
@@ -53,9 +54,10 @@ class RMSD(Analysis):
         of selection strings. If you pass a string, each atom is selected once, in the order of the topology. If you
         pass a list, the strings are applied one after the other. If None, atoms are compared in the order of the
         groups, including repeated atoms.
-    groupselections : sequence of str, tuple, dict or MDAnalysis.AtomGroup, optional
+    groupselections : sequence or mapping of str to {str, tuple, dict or MDAnalysis.AtomGroup}, optional
         Additional groups of atoms whose RMSD is computed after the superposition. You can select them as in `select`,
-        but selections are applied to the entire Universe of `atomgroup` and of the reference.
+        but selections are applied to the entire Universe of `atomgroup` and of the reference. In a mapping, the keys
+        are the names of the groups in plots and tables, as in ``{"LID": "name CA and resid 122:159"}``.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
         Weights of the selected atoms in the superposition and in the mean. Weights are normalised.
     weights_groupselections : False or sequence of {None, "mass"} or array_like
@@ -136,6 +138,11 @@ class RMSD(Analysis):
     >>> universe = mda.Universe(PSF, DCD)
     >>> mdreel.RMSD(universe, select=core, groupselections=[lid]).run().results.rmsd[-1, 2:].round(2)
     array([ 1.95, 14.62])
+
+    Names of the groups, which the legend of `plot` shows:
+
+    >>> mdreel.RMSD(universe, select=core, groupselections={"LID": lid}).names
+    ['superposed', 'LID']
     """
 
     _units = MappingProxyType({"rmsd": "Å"})
@@ -150,7 +157,7 @@ class RMSD(Analysis):
         atomgroup: Atoms,
         reference: Atoms | ArrayLike | None = None,
         select: SelectBoth = "all",
-        groupselections: Sequence[GroupSelection] | None = None,
+        groupselections: Sequence[GroupSelection] | Mapping[str, GroupSelection] | None = None,
         weights: Literal["mass"] | ArrayLike | None = None,
         weights_groupselections: Sequence[Weights] | Literal[False] = False,
         tol_mass: float = MASS_TOLERANCE,
@@ -162,12 +169,12 @@ class RMSD(Analysis):
         verbose: bool = False,
     ) -> None:
         structure = reference if reference is None or are_atoms(reference) else None
-        atoms, theirs = select_both(atomgroup, structure, select)
+        atoms, theirs = select_both(atomgroup, structure, select, "atomgroup")
         super().__init__(atoms, trajectory, verbose=verbose)
         if reference is not structure:
             _check_order(atomgroup, select)
         self.reference = atomgroup if reference is None else reference
-        self.groupselections = list(_sequence(groupselections))
+        self._group_names, self.groupselections = split_group_names(_groups(groupselections), "groupselections")
         self.weights, self.weights_groupselections = weights, weights_groupselections
         self.tol_mass, self.ref_frame = tol_mass, ref_frame
         self.mobile_atoms = atoms
@@ -178,8 +185,10 @@ class RMSD(Analysis):
         self._superposition = superposition
         self._groups: list[ComparedAtoms] = []
         if self.groupselections:
+            labels = [f"groupselections[{key!r}]" for key in self._group_names or range(len(self.groupselections))]
+            chosen = dict(zip(labels, self.groupselections, strict=True))
             self._groups = compared_groups(
-                atoms, reference, ref_frame, self.groupselections, weights, weights_groupselections, matching
+                atoms, reference, ref_frame, chosen, weights, weights_groupselections, matching
             )
         elif weights_groupselections:
             raise MismatchError("weights_groupselections need groupselections")
@@ -245,13 +254,17 @@ class RMSD(Analysis):
     @property
     def names(self) -> list[str]:
         """Names of the RMSD columns: ``superposed`` or ``atoms``, followed by the groups."""
-        groups = [one if isinstance(one, str) else f"group {i}" for i, one in enumerate(self.groupselections, 1)]
+        groups = self._group_names
+        if groups is None:
+            groups = [one if isinstance(one, str) else f"group {i}" for i, one in enumerate(self.groupselections, 1)]
         return ["superposed" if self._superposition else "atoms", *groups]
 
     def columns(self) -> Sequence[Column]:
         """Return columns with the frame, the time, and the RMSD of the atoms and of each group."""
         frame, time, values, *groups = self.results.rmsd.T
-        others = [Column(f"rmsd_group_{i}", "Å", column) for i, column in enumerate(groups, 1)]
+        names = self._group_names or [f"group_{i}" for i in range(1, len(groups) + 1)]
+        each = zip(column_names("rmsd", names), groups, strict=True)
+        others = [Column(name, "Å", column) for name, column in each]
         return [*series_columns(frame, time), Column("rmsd", "Å", values), *others]
 
     def _result_coordinates(self) -> list[LabelledArray]:
@@ -274,13 +287,18 @@ class RMSD(Analysis):
         return values
 
 
-def _sequence(groups: Sequence[GroupSelection] | None) -> Sequence[GroupSelection]:
+def _groups(
+    groups: Sequence[GroupSelection] | Mapping[str, GroupSelection] | None,
+) -> Sequence[GroupSelection] | Mapping[str, GroupSelection]:
     if groups is None:
         return ()
-    if isinstance(groups, str | bytes) or not isinstance(groups, Sequence):
+    # A mapping with these keys is one group, whose atoms differ in the reference.
+    is_one = isinstance(groups, str | bytes) or (isinstance(groups, Mapping) and set(groups) == {"mobile", "reference"})
+    if is_one or not isinstance(groups, Sequence | Mapping):
         from mdreel.trajectory.mdanalysis_errors import SelectionTypeError
 
-        raise SelectionTypeError(f"groupselections must be a list of selections, not {shown(groups)}")
+        message = "must be a list of selections, or a dictionary of selections by name"
+        raise SelectionTypeError(f"groupselections {message}, not {shown(groups)}")
     return groups
 
 

@@ -147,7 +147,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         self._units = units_of(self.norm)
         groups = [group for pair in ags for group in pair]
         for i, group in enumerate(groups):
-            name = f"group {i % 2} of pair {i // 2}"
+            name = f"ags[{i // 2}][{i % 2}]"
             Selection.of(group, name)
             if group.universe is not u:
                 raise MismatchError(f"{name} is in another Universe than u: all groups must be in u")

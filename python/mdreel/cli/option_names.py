@@ -36,7 +36,7 @@ _GIVEN = re.compile(r"""\b([A-Za-z_]\w*)=("[^"]*"|'[^']*'|\([^)]*\)|[\w.+-]*\w)"
 _OFFERED = re.compile(rf", or (?:give|use) {_GIVEN.pattern}$")
 """A hint at the end of a message, which is omitted if the command has no such option."""
 
-_SUBJECT = re.compile(r"(?:^|(?<=: ))([A-Za-z_]\w*)(?:\[\d+\])?(?= must | is | has | needs |: )")
+_SUBJECT = re.compile(r"(?:^|(?<=: ))([A-Za-z_]\w*)(?:\[(?:\d+|'[^']*')\])?(?= must | is | has | needs |: )")
 """A parameter that is the subject of a sentence, such as ``memory must be``."""
 
 _WORD = re.compile(r"(?<![\w/.=-])([A-Za-z]+(?:_[A-Za-z]+)+|nbins|groupselections)(?![\w/(=]|\.\w)")

@@ -123,8 +123,15 @@ class _TerminalBar:
         self._progress.start()
 
     def draw(self, frames_done: int, seconds: float) -> None:
+        from rich.control import Control
+        from rich.segment import ControlType
+
         facts = describe(frames_done, self._n_frames, seconds)
-        self._progress.update(self._task, completed=frames_done, facts=facts, refresh=True)
+        with self._progress.console as console:  # one write
+            self._progress.update(self._task, completed=frames_done, facts=facts, refresh=True)
+            # The terminal writes ^C at the cursor. At the end of the line, ^C would move to the next line, and `close`
+            # would clear that line instead of the bar.
+            console.control(Control(ControlType.CARRIAGE_RETURN))
 
     def close(self, frames_done: int, seconds: float, failed: bool) -> None:
         self._progress.stop()

@@ -10,12 +10,12 @@ from typing import Any, ParamSpec, TypeVar, get_type_hints
 from mdreel.errors import ArgumentError, SelectionError
 from mdreel.foundation.annotated_types import ATOMS, Expected, RefusedError, Unimported, expected_of, with_article
 from mdreel.foundation.argument_remedies import remedy
+from mdreel.foundation.nearest_name import group_name, is_selection, nearest_name, similar_name, synonym
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _SHOWN = 60
-_MISSPELT = "got an unexpected keyword argument "
 
 
 def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
@@ -55,7 +55,7 @@ def _checking(function: Callable[P, R], left_out: tuple[str, ...]) -> Callable[P
         try:
             bound = arguments_of(*args, **kwargs)
         except TypeError as error:
-            raise ArgumentError(_misnamed(function, str(error))) from None
+            raise ArgumentError(_misnamed(function, str(error), args, kwargs)) from None
         for name, value in bound.arguments.items():
             if name in kinds:
                 try:
@@ -103,16 +103,36 @@ def shown(value: object) -> str:
     return f"{text} ({kind})"
 
 
-def _misnamed(function: Callable[..., Any], message: str) -> str:
+def _misnamed(function: Callable[..., Any], message: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """Return the message about arguments that do not match the parameters, with the name that was probably meant."""
     called = function.__qualname__.removesuffix(".__init__")
-    names = [name for name in inspect.signature(function).parameters if name != "self"]
-    if not message.startswith(_MISSPELT):
+    parameters = inspect.signature(function).parameters
+    names = [name for name in parameters if name != "self"]
+    takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    unknown = None if takes_any else next((name for name in kwargs if name not in parameters), None)
+    if unknown is None:
         return f"{called}(): {message}; its parameters are {', '.join(names)}"
-    return unknown_parameter(called, message.removeprefix(_MISSPELT).strip("'"), names)
+    return unknown_parameter(called, unknown, names, *_other_call(function, args))
 
 
-def unknown_parameter(called: str, given: str, names: Sequence[str]) -> str:
+def _other_call(function: Callable[..., Any], args: Sequence[Any]) -> tuple[str, Sequence[str]]:
+    """Return the call that also has parameters: `run` for the constructor of an analysis, and the reverse."""
+    if args and "." in function.__qualname__:
+        kind = type(args[0])
+        if function.__name__ == "__init__" and callable(getattr(kind, "run", None)):
+            return "run()", _parameters(kind.run)
+        if function.__name__ == "run":
+            return f"{kind.__name__}()", _parameters(kind.__init__)
+    return "", ()
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+def unknown_parameter(
+    called: str, given: str, names: Sequence[str], other: str = "", names_of_other: Sequence[str] = ()
+) -> str:
     """Return the message about an unknown parameter, with the name that was probably meant.
 
     Parameters
@@ -123,12 +143,27 @@ def unknown_parameter(called: str, given: str, names: Sequence[str]) -> str:
         The unknown name.
     names : sequence of str
         Names of the parameters.
+    other : str
+        Another call that receives settings, such as ``run()``.
+    names_of_other : sequence of str
+        Names of the parameters of the other call.
     """
-    from difflib import get_close_matches  # rarely needed
+    return f"{called}() has no parameter {given!r}: {_hint(given, names, other, names_of_other)}"
 
-    close = get_close_matches(given, names, 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"its parameters are {', '.join(names)}"
-    return f"{called}() has no parameter {given!r}: {hint}"
+
+def _hint(given: str, names: Sequence[str], other: str, names_of_other: Sequence[str]) -> str:
+    group = group_name(names)
+    if is_selection(given) and group is not None and not any(map(is_selection, names)):
+        return f"select the atoms with universe.select_atoms(...) and give the group as {group!r}"
+    close, elsewhere = synonym(given, names), synonym(given, names_of_other)
+    if close is None and elsewhere is None:
+        close = nearest_name(given, names)
+        elsewhere = None if close else similar_name(given, names_of_other)
+    if close is not None:
+        return f"did you mean {close!r}?"
+    if elsewhere is not None:
+        return f"give {'it' if elsewhere == given else repr(elsewhere)} to {other}"
+    return f"its parameters are {', '.join(names)}"
 
 
 def _expected_arguments(function: Callable[..., Any]) -> dict[str, Expected]:

@@ -6,6 +6,7 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from mdreel.errors import MismatchError
+from mdreel.foundation.nearest_name import unknown_name
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ def checked(kind: type[T], where: str, table: object) -> T:
     known = _entries(kind)
     for name in table:
         if name not in known:
-            raise MismatchError(f"{where}: unknown name {name!r}; known: {', '.join(known)}")
+            raise MismatchError(f"{where}: {unknown_name(name, known)}")
     hints, values = get_type_hints(kind), {}
     for name, one in known.items():
         if name in table:

@@ -256,6 +256,8 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, ma
     if not may_change:
         _refuse_updating(atoms, name)
     if select is not None:
+        if len(atoms.atoms) == 0:
+            raise _invalid(f"{name} has no atoms: change the selection that it was made with")
         return selected(atoms, select, name=f"{name}: selection")
     group: AtomGroup = atoms if "AtomGroup" in kinds else atoms.atoms
     return group
@@ -265,6 +267,7 @@ def select_both(
     mobile: Atoms,
     reference: "Atoms | None",
     select: SelectBoth,
+    name: str = "mobile",
 ) -> "tuple[AtomGroup, AtomGroup | None]":
     """Select the same atoms in a system and in its reference.
 
@@ -278,6 +281,8 @@ def select_both(
         A single selection for both, a tuple ``(mobile, reference)``, or a dictionary ``{"mobile": ..., "reference":
         ...}``. Each of the two selections can also be a sequence of selection strings. If a selection is None, all
         atoms are used in their original order.
+    name : str
+        Name of the parameter that receives the system, for error messages.
 
     Returns
     -------
@@ -291,7 +296,7 @@ def select_both(
         If a selection is invalid or empty.
     """
     of_mobile, of_reference = selections_of(select)
-    atoms = atoms_of(mobile, of_mobile, "mobile")
+    atoms = atoms_of(mobile, of_mobile, name)
     if reference is None and of_mobile == of_reference:
         return atoms, None
     return atoms, atoms_of(mobile if reference is None else reference, of_reference, "reference")
@@ -368,11 +373,6 @@ def selected(
     except Exception as error:
         raise _invalid(f"{name} '{words}': {error}: {remedy_for_syntax(str(error))}") from error
     if len(atoms) == 0 and not (may_be_empty or updating):
-        if len(of.atoms) == 0:
-            raise _invalid(
-                f"{name} '{words}' is applied to an AtomGroup that has no atoms: change the selection that the "
-                "group was made with"
-            )
         raise _invalid(f"{name} '{words}' has no atoms: {remedy_for_no_atoms(of, strings)}")
     return atoms
 

@@ -56,6 +56,10 @@ def remedy_for_no_atoms(of: Any, selections: Sequence[str]) -> str:
     selections : sequence of str
         The selections.
     """
+    if not all(selection.strip() for selection in selections):
+        return "the selection is empty: give one such as 'protein and name CA', or 'all'"
+    if len(of.atoms) == 0:
+        return "it is applied to a group without atoms, change the selection that the group was made with"
     for keyword, value in _named_values(selections):
         values = np.unique([str(one) for one in getattr(of.atoms, _ATTRIBUTES[keyword], ())]).tolist()
         if value in values or any(sign in value for sign in "*?["):

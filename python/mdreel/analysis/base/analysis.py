@@ -62,9 +62,12 @@ class Analysis(ReportOutput, MDAnalysisInterface):
     _may_change: ClassVar[bool] = False
     """Whether the groups of the analysis may be UpdatingAtomGroups, which are updated in each frame."""
 
+    _atoms_parameter: ClassVar[str] = "atomgroup"
+    """Name of the parameter that receives the atoms, for error messages."""
+
     def __init__(self, atomgroup: Atoms, trajectory: Trajectory | None = None, *, verbose: bool = False) -> None:
-        self._atomgroup = atoms_of(atomgroup, may_change=self._may_change)
-        self._selection = Selection.of(self._atomgroup, may_change=self._may_change)
+        self._atomgroup = atoms_of(atomgroup, name=self._atoms_parameter, may_change=self._may_change)
+        self._selection = Selection.of(self._atomgroup, self._atoms_parameter, may_change=self._may_change)
         self._given_trajectory = trajectory
         self._outcome: Outcome | None = None
         self.is_verbose = verbose

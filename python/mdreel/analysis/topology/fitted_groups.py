@@ -1,6 +1,6 @@
 """Groups of atoms with their reference positions and weights, for superposition and RMSD."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -139,12 +139,14 @@ def compared_groups(
     atomgroup: "AtomGroup",
     reference: Any,
     frame: int | None,
-    chosen: Sequence[GroupSelection],
+    chosen: Mapping[str, GroupSelection],
     weights: Literal["mass"] | ArrayLike | None,
     weights_of_groups: Sequence[Weights] | Literal[False],
     matching: Matching,
 ) -> list[ComparedAtoms]:
     """Return the groups that are compared in addition to `atomgroup`. See `mdreel.RMSD`.
+
+    The keys of `chosen` are the names of the groups in error messages.
 
     Raises
     ------
@@ -166,9 +168,9 @@ def compared_groups(
             f"weights_groupselections must have one entry for each of {len(chosen)} groups, got {given}"
         )
     groups = []
-    for i, (group, own_weights) in enumerate(zip(chosen, weights_of_groups, strict=True)):
-        mobile, theirs = _group_and_reference(group, atomgroup, reference, f"groupselections[{i}]")
-        name, is_own = f"the reference of groupselections[{i}]", reference is None
+    for (label, group), own_weights in zip(chosen.items(), weights_of_groups, strict=True):
+        mobile, theirs = _group_and_reference(group, atomgroup, reference, label)
+        name, is_own = f"the reference of {label}", reference is None
         groups.append(ComparedAtoms.of(mobile, theirs, frame, own_weights, matching, name, is_own=is_own))
     return groups
 

@@ -5,7 +5,6 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from mdreel.analysis.user.user_functions import Batch, Frame
 from mdreel.errors import ArgumentError, MismatchError
+from mdreel.foundation.nearest_name import nearest_name
 
 FRAME_NAMES = ("dimensions", "time", "frame")
 """Names of the parameters for which a function receives frame data."""
@@ -223,9 +223,9 @@ def _check(
         if given in {one.name for one in by_place[:n_given]} & accepted:
             raise ArgumentError(f"the parameter {given!r} of {name} is given twice: by position and by name")
         if given not in accepted and not any(one.kind is _Parameter.VAR_KEYWORD for one in parameters):
-            close = get_close_matches(given, [*accepted, *options], 1)
+            close = nearest_name(given, [*accepted, *options])
             others = f"from_function() has {', '.join(options)}, and run() has start, stop and step"
-            hint = f"did you mean {close[0]!r}?" if close else others
+            hint = f"did you mean {close!r}?" if close else others
             raise ArgumentError(f"{name} has no parameter {given!r}: {hint}")
     missing = [one.name for one in wanted if one.default is _Parameter.empty and one.name not in FRAME_NAMES]
     if missing:

@@ -74,6 +74,7 @@ def archive(
     quiet: shared.Quiet = False,
 ) -> None:
     """Write each frame of a channel to a file, once and in order, until the simulation ends."""
+    from mdreel.cli.live.running_input import announce_wait
     from mdreel.errors import MdreelError, MismatchError
     from mdreel.execution.progress import Progress
     from mdreel.foundation.atomic_files import check_target
@@ -88,6 +89,7 @@ def archive(
         if isinstance(error.__cause__, MismatchError):
             raise CommandError(str(error), ExitCode.USAGE) from error
         raise
+    announce_wait(channel, wait or 0.0, quiet)
     try:
         with Progress(f"channel {channel}", None, enabled=not quiet) as bar:
             archived = archive_channel(

@@ -8,6 +8,8 @@ from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import align_columns, echo, echo_json
+from mdreel.errors import FormatError
+from mdreel.foundation.formatting import counted
 
 if TYPE_CHECKING:
     from mdreel.live.channels.status import Status
@@ -47,10 +49,13 @@ def channels(
     ] = False,
     as_json: shared.AsJson = False,
 ) -> None:
-    """List channels with their states, frames, rates, consumers and lags. For named channels, also list processes."""
+    """List channels with their states, frames, rates, consumers and lags. For named channels, also list processes.
+
+    The frames are those of the current run of each channel.
+    """
     from mdreel.live.channels.channel import Channel
-    from mdreel.live.channels.status import Status, measure_rates
-    from mdreel.live.channels.status import list_channels as all_channels
+    from mdreel.live.channels.directory import channels_folder
+    from mdreel.live.channels.status import measure_rates, read_channels
 
     if remove and not names:
         raise CommandError("--remove: give the names of the channels to remove", ExitCode.USAGE)
@@ -59,15 +64,36 @@ def channels(
             for name in names or ():
                 Channel(name).remove()
             return
-        seen = [Status.read(name) for name in names] if names else all_channels()
+        seen, unreadable = _read_named(names) if names else read_channels(channels_folder())
         found: Sequence[float | None] = measure_rates(seen, seconds) if seen and seconds else [None] * len(seen)
     if as_json:
         facts = [_facts(status, rate) for status, rate in zip(seen, found, strict=True)]
         echo_json(facts, indent=2, ensure_ascii=True)
     elif seen:
         echo("\n".join(_table(seen, found, with_processes=bool(names))))
-    else:
+    elif not unreadable:
         echo("no channels", err=True)
+    if names and unreadable:
+        raise CommandError("; ".join(unreadable), ExitCode.INPUT)
+    for message in unreadable:
+        echo(f"mdreel: {message}", err=True)
+
+
+def _read_named(names: Sequence[str]) -> "tuple[list[Status], list[str]]":
+    """Return the status of channels, and a message for each channel that cannot be read."""
+    from mdreel.live.channels.directory import channel_path, describe_other_channels
+    from mdreel.live.channels.status import Status, explain_unreadable
+
+    seen, unreadable = [], []
+    for name in names:
+        path = channel_path(name)
+        try:
+            seen.append(Status.read(path))
+        except FileNotFoundError:
+            unreadable.append(f"{path}: the channel does not exist{describe_other_channels(path)}")
+        except (FormatError, OSError) as error:
+            unreadable.append(explain_unreadable(path, error))
+    return seen, unreadable
 
 
 def _facts(status: "Status", rate: float | None) -> dict[str, Any]:
@@ -82,6 +108,7 @@ def _facts(status: "Status", rate: float | None) -> dict[str, Any]:
         "energies": list(status.manifest.energies),
         "epoch": status.epoch,
         "n_frames": status.n_published,
+        "n_frames_of_run": status.n_of_run,
         "frames_per_second": rate,
         "n_consumers": status.n_consumers,
         "lags": list(status.lags),
@@ -102,6 +129,8 @@ def _table(seen: "Sequence[Status]", rates: Sequence[float | None], with_process
     yield from (f"{status.name}: {status.waiting}" for status in seen if status.waiting)
     if with_processes:
         for status in seen:
+            if status.first_of_run:
+                yield f"{status.name}: earlier runs have published {counted(status.first_of_run, 'more frame')}"
             yield from _processes(status)
 
 
@@ -120,7 +149,7 @@ def _row(status: "Status", rate: float | None) -> tuple[str, ...]:
         status.name,
         status.state,
         f"{status.manifest.n_atoms:,}",
-        f"{status.n_published:,}",
+        f"{status.n_of_run:,}",
         "" if rate is None else f"{rate:,.3g}",
         str(status.n_consumers),
         "" if status.lag is None else f"{status.lag:,}",

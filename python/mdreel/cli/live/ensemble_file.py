@@ -10,6 +10,7 @@ from mdreel.cli.analyses.recipe import analysis_commands, recipe_format, request
 from mdreel.cli.analyses.request import AnalysisRequest, Request
 from mdreel.cli.analyses.runner import check
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
+from mdreel.foundation.nearest_name import unknown_name
 from mdreel.foundation.toml_file import read_toml
 
 if TYPE_CHECKING:
@@ -69,14 +70,14 @@ def read_ensemble(path: Path, *, runs_commands: bool = True) -> EnsembleFile:
     known = [one.name.replace("_", "-") for one in fields(EnsembleTable)]
     for name in content:
         if name not in (*known, *_OF_ANALYSES):
-            message = f"unknown name {name!r}; known: {', '.join((*known, *_OF_ANALYSES))}"
+            message = unknown_name(name, (*known, *_OF_ANALYSES))
             raise CommandError(f"{path}: {message}", ExitCode.INPUT)
     with failing_with(ExitCode.INPUT):
         table = parse_ensemble(str(path), {name: content[name] for name in known if name in content})
     run = content.get("run", {})
     for name in run if isinstance(run, dict) else ():
         if name not in _OF_RUN:
-            message = f"unknown name {name!r}; known: {', '.join(_OF_RUN)}"
+            message = unknown_name(name, _OF_RUN)
             raise CommandError(f"{path}: [run]: {message}", ExitCode.INPUT)
     of_analyses = {name: content[name] for name in _OF_ANALYSES if name in content}
     with failing_with(ExitCode.INPUT):

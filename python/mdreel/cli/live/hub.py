@@ -216,10 +216,13 @@ def hub(
         raise CommandError("--restart cannot be used with an engine", ExitCode.USAGE)
 
     from mdreel._core import keep_freed_memory
+    from mdreel.cli.live.running_input import announce_wait
     from mdreel.live.engines.imd.feed import Engine
     from mdreel.live.engines.imd.hub import Hub
 
     report = reporter(quiet)
+    if engine is None:
+        announce_wait(channel, wait, quiet)
     with failing_with(ExitCode.INPUT):
         feeds = engine and Engine(
             engine,

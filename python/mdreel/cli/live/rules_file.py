@@ -12,12 +12,15 @@ from mdreel.cli.analyses.request import AnalysisRequest, Request
 from mdreel.cli.analyses.runner import check
 from mdreel.cli.errors import CommandError, ExitCode, failing_with, one_line
 from mdreel.cli.live.running_input import EVERY_SECONDS
+from mdreel.errors import MismatchError
+from mdreel.foundation.nearest_name import unknown_name
 from mdreel.foundation.toml_file import read_toml
 
 if TYPE_CHECKING:
     from mdreel.live.steering.rules_file import Plan
 
 _TABLES = ("rule", "action", "engine")
+_KNOWN = (*_TABLES, "analysis", "run", "topology", "trajectory", "index")
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,9 @@ def read_steering(path: Path | None, has_engine: bool, **of_command: Any) -> Rul
 
     with failing_with(ExitCode.INPUT):
         content = read_toml(path, has_commands=True)
+        for name in content:
+            if name not in _KNOWN:
+                raise MismatchError(f"{path}: {unknown_name(name, _KNOWN)}")
         plan = parse_plan(str(path), {name: content[name] for name in _TABLES if name in content})
     rest = {name: value for name, value in content.items() if name not in _TABLES}
     with failing_with(ExitCode.INPUT):
@@ -113,8 +119,6 @@ def steering_schema() -> dict[str, Any]:
 @contextmanager
 def _in_file(path: Path) -> Iterator[None]:
     """Add the name of the file to error messages."""
-    from mdreel.errors import MismatchError
-
     try:
         yield
     except MismatchError as error:

@@ -15,6 +15,7 @@ from mdreel.cli.analyses.runner import (
     write_outputs,
 )
 from mdreel.cli.errors import ExitCode, failing_with
+from mdreel.cli.output import echo
 
 if TYPE_CHECKING:
     from mdreel._core import Source
@@ -43,6 +44,7 @@ def open_input(request: Request) -> "Source":
         return open_files(request)
     from mdreel.live.channels.channel import Channel
 
+    announce_wait(request.channel, request.channel_wait or 0.0, request.quiet, new_run=request.channel_new_run)
     return Channel(
         request.channel,
         start=request.first_frame(),
@@ -52,6 +54,24 @@ def open_input(request: Request) -> "Source":
         restart=request.channel_restart or 0.0,
         on_late=request.channel_on_late or "warn",
     ).source()
+
+
+def announce_wait(channel: str, seconds: float, quiet: bool, *, new_run: bool = False) -> None:
+    """Print for which channel or run the command waits, and which channels exist, if the command has to wait."""
+    from mdreel.live.channels.directory import channel_path, describe_other_channels
+    from mdreel.live.channels.status import Status
+
+    if quiet or not (seconds > 0 or new_run):
+        return
+    path = channel_path(channel)
+    limit = f" up to {seconds:g} s" if seconds > 0 else ""
+    try:
+        is_running = Status.read(path).state == "running"
+        message = f"the next run of the channel {path}" if new_run and not is_running else ""
+    except FileNotFoundError:
+        message = f"the channel {path}, which does not exist yet{describe_other_channels(path)}"
+    if message:
+        echo(f"mdreel: waiting{limit} for {message}", err=True)
 
 
 def live_results(request: Request, prepared: PreparedAnalyses, every: float) -> Iterator[object]:

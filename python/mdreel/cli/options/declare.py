@@ -1,7 +1,6 @@
 """Declaration of Click commands, whose options and arguments are the annotated parameters of functions."""
 
 import inspect
-import re
 from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -11,21 +10,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 import click
 
 from mdreel.cli.errors import CommandError, ExitCode, one_line
+from mdreel.cli.options.option_types import FilePath, Number, NumberInRange
 from mdreel.errors import MdreelError
 
 HELP = "Help"
-
-_WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµÅ°]+)")
-
-_FACTORS = {
-    "PS": {"fs": 1e-3, "ps": 1.0, "ns": 1e3, "us": 1e6, "µs": 1e6},
-    "Å": {"pm": 1e-2, "A": 1.0, "Å": 1.0, "nm": 10.0},
-    "SECONDS": {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0},
-    "DEGREES": {"deg": 1.0, "degrees": 1.0, "°": 1.0},
-}
-"""Factors that convert other units to the units of options, by the metavars of the options."""
-
-_NAMES = {"PS": "ps", "SECONDS": "seconds", "DEGREES": "degrees"}
 
 
 class Option:
@@ -135,6 +123,12 @@ class SectionedCommand(click.Command):
             for name in one.opts
         }
         first = next(iter(args), "-")
+        selections = {name for one in self.params if (one.metavar or "").endswith("SELECTION") for name in one.opts}
+        if not ctx.resilient_parsing and not selections.isdisjoint(word.partition("=")[0] for word in args):
+            from mdreel.cli.options.usage_hints import check_quotes  # needs shlex
+
+            takes_arguments = any(isinstance(one, click.Argument) for one in self.params)
+            check_quotes(ctx, args, selections, takes_arguments=takes_arguments)
         try:
             return super().parse_args(ctx, _repeated(args, names) if names else args)
         except click.MissingParameter as error:
@@ -143,9 +137,12 @@ class SectionedCommand(click.Command):
             message = f"there is no option in front of {first!r}: name the topology with -s, the trajectory with -f"
             raise click.UsageError(message, ctx) from error
         except click.NoSuchOption as error:
+            from mdreel.cli.options.usage_hints import with_synonym  # only for errors
+
+            suggestion = with_synonym(error, self.params)
             if "-- " not in (self.usage or "") or "--" in args:
-                raise
-            raise click.UsageError(f"{error.format_message()} Write -- before the other command", ctx) from error
+                raise suggestion from None
+            raise click.UsageError(f"{suggestion.format_message()} Write -- before the other command", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Its error messages contain the names of options, not of library parameters."""
@@ -298,7 +295,7 @@ def _type(kind: Any, declared: Any) -> Any:
     if declared.choices is not None or (isinstance(kind, type) and issubclass(kind, StrEnum)):
         return click.Choice(declared.choices or [one.value for one in kind])
     if kind is Path:
-        return click.Path(path_type=Path)
+        return FilePath(path_type=Path)
     has_limits = declared.minimum is not None or declared.maximum is not None
     if kind is float:
         metavar = declared.metavar
@@ -330,50 +327,3 @@ def _show_all(context: click.Context, parameter: click.Parameter, is_given: bool
         context.meta[HELP] = True
         echo(context.get_help())
         context.exit()
-
-
-class Number(click.types.FloatParamType):
-    """A number in a given unit. For a value such as ``10ns``, the error message suggests the number to enter.
-
-    Parameters
-    ----------
-    metavar : str or None
-        Name of the value in the help text, which is the unit.
-    """
-
-    def __init__(self, metavar: str | None) -> None:
-        self.metavar = metavar
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number."""
-        _refuse_unit(value, self.metavar, param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class NumberInRange(click.FloatRange):
-    """A number in a given unit and within limits; see `Number`."""
-
-    def __init__(self, metavar: str | None, minimum: float | None, maximum: float | None) -> None:
-        super().__init__(minimum, maximum)
-        self.metavar = metavar
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number."""
-        _refuse_unit(value, self.metavar, param, ctx)
-        return super().convert(value, param, ctx)
-
-
-def _refuse_unit(value: Any, metavar: str | None, param: click.Parameter | None, ctx: click.Context | None) -> None:
-    """Reject a number with a unit.
-
-    Raises
-    ------
-    click.BadParameter
-        If the value has a unit that can be converted to the unit of the option.
-    """
-    factors = _FACTORS.get(metavar or "", {})
-    found = _WITH_UNIT.fullmatch(value.strip()) if isinstance(value, str) else None
-    if metavar is not None and found is not None and found[2] in factors:
-        unit = _NAMES.get(metavar, metavar)
-        number = float(found[1]) * factors[found[2]]
-        raise click.BadParameter(f"{value!r} has a unit: write the number of {unit}, {number:.10g}", ctx, param)

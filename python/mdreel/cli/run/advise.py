@@ -1,5 +1,9 @@
 """The command ``mdreel advise``, which uses a short sample to estimate the fastest way to run an analysis."""
 
+import os
+import shlex
+import stat
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -58,7 +62,11 @@ def advise(
     ] = None,
     apply: Annotated[
         bool,
-        Option("--apply", group=shared.OUTPUT, help="Print only the commands, as a shell script."),
+        Option(
+            "--apply",
+            group=shared.OUTPUT,
+            help="Print only the recommended commands, as a shell script. The commands are not run.",
+        ),
     ] = False,
     as_json: shared.AsJson = False,
 ) -> None:
@@ -75,13 +83,17 @@ def advise(
     _check(nested)
     advice = _advice(nested, nodes, cores, file_system)
 
-    from mdreel.cli.run.advised_commands import commands_of
+    from mdreel.cli.run.advised_commands import changes_of, commands_of
 
     commands = commands_of(advice, nested)
     if as_json:
         echo_json({**advice.to_json(), "commands": commands}, indent=2)
     elif apply:
-        echo("\n".join(("#!/bin/sh", f"# {_expectation(advice)}", "set -e", *commands)))
+        changes = "; ".join(changes_of(advice, nested)) or "none"
+        comments = f"# {_expectation(advice)}", f"# changes to your command: {changes}"
+        echo("\n".join(("#!/bin/sh", *comments, "set -e", *commands)))
+        if not nested.request.quiet:
+            echo(_place_of_script(changes), err=True)
     else:
         echo("\n".join((str(advice), "", *commands)))
 
@@ -133,6 +145,16 @@ def _advice(nested: NestedCommand, nodes: int | None, cores: int | None, file_sy
             on_error=request.on_error,
             opening=prepared.topology_seconds,
         )
+
+
+def _place_of_script(changes: str) -> str:
+    """Return a message that names the file that received the script, and what the script changes."""
+    file = Path("/proc/self/fd/1").readlink() if stat.S_ISREG(os.fstat(1).st_mode) else None
+    if file is None:
+        written, remedy = "no file was written", "to keep the script, write > job.sh at the end of the command"
+    else:
+        written, remedy = f"the script is in {file}", f"to run it, write: sh {shlex.quote(str(file))}"
+    return f"mdreel: {written}, and no command was run; {remedy}\nmdreel: changes to your command: {changes}"
 
 
 def _expectation(advice: "Advice") -> str:

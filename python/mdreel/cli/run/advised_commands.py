@@ -48,6 +48,20 @@ def commands_of(advice: "Advice", nested: "NestedCommand") -> list[str]:
     return [*lines, _run_command(advice, nested, files), *_comments(advice, nested, files)]
 
 
+def changes_of(advice: "Advice", nested: "NestedCommand") -> list[str]:
+    """Return in what way the commands differ from the command that the user asked about."""
+    plan, changes = advice.plan, list[str]()
+    if plan.must_split:
+        folder = _folder_for(nested.request.trajectories[0])
+        changes.append(f"the trajectory is first split into {plan.n_files} files in the new folder {folder}")
+    if plan.executor == "mpi":
+        changes.append(f"mpirun starts {plan.n_workers} processes")
+    options = _options(advice)
+    if options:
+        changes.append(f"options {' '.join(options)}")
+    return changes
+
+
 def _run_command(advice: "Advice", nested: "NestedCommand", files: str) -> str:
     """Return the analysis command with the options of the plan."""
     plan = advice.plan
@@ -56,6 +70,12 @@ def _run_command(advice: "Advice", nested: "NestedCommand", files: str) -> str:
     words = [_program(nested), *map(_quoted, _without(nested.arguments, left_out))]
     if files:
         words.append(files)
+    return launcher + " ".join([*words, *_options(advice)])
+
+
+def _options(advice: "Advice") -> list[str]:
+    """Return the options of the plan."""
+    plan, words = advice.plan, list[str]()
     if plan.executor in ("processes", "serial"):
         words += ["--backend", plan.executor]
     if plan.executor in ("processes", "threads"):
@@ -66,7 +86,7 @@ def _run_command(advice: "Advice", nested: "NestedCommand", files: str) -> str:
         words += ["--schedule", "static"]
     if plan.n_nodes > 1 and plan.communication == "window":
         words += ["--communication", "window"]
-    return launcher + " ".join(words)
+    return words
 
 
 def _comments(advice: "Advice", nested: "NestedCommand", files: str) -> "Iterator[str]":

@@ -21,7 +21,8 @@ from typing import Self
 
 from mdreel._core import Blocks, Part
 from mdreel.errors import FormatError, MismatchError
-from mdreel.execution.checkpoint.key import name_of_key, user_key
+from mdreel.execution.checkpoint.differences import describe_differences
+from mdreel.execution.checkpoint.key import KEY_VARIABLE, name_of_key, user_key
 from mdreel.execution.checkpoint.records import Records
 from mdreel.foundation.atomic_files import give_name
 from mdreel.foundation.trusted_files import open_trusted
@@ -149,15 +150,10 @@ class Checkpoint:
         if head is None or blocks is None:
             raise FormatError("the checkpoint ends within its header", path=self.path)
         self._records.begin_here()
-        found = json.loads(head)["identity"]
-        changes = [
-            f"its {name} is {found.get(name, 'nothing')}, that of this run is {identity.get(name, 'nothing')}"
-            for name in {**identity, **found}
-            if found.get(name) != identity.get(name)
-        ]
+        changes = describe_differences(json.loads(head)["identity"], identity)
         if changes:
-            remedy = "to start again, remove the file or name another; to continue, undo the change"
-            raise MismatchError(f"the checkpoint is of another run: {'; '.join(changes)}: {remedy}", path=self.path)
+            remedy = "to start again, remove the file or name another file; to continue the other run, undo the change"
+            raise MismatchError(f"the checkpoint is of another run: {changes}: {remedy}", path=self.path)
         return Blocks.from_bytes(blocks)
 
     def _named_key(self, head: bytes) -> None:
@@ -167,8 +163,8 @@ class Checkpoint:
         except (ValueError, KeyError, TypeError):
             raise FormatError(f"byte {len(_MAGIC)}: expected the header of a checkpoint", path=self.path) from None
         if key != name_of_key(self._key):
-            message = f"another user wrote this checkpoint, or you wrote it with another key ({key})"
-            raise FormatError(f"{message}: remove it, or name its key with MDREEL_KEY_FILE", path=self.path)
+            message = "another user wrote this checkpoint, or you wrote it with another key"
+            raise FormatError(f"{message}: remove it, or set {KEY_VARIABLE} to the file of its key", path=self.path)
 
 
 def remove_checkpoint(path: Path) -> None:

@@ -10,12 +10,15 @@ from time import monotonic, sleep
 from typing import TypeVar
 
 from mdreel.errors import MismatchError
+from mdreel.foundation.nearest_name import did_you_mean
+from mdreel.foundation.printable import printable
 
 VARIABLE = "MDREEL_CHANNELS"
 """Environment variable that overrides the default folder of channels."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _POLL_SECONDS = 0.05
+_MOST_NAMES = 8
 
 T = TypeVar("T")
 
@@ -82,6 +85,24 @@ def check_folder(folder: Path) -> None:
     raise PermissionError(errno.EACCES, found, str(folder))
 
 
+def describe_other_channels(place: Path) -> str:
+    """Return the end of a message about a missing channel, which lists the channels that exist.
+
+    It is empty if the channel is not in the folder of named channels.
+    """
+    folder = channels_folder()
+    if place.parent != folder:
+        return ""
+    try:
+        names = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    except OSError:  # no channel has been created yet
+        names = []
+    if not names:
+        return "; there are no channels"
+    shown = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+    return printable(f"; existing channels: {shown}{did_you_mean(place.name, names)}")
+
+
 def wait_until_available(join: Callable[[], T], place: Path, seconds: float, what: str = "channel") -> T:
     """Call a function that joins a channel until it succeeds.
 
@@ -113,5 +134,7 @@ def wait_until_available(join: Callable[[], T], place: Path, seconds: float, wha
                 if seconds > 0:
                     waited = f"the {what} was not created within {seconds:g} s"
                     missing = f"{waited}; check its name, start the simulation, or wait longer (wait=, --wait)"
+                if what == "channel":
+                    missing += describe_other_channels(place)
                 raise FileNotFoundError(errno.ENOENT, missing, str(place)) from error
         sleep(_POLL_SECONDS)

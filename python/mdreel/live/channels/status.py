@@ -1,5 +1,7 @@
 """Status of channels, which can be read without joining them."""
 
+import shlex
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -8,7 +10,9 @@ from time import monotonic, sleep
 from typing import Self
 
 from mdreel._core import channel_status
+from mdreel.errors import FormatError, MdreelWarning
 from mdreel.foundation.printable import printable
+from mdreel.foundation.stack_level import caller_level
 from mdreel.live.channels.directory import channel_path, channels_folder, check_folder
 from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.participants import ConsumerStatus, Participant, name_consumers
@@ -32,7 +36,7 @@ class Status:
     epoch : int
         Number of earlier producers of the channel.
     n_published : int
-        Number of frames published by all producers.
+        Number of frames published by all producers of all runs.
     n_dropped : int
         Number of frames that were overwritten before all consumers had read them.
     lags : tuple of int
@@ -49,6 +53,8 @@ class Status:
         Time for which the producer has been waiting for a free slot, in s, or None if it is not waiting.
     ended_at : float or None
         Time at which the run ended, in seconds since 1970, or None if the run is in progress or the time is unknown.
+    first_of_run : int or None
+        Number of frames that earlier runs have published, or None if it is unknown.
 
     Examples
     --------
@@ -74,6 +80,7 @@ class Status:
     consumers: tuple[ConsumerStatus, ...] = ()
     waits: float | None = None
     ended_at: float | None = None
+    first_of_run: int | None = None
 
     @classmethod
     def read(cls, channel: str | PathLike[str]) -> Self:
@@ -111,12 +118,18 @@ class Status:
             consumers=tuple(map(ConsumerStatus.from_core, seen["consumers"])),
             waits=seen["waits"],
             ended_at=None if seen["has_producer"] else seen["ended_at"],
+            first_of_run=seen["first_of_run"],
         )
 
     @property
     def name(self) -> str:
         """Name of the channel."""
         return printable(self.path.name)
+
+    @property
+    def n_of_run(self) -> int:
+        """Number of frames published in the current run, or in all runs if the runs cannot be told apart."""
+        return self.n_published - (self.first_of_run or 0)
 
     @property
     def n_consumers(self) -> int:
@@ -153,9 +166,12 @@ def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:
     Raises
     ------
     PermissionError
-        If another user owns the folder or a channel in it, or has access to it.
-    FormatError
-        If a directory does not contain a channel.
+        If another user owns the folder or has access to it.
+
+    Warns
+    -----
+    MdreelWarning
+        If a channel cannot be read, for example because another version of mdreel wrote it.
 
     Examples
     --------
@@ -164,13 +180,32 @@ def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:
     ...     print([(status.name, status.manifest.n_atoms) for status in mdreel.live.list_channels()])
     [('run1', 3), ('run2', 5)]
     """
-    found = []
-    for path in list_channel_paths(channels_folder() if folder is None else Path(folder)):
+    found, unreadable = read_channels(channels_folder() if folder is None else Path(folder))
+    for message in unreadable:
+        warnings.warn(message, MdreelWarning, stacklevel=caller_level())
+    return found
+
+
+def read_channels(folder: Path) -> tuple[list[Status], list[str]]:
+    """Return the status of all channels in a folder, and a message for each channel that cannot be read."""
+    found, unreadable = [], []
+    for path in list_channel_paths(folder):
         try:
             found.append(Status.read(path))
         except FileNotFoundError:
             continue  # it is being created or removed
-    return found
+        except (FormatError, OSError) as error:
+            unreadable.append(explain_unreadable(path, error))
+    return found, unreadable
+
+
+def explain_unreadable(path: Path, error: Exception) -> str:
+    """Return a message about a channel that cannot be read, with a remedy."""
+    if not isinstance(error, FormatError):
+        return printable(f"{path.name}: {getattr(error, 'strerror', None) or error}")
+    cause = "another version of mdreel wrote this channel, or the directory is no channel"
+    remedy = f"if its simulation has ended, remove it with: rm -r {shlex.quote(str(path))}"
+    return printable(f"{path.name}: {cause}; use that version, or {remedy}")
 
 
 def list_channel_paths(folder: Path) -> list[Path]:

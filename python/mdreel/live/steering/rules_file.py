@@ -7,6 +7,7 @@ from signal import Signals
 from typing import Any
 
 from mdreel.errors import MismatchError
+from mdreel.foundation.nearest_name import unknown_name
 from mdreel.foundation.toml_file import read_toml
 from mdreel.foundation.toml_schema import checked_file, entry, schema_of
 from mdreel.live.steering.actions import ALONE, Action
@@ -68,7 +69,7 @@ class Plan:
         for rule in self.rule:
             for name in rule.actions:
                 if name not in known:
-                    message = f"unknown action {name!r}; known: {', '.join(known)}"
+                    message = unknown_name(name, known, "action")
                     raise MismatchError(f"rule {rule.name!r}: {message}")
 
     @property
@@ -132,7 +133,7 @@ class Plan:
         known = list(names)
         for rule in self.rule:
             if rule.analysis not in known:
-                message = f"unknown analysis {rule.analysis!r}; known: {', '.join(known)}"
+                message = unknown_name(rule.analysis, known, "analysis")
                 raise MismatchError(f"rule {rule.name!r}: {message}")
 
 

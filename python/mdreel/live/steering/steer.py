@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.errors import MdreelError, MismatchError
 from mdreel.foundation.formatting import counted
+from mdreel.foundation.nearest_name import did_you_mean
 from mdreel.live.steering.action_runner import ActionRunner, Firing
 from mdreel.live.steering.engine_control import EngineConnection
 from mdreel.live.steering.log import AuditLog, EventFrame
@@ -222,7 +223,9 @@ def _column(
             raise MismatchError(f"rule {rule!r}: {analysis} has several columns; set column to one of: {known}")
         wanted = next(iter(there))
     if wanted not in there:
-        raise MismatchError(f"rule {rule!r}: {analysis} has no column {wanted!r}; known: {known}")
+        raise MismatchError(
+            f"rule {rule!r}: {analysis} has no column {wanted!r}; known: {known}{did_you_mean(wanted, there)}"
+        )
     series = np.asarray(there[wanted])
     if series.shape != (n_frames,) or series.dtype.kind not in "iufb":
         message = f"expected one number for each of {n_frames} frames in {wanted}, got {series.dtype} {series.shape}"
