@@ -15,7 +15,6 @@ import pytest
 from mdreel import Dask, Processes, Threads
 from mdreel._core import FrameSet, Pass, Source, plan, rmsd
 from mdreel.errors import FormatError, UnsupportedError, WorkerError
-from mdreel.execution.executors.dask import cluster
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.job import Job, Outcome
@@ -213,6 +212,7 @@ def test_budget_that_is_too_small_is_refused(adk_xtc: Path) -> None:
 
 
 def test_dask_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "START_SECONDS", 4.0)  # a quarter of which is for the connection
+    # A quarter of this time is for the connection.
+    monkeypatch.setattr("mdreel.execution.executors.dask.cluster.START_SECONDS", 4.0)
     with pytest.raises(UnsupportedError, match=r"connect to a Dask scheduler at tcp://127\.0\.0\.1:1"):
         _ = Dask(client="tcp://127.0.0.1:1").n_workers
