@@ -50,8 +50,9 @@ MODULES = (
 """What is imported, where it is installed; packages of ours with all that is in them."""
 Request = tuple[str, list[str], dict[str, str], list[int], list[int], list[object]]
 """Working directory, arguments, variables, ignored signals, open files, and what else a process has inherited."""
-MAY_DIFFER = ("PYTHONPATH", "PYTHONWARNINGS", "LD_LIBRARY_PATH")
-"""Variables that may differ: processes obey the first two, and ranks of Open MPI do not need the third."""
+MAY_DIFFER = ("PYTHONPATH", "PYTHONWARNINGS", "LD_LIBRARY_PATH", "MALLOC_TRIM_THRESHOLD_")
+"""Variables that may differ: processes obey the first two, and ranks of Open MPI do not need the third. Dask sets the
+last one in each process that starts a cluster, for all that the process starts afterwards."""
 AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME")
 """Beginnings of the names of variables that the interpreter and libraries read when they start."""
 
