@@ -71,7 +71,7 @@ def test_process_and_its_children_are_forked_with_a_group_of_their_own() -> None
 
 def test_processes_are_forked_after_dask_has_changed_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
-    server = command._start.__wrapped__(sys.executable)
+    server = command._start.__wrapped__(sys.executable, "")
     with local_cluster(1):
         pass
     assert "MALLOC_TRIM_THRESHOLD_" in os.environ
