@@ -14,6 +14,7 @@ import pytest
 
 from forked_python import command
 from forked_python.command import fork_server, forked_python
+from forked_python.server import OF_DASK
 from mdreel.execution.executors.dask.cluster import local_cluster
 
 
@@ -70,11 +71,12 @@ def test_process_and_its_children_are_forked_with_a_group_of_their_own() -> None
 
 
 def test_processes_are_forked_after_dask_has_changed_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    for name in OF_DASK:
+        monkeypatch.delenv(name, raising=False)
     server = command._start.__wrapped__(sys.executable, "")
     with local_cluster(1):
         pass
-    assert "MALLOC_TRIM_THRESHOLD_" in os.environ
+    assert {name: os.environ[name] for name in OF_DASK} == OF_DASK
     words = [server.interpreter, "-c", "import sys; print('mdreel' in sys.modules)"]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "True\n"
 
