@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tasks.output import TaskError, output, say
+from tasks.output import TaskError, is_patient, output, say
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -71,6 +71,8 @@ def run(*command: str | Path, **variables: str) -> None:
     say("$ " + shlex.join([f"{name}={value}" for name, value in variables.items()] + shown))
     stream = output()
     errors = subprocess.STDOUT if stream is not sys.stdout else None
+    if is_patient():
+        words = ["nice", "-n", "10", *words]
     if code := subprocess.run(
         words, cwd=ROOT, env=environment_variables(**variables), stdout=stream, stderr=errors
     ).returncode:

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import TextIO
 
 _file: ContextVar[TextIO | None] = ContextVar("output", default=None)
+_is_patient: ContextVar[bool] = ContextVar("is_patient", default=False)
 
 
 class TaskError(Exception):
@@ -33,3 +34,18 @@ def output_into(file: TextIO) -> Iterator[None]:
         yield
     finally:
         _file.reset(token)
+
+
+def is_patient() -> bool:
+    """Return whether the programs of this thread leave the processors to those of other parts."""
+    return _is_patient.get()
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """Start the programs of this thread with a lower priority, so that they use idle processors only."""
+    token = _is_patient.set(True)
+    try:
+        yield
+    finally:
+        _is_patient.reset(token)

@@ -6,11 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tasks.output import TaskError, output_into, say
+from tasks.output import TaskError, output_into, patient, say
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Part:
         Whether its output is shown as it comes; that of other parts is shown when they end.
     is_optional : bool
         Whether the task can pass although it failed.
+    is_patient : bool
+        Whether its programs run with a lower priority than those of other parts.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Part:
     after: Sequence[str] = ()
     is_live: bool = False
     is_optional: bool = False
+    is_patient: bool = False
 
 
 def perform(parts: Sequence[Part]) -> None:
@@ -91,7 +95,8 @@ def _perform_one(part: Part, log: Path | None, shown: threading.Lock) -> str | N
 
 def _error_of(part: Part) -> str | None:
     try:
-        part.action()
+        with patient() if part.is_patient else nullcontext():
+            part.action()
     except TaskError as error:
         return str(error)
     return None

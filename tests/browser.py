@@ -26,6 +26,23 @@ _FLAGS = (
     "--disable-features=BackForwardCache,ProactivelySwapBrowsingInstance,RenderDocument,SpareRendererForSitePerProcess",
 )
 
+_BESIDE = """
+const [url, height, widths, done] = arguments;
+const frame = document.createElement("iframe");
+frame.style = `border: 0; position: absolute; left: 0; top: 0; width: ${widths[0]}px; height: ${height}px`;
+frame.onload = () => {
+  const found = widths.map(width => {
+    frame.style.width = `${width}px`;
+    const page = frame.contentDocument.documentElement;
+    return page.clientWidth === width ? page.scrollWidth - width : null;
+  });
+  frame.remove();
+  done(found);
+};
+frame.src = url;
+document.body.append(frame);
+"""
+
 
 def why_there_is_none() -> str | None:
     """Say what is missing, or return None."""
@@ -67,6 +84,20 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._tell("Emulation.setEmulatedMedia", {"features": [scheme]})
         self._ask("url", {"url": url})
+
+    def beside(self, url: str, widths: list[int], height: int = 900) -> list[int]:
+        """Load a page of the server of the page that is shown, and resize it.
+
+        A frame takes half the time of a visit, because the browser keeps the process and the style sheets.
+
+        Returns
+        -------
+        list of int
+            How many pixels of the page lie beside a screen of each width.
+        """
+        found: list[int] = self._ask("execute/async", {"script": _BESIDE, "args": [url, height, widths]})
+        assert None not in found, f"{url} was not shown in the widths {widths}"
+        return found
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run JavaScript in the page, as the body of a function."""

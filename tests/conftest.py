@@ -1,5 +1,6 @@
 """What tests share: real trajectories, and an index cache of their own."""
 
+import gc
 import itertools
 import signal
 import sys
@@ -37,6 +38,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests = Path(__file__).parent
     places = {name: place for place, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: places.get(item.path.relative_to(tests).parts[0], len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """Leave the collected tests and what they import out of later garbage collections, which would look at them all."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +20,8 @@ from docs.site_pages import Page, broken_links, is_external
 GALLERY = ROOT / "docs" / "gallery"
 FEWEST_COLOURS = 20
 """Of a picture of the gallery."""
+SCREENS = [1280, 400]
+"""Widths of a desktop and of a phone, in pixels."""
 
 needs_browser = pytest.mark.skipif(why_there_is_none() is not None, reason=str(why_there_is_none()))
 
@@ -99,8 +102,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
-@pytest.fixture(scope="module")
-def server(site: Path) -> Iterator[str]:
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Give the address of a server of the files of a folder for a while."""
+
     class Quiet(SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -111,7 +116,7 @@ def server(site: Path) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as serving:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as serving:
         thread = Thread(target=serving.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{serving.server_address[1]}"
@@ -119,29 +124,61 @@ def server(site: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.fixture(scope="module")
+def server(site: Path) -> Iterator[str]:
+    with served(site) as address:
+        yield address
+
+
 def complaints(browser: Browser) -> list[str]:
     return [entry["message"] for entry in browser.log() if entry["level"] in ("SEVERE", "ERROR")]
 
 
-def overflow(browser: Browser) -> int:
-    """How many pixels of the page lie beside the screen."""
-    return int(browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+def faults(browser: Browser, folder: Path, address: str, pages: Iterable[Path]) -> list[str]:
+    """Return what does not fit a desktop or a phone, and the errors of the browser."""
+    wrong = []
+    browser.visit(f"{address}/none", width=max(SCREENS))  # an empty page of the server
+    browser.log()
+    for path in pages:
+        beside = browser.beside(f"{address}/{path.relative_to(folder).as_posix()}", SCREENS)
+        wrong += [
+            f"{path.name}: {n_pixels} pixels beside a screen of {width:,}"
+            for n_pixels, width in zip(beside, SCREENS, strict=True)
+            if n_pixels
+        ]
+        wrong += [f"{path.name}: {message}" for message in complaints(browser)]
+    return wrong
 
 
 @needs_browser
 def test_every_page_fits_a_desktop_and_a_phone_without_an_error(
     site: Path, server: str, pages: dict[Path, Page], browser: Browser
 ) -> None:
-    wrong = []
-    for path in pages:
-        browser.visit(f"{server}/{path.relative_to(site).as_posix()}", width=1280)
-        if beside := overflow(browser):
-            wrong.append(f"{path.name}: {beside} pixels beside a screen of 1,280")
-        browser.resize(400)
-        if beside := overflow(browser):
-            wrong.append(f"{path.name}: {beside} pixels beside a screen of 400")
-        wrong += [f"{path.name}: {message}" for message in complaints(browser)]
-    assert not wrong
+    assert not faults(browser, site, server, pages)
+
+
+@needs_browser
+def test_page_that_is_too_wide_or_has_an_error_is_found(tmp_path: Path, browser: Browser) -> None:
+    contents = {
+        "fits": "<p>narrow</p>",
+        "wide": "<div style='width: 700px'>wide</div>",
+        "error": "<script>throw new Error('planted')</script>",
+        "missing": "<script src='none.js'></script>",
+    }
+    pages = [tmp_path / f"{name}.html" for name in contents]
+    for path, content in zip(pages, contents.values(), strict=True):
+        path.write_text(f"<!doctype html><body style='margin: 0'>{content}</body>", encoding="utf-8")
+    with served(tmp_path) as address:
+        found = faults(browser, tmp_path, address, pages)
+    assert found[0] == "wide.html: 300 pixels beside a screen of 400"
+    assert [message.partition(":")[0] for message in found] == ["wide.html", "error.html", "missing.html"]
+    assert "planted" in found[1]
+    assert "none.js" in found[2]
+
+
+def test_pages_load_the_index_of_the_search_only_to_search(site: Path, pages: dict[Path, Page]) -> None:
+    loading = [path for path, page in pages.items() if any("searchindex" in target for target in page.loaded)]
+    assert loading == [site / "search.html"]
 
 
 SEARCH_AGAIN = """

@@ -211,6 +211,8 @@ def test_budget_that_is_too_small_is_refused(adk_xtc: Path) -> None:
     assert len(run(job, MANY, Processes(2), memory=2 << 30).rows) == len(MANY)
 
 
-def test_dask_scheduler_that_is_not_there_is_named() -> None:
+def test_dask_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A quarter of this time is for the connection.
+    monkeypatch.setattr("mdreel.execution.executors.dask.cluster.START_SECONDS", 4.0)
     with pytest.raises(UnsupportedError, match=r"connect to a Dask scheduler at tcp://127\.0\.0\.1:1"):
         _ = Dask(client="tcp://127.0.0.1:1").n_workers

@@ -52,6 +52,9 @@ Request = tuple[str, list[str], dict[str, str], list[int], list[int], list[objec
 """Working directory, arguments, variables, ignored signals, open files, and what else a process has inherited."""
 MAY_DIFFER = ("PYTHONPATH", "PYTHONWARNINGS", "LD_LIBRARY_PATH")
 """Variables that may differ: processes obey the first two, and ranks of Open MPI do not need the third."""
+OF_DASK = {"MALLOC_TRIM_THRESHOLD_": "65536", "PYTHONHASHSEED": "6640"}
+"""Variables that Dask sets in each process that starts a cluster, for all that the process starts afterwards. Workers
+of Dask need a common seed, which all forked processes have."""
 AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME")
 """Beginnings of the names of variables that the interpreter and libraries read when they start."""
 
@@ -225,7 +228,11 @@ def _can_be_forked(request: Request) -> bool:
 
 
 def _at_start(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in variables.items() if name.startswith(AT_START) and name not in MAY_DIFFER}
+    return {
+        name: value
+        for name, value in variables.items()
+        if name.startswith(AT_START) and name not in MAY_DIFFER and OF_DASK.get(name) != value
+    }
 
 
 def _become(request: Request, n_filters: int) -> None:

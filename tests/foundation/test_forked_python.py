@@ -1,6 +1,7 @@
 """The fork server of the tests goes on whatever becomes of its launchers."""
 
 import functools
+import os
 import shutil
 import socket
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 
 from forked_python import command
 from forked_python.command import fork_server, forked_python
+from forked_python.server import OF_DASK
+from mdreel.execution.executors.dask.cluster import local_cluster
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,6 +68,17 @@ def test_process_and_its_children_are_forked_with_a_group_of_their_own() -> None
     code = "import os, subprocess, sys\nprint(os.getpgrp() == os.getpid(), 'mdreel' in sys.modules, flush=True)\n"
     words = [forked_python(), "-c", code + f"subprocess.run([sys.executable, '-c', {code!r}], check=True)"]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "True True\n" * 2
+
+
+def test_processes_are_forked_after_dask_has_changed_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in OF_DASK:
+        monkeypatch.delenv(name, raising=False)
+    server = command._start.__wrapped__(sys.executable, "")
+    with local_cluster(1):
+        pass
+    assert {name: os.environ[name] for name in OF_DASK} == OF_DASK
+    words = [server.interpreter, "-c", "import sys; print('mdreel' in sys.modules)"]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "True\n"
 
 
 def test_process_with_other_limits_is_not_forked() -> None:
