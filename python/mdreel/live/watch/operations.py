@@ -1,0 +1,139 @@
+"""Requests of operators, which change the analyses and the alerts of the page."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mdreel.errors import MismatchError
+from mdreel.foundation.printable import printable
+from mdreel.foundation.toml_schema import checked, entry
+from mdreel.foundation.untrusted_input import object_of
+from mdreel.live.watch.alerts import Alerts, Threshold
+from mdreel.live.watch.managed_analyses import ManagedAnalyses
+
+T = TypeVar("T")
+
+_MOST_NAME = 60
+_NO_TOPOLOGY = "analyses need a topology: start mdreel watch with -s FILE"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Numbered:
+    """Request for an existing analysis or alert."""
+
+    id: int = entry("Number of the analysis or of the alert.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Addition:
+    """Request for a new analysis, without its settings."""
+
+    channel: str = entry("Directory of the channel.")
+    name: str | None = entry("Name of the analysis.", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Change:
+    """Request for other settings of an analysis, without the settings."""
+
+    id: int = entry("Number of the analysis.")
+    name: str | None = entry("Name of the analysis.", None)
+
+
+class Operations:
+    """Carries out the requests of operators.
+
+    Parameters
+    ----------
+    analyses : ManagedAnalyses or None
+        Analyses of the page, or None if there is no topology.
+    alerts : Alerts
+        Alerts of the page.
+    """
+
+    def __init__(self, analyses: ManagedAnalyses | None, alerts: Alerts) -> None:
+        self._analyses = analyses
+        self._alerts = alerts
+
+    def carry_out(self, body: bytes, channels: Collection[Path]) -> dict[str, Any]:
+        """Carry out a request.
+
+        Parameters
+        ----------
+        body : bytes
+            The request, a JSON object. Its entry ``do`` is the name of the operation.
+        channels : collection of Path
+            Directories of the channels that the page shows. Requests for other channels are refused.
+
+        Returns
+        -------
+        dict
+            The answer.
+
+        Raises
+        ------
+        FormatError
+            If the body is not a JSON object.
+        MismatchError
+            If the request is invalid.
+        """
+        said = object_of(body)
+        match said.pop("do", None):
+            case "add-analysis":
+                settings = _settings_of(said)
+                added = _checked(_Addition, said)
+                channel = _channel(added.channel, channels)
+                return {"id": self._with_topology().add(channel, settings, _name(added.name))}
+            case "change-analysis":
+                settings = _settings_of(said)
+                changed = _checked(_Change, said)
+                self._with_topology().change(changed.id, settings, _name(changed.name))
+            case "remove-analysis":
+                self._with_topology().remove(_checked(_Numbered, said).id)
+            case "pause-analysis":
+                self._with_topology().pause(_checked(_Numbered, said).id)
+            case "resume-analysis":
+                self._with_topology().resume(_checked(_Numbered, said).id)
+            case "add-alert":
+                threshold = _checked(Threshold, said)
+                if threshold.channel is not None:
+                    _channel(threshold.channel, channels)
+                return {"id": self._alerts.add(threshold)}
+            case "remove-alert":
+                self._alerts.remove(_checked(_Numbered, said).id)
+            case other:
+                raise MismatchError(f"unknown operation {other!r:.80}")
+        return {}
+
+    def _with_topology(self) -> ManagedAnalyses:
+        if self._analyses is None:
+            raise MismatchError(_NO_TOPOLOGY)
+        return self._analyses
+
+
+def _checked(kind: type[T], said: Mapping[str, Any]) -> T:
+    given = {name: value for name, value in said.items() if value is not None}
+    return checked(kind, "request", given)
+
+
+def _settings_of(said: dict[str, Any]) -> dict[str, Any]:
+    settings = said.pop("settings", None)
+    if not isinstance(settings, dict):
+        raise MismatchError("request: settings: expected an object")
+    return settings
+
+
+def _channel(name: str, channels: Collection[Path]) -> Path:
+    for path in channels:
+        if str(path) == name:
+            return path
+    raise MismatchError(f"the page shows no channel {name!r:.80}")
+
+
+def _name(name: str | None) -> str | None:
+    if name is None or not name.strip():
+        return None
+    if len(name) > _MOST_NAME:
+        raise MismatchError(f"the name must have at most {_MOST_NAME} characters, not {len(name)}")
+    return printable(name.strip())
