@@ -49,6 +49,7 @@ class AnalysisProcess:
         self.reason: str | None = None
         self._channel = channel
         self._lock = Lock()
+        self._saving = Lock()
         self._saved: Queue[str | None] = Queue()
         self._on_end: list[Callable[[], None]] = []
         self._process = subprocess.Popen(
@@ -90,13 +91,16 @@ class AnalysisProcess:
         StreamTimeoutError
             If the analysis does not answer in time.
         """
-        while not self._saved.empty():
-            self._saved.get_nowait()
-        self._tell({"do": "save", "path": str(path)})
-        try:
-            failure = self._saved.get(timeout=_SAVE_SECONDS)
-        except Empty:
-            raise StreamTimeoutError("the analysis is busy; try again later") from None
+        with self._saving:
+            while not self._saved.empty():
+                self._saved.get_nowait()
+            if not self._thread.is_alive():
+                raise StreamError("the analysis has ended")
+            self._tell({"do": "save", "path": str(path)})
+            try:
+                failure = self._saved.get(timeout=_SAVE_SECONDS)
+            except Empty:
+                raise StreamTimeoutError("the analysis is busy; try again later") from None
         if failure is not None:
             raise StreamError(failure)
 

@@ -194,3 +194,32 @@ class AnalysisTools {
     }
   }
 }
+
+// The buttons of a simulation that can be paused.
+class SimulationTools {
+  constructor(channel) {
+    this.element = make("div", "tools");
+    this.said = make("span", "reason");
+    this.pause = button("Pause the simulation", () => this.act(), "add");
+    this.element.append(this.pause, this.said);
+    this.channel = channel;
+  }
+
+  update(facts) {
+    this.isPaused = facts.is_paused;
+    this.element.hidden = !rights.operate || facts.state !== "running";
+    set(this.pause, this.isPaused ? "Resume the simulation" : "Pause the simulation");
+  }
+
+  async act() {
+    set(this.said, "");
+    this.pause.disabled = true;
+    try {
+      await operate({ do: this.isPaused ? "resume-simulation" : "pause-simulation", channel: this.channel });
+      ask();
+    } catch (error) {
+      set(this.said, error.message);
+    }
+    this.pause.disabled = false;
+  }
+}

@@ -11,6 +11,7 @@ from mdreel.foundation.toml_schema import checked, entry
 from mdreel.foundation.untrusted_input import object_of
 from mdreel.live.watch.alerts import Alerts, Threshold
 from mdreel.live.watch.managed_analyses import ManagedAnalyses
+from mdreel.live.watch.simulation_control import SimulationControl
 
 T = TypeVar("T")
 
@@ -23,6 +24,13 @@ class _Numbered:
     """Request for an existing analysis or alert."""
 
     id: int = entry("Number of the analysis or of the alert.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OfChannel:
+    """Request for the simulation of a channel."""
+
+    channel: str = entry("Directory of the channel.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +58,15 @@ class Operations:
         Analyses of the page, or None if there is no topology.
     alerts : Alerts
         Alerts of the page.
+    simulations : SimulationControl
+        Pauses of simulations.
     """
 
-    def __init__(self, analyses: ManagedAnalyses | None, alerts: Alerts) -> None:
+    def __init__(
+        self, analyses: ManagedAnalyses | None, alerts: Alerts, simulations: SimulationControl
+    ) -> None:
         self._analyses = analyses
+        self._simulations = simulations
         self._alerts = alerts
 
     def carry_out(self, body: bytes, channels: Collection[Path]) -> dict[str, Any]:
@@ -77,6 +90,8 @@ class Operations:
             If the body is not a JSON object.
         MismatchError
             If the request is invalid.
+        StreamError
+            If a simulation refuses the request or does not answer.
         """
         said = object_of(body)
         match said.pop("do", None):
@@ -102,6 +117,10 @@ class Operations:
                 return {"id": self._alerts.add(threshold)}
             case "remove-alert":
                 self._alerts.remove(_checked(_Numbered, said).id)
+            case "pause-simulation":
+                return {"message": self._simulations.pause(_channel(_checked(_OfChannel, said).channel, channels))}
+            case "resume-simulation":
+                return {"message": self._simulations.resume(_channel(_checked(_OfChannel, said).channel, channels))}
             case other:
                 raise MismatchError(f"unknown operation {other!r:.80}")
         return {}

@@ -25,14 +25,16 @@ const badge = (element, state) => {
 };
 
 class Analysis {
-  constructor(change) {
+  constructor(channel, change) {
+    this.channel = channel;
     this.element = make("section", "analysis");
     this.head = make("h3");
     this.name = make("span");
     this.state = make("span", "state");
     this.facts = make("span", "facts");
     this.tools = new AnalysisTools(change);
-    this.head.append(this.name, this.state, this.facts, this.tools.element);
+    this.saving = button("Download", () => this.save());
+    this.head.append(this.name, this.state, this.facts, this.saving, this.tools.element);
     this.reason = make("p", "reason");
     this.times = make("div", "times");
     this.legend = make("ul", "legend");
@@ -47,6 +49,8 @@ class Analysis {
     badge(this.state, isPaused ? "paused" : facts.state);
     set(this.reason, facts.reason || "");
     this.tools.update(facts.managed);
+    this.key = facts.key;
+    this.saving.hidden = !(facts.columns && facts.columns.length);
     if (!facts.columns) return;
     const left = facts.n_columns - facts.columns.length;
     set(this.facts, `process ${facts.process}, ${facts.n_frames.toLocaleString("en")} frames`
@@ -73,6 +77,20 @@ class Analysis {
     });
     for (const [key, chart] of this.known) {
       if (!wanted.has(key)) { chart.element.remove(); this.known.delete(key); }
+    }
+  }
+
+  async save() {
+    const query = new URLSearchParams({ channel: this.channel, analysis: this.key, format: "csv" });
+    try {
+      const answer = await fetch(`results?${query}`, authorized()).then(answerOf);
+      const link = make("a");
+      link.href = URL.createObjectURL(await answer.blob());
+      link.download = answer.headers.get("Content-Disposition").split('"')[1];
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    } catch (error) {
+      set(this.reason, error.message);
     }
   }
 
@@ -124,6 +142,7 @@ class Card {
     this.analyses = make("div");
     this.form = new AnalysisForm(path);
     this.adding = button("Add an analysis", () => this.form.open(), "add");
+    this.pausing = new SimulationTools(path);
     this.alerts = new Alerts(path);
     this.charts = make("div", "charts");
     this.rate = new Chart("frames a second", "", "watched", "s", "compute", true);
@@ -132,7 +151,8 @@ class Card {
     this.log = make("div", "log");
     this.molecule = new MoleculeView(path);
     const more = [this.adding, this.form.element, this.alerts.element];
-    this.body.append(this.figures, this.molecule.element, this.analyses, ...more, this.charts, this.log);
+    this.path = path;
+    this.body.append(this.figures, this.pausing.element, this.molecule.element, this.analyses, ...more, this.charts, this.log);
     this.element.append(this.button, this.reason, this.body);
     this.known = new Map();
     this.open(isOpen);
@@ -146,7 +166,7 @@ class Card {
 
   update(facts) {
     set(this.name, facts.name);
-    badge(this.state, facts.state);
+    badge(this.state, facts.is_paused ? "paused" : facts.state);
     set(this.reason, facts.reason || "");
     const lag = facts.lags.length ? Math.max(...facts.lags) : null;
     const rate = facts.frames_per_second;
@@ -165,6 +185,7 @@ class Card {
     this.lag.update(facts.history.elapsed, facts.history.lag);
     this.updateAnalyses(withManaged(facts));
     this.adding.hidden = !rights.analyse || facts.state !== "running";
+    this.pausing.update(facts);
     this.alerts.update(facts.alerts, facts.analyses);
     this.molecule.element.hidden = !rights.molecule;
     this.molecule.update();
@@ -195,7 +216,7 @@ class Card {
       if (!keys.has(key)) { analysis.element.remove(); this.known.delete(key); }
     }
     analyses.forEach((facts, i) => {
-      if (!this.known.has(facts.key)) this.known.set(facts.key, new Analysis((managed) => this.form.open(managed)));
+      if (!this.known.has(facts.key)) this.known.set(facts.key, new Analysis(this.path, (managed) => this.form.open(managed)));
       const { element } = this.known.get(facts.key);
       if (this.analyses.children[i] !== element) this.analyses.insertBefore(element, this.analyses.children[i] || null);
       this.known.get(facts.key).update(facts);

@@ -15,11 +15,13 @@ from urllib.parse import parse_qs, urlsplit
 from mdreel.errors import MdreelError, MismatchError
 from mdreel.live.watch.alerts import Alerts
 from mdreel.live.watch.connections import Answer, HttpServer
+from mdreel.live.watch.downloads import download
 from mdreel.live.watch.managed_analyses import ManagedAnalyses, managed_to_json
 from mdreel.live.watch.molecule import Molecule
 from mdreel.live.watch.metrics import CONTENT_TYPE, metrics
 from mdreel.live.watch.operations import Operations
 from mdreel.live.watch.page import Page, page, viewer_script
+from mdreel.live.watch.simulation_control import SimulationControl
 from mdreel.live.watch.snapshot import ChannelSnapshot
 from mdreel.live.watch.snapshot_json import to_json
 from mdreel.live.watch.sparkline import bars
@@ -44,12 +46,15 @@ class PageFeatures:
         Alerts on live results.
     molecule : Molecule or None
         Atoms of the 3-D view, or None if there is no topology.
+    simulations : SimulationControl
+        Pauses of simulations.
     """
 
     may_operate: bool = False
     analyses: ManagedAnalyses | None = None
     alerts: Alerts = field(default_factory=Alerts)
     molecule: Molecule | None = None
+    simulations: SimulationControl = field(default_factory=SimulationControl)
 
 
 class WatchServer:
@@ -98,7 +103,7 @@ class WatchServer:
         self._features = features or PageFeatures()
         self.token = secrets.token_urlsafe(24)
         self.operator_token = secrets.token_urlsafe(24) if self._features.may_operate else None
-        self._operations = Operations(self._features.analyses, self._features.alerts)
+        self._operations = Operations(self._features.analyses, self._features.alerts, self._features.simulations)
         self._watcher = watcher
         self._interval = interval
         self._snapshots: tuple[ChannelSnapshot, ...] = ()
@@ -158,25 +163,30 @@ class WatchServer:
             return _json(self._features_of(role) | state_to_json(self._snapshots, opened, self._features))
         if asked.path == "/metrics":
             return Answer(CONTENT_TYPE, metrics(self._snapshots).encode(errors="replace"))
-        if asked.path == "/analysis-types" and self._features.analyses is not None:
-            return _json(dict(self._features.analyses.types.schema))
-        if self._features.molecule is not None:
-            return self._answer_of(self._features.molecule, asked.path, parse_qs(asked.query))
-        return None
-
-    def _answer_of(self, molecule: Molecule, path: str, asked: dict[str, list[str]]) -> Answer | None:
-        """Return a resource of the 3-D view."""
         try:
-            if path == "/viewer.js":
-                return Answer("text/javascript; charset=utf-8", viewer_script())
-            if path == "/molecule":
-                return Answer("application/json", molecule.outline())
-            channel = next((one.path for one in self._snapshots if str(one.path) == asked.get("channel", [""])[0]), None)
-            if path == "/frame" and channel is not None:
-                after = asked.get("after", ["0"])[0]
-                return Answer("application/octet-stream", molecule.frame(channel, int(after) if after.isdecimal() else 0))
+            return self._answer_with_features(asked.path, parse_qs(asked.query))
         except (MdreelError, OSError) as error:
             return _json({"error": str(error)}, HTTPStatus.CONFLICT)
+
+    def _answer_with_features(self, path: str, asked: dict[str, list[str]]) -> Answer | None:
+        """Return a resource that depends on the features of the page, or None if the resource does not exist."""
+        analyses, molecule = self._features.analyses, self._features.molecule
+        given = {name: values[0] for name, values in asked.items()}
+        channel = next((one for one in self._snapshots if str(one.path) == given.get("channel")), None)
+        match path:
+            case "/analysis-types" if analyses is not None:
+                return _json(dict(analyses.types.schema))
+            case "/results" if channel is not None:
+                managed = [] if analyses is None else analyses.of_channel(channel.path)
+                return download(channel, given.get("analysis", ""), given.get("format", "csv"), managed)
+            case "/viewer.js" if molecule is not None:
+                return Answer("text/javascript; charset=utf-8", viewer_script())
+            case "/molecule" if molecule is not None:
+                return Answer("application/json", molecule.outline())
+            case "/frame" if molecule is not None and channel is not None:
+                after = given.get("after", "0")
+                number = int(after) if after.isdecimal() and len(after) < 16 else 0
+                return Answer("application/octet-stream", molecule.frame(channel.path, number))
         return None
 
     def _features_of(self, role: Role) -> dict[str, Any]:
@@ -231,5 +241,6 @@ def state_to_json(
             facts["alerts"] = features.alerts.of_channel(one.path)
             managed = [] if features.analyses is None else features.analyses.of_channel(one.path)
             facts["managed"] = managed_to_json(managed)
+            facts["is_paused"] = features.simulations.is_paused(one.path, one.status)
         channels.append({**facts, "bars": bars(one.history[:, 1], 32, from_zero=True)})
     return {"time": time.time(), "channels": channels}
