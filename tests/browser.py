@@ -75,7 +75,7 @@ class Browser:
 
     def grant(self, url: str, permission: str) -> None:
         """Give a permission to the pages of an address."""
-        self._tell("Browser.grantPermissions", {"origin": url.split("/?")[0], "permissions": [permission]})
+        self._tell("Browser.grantPermissions", {"origin": url.split("/?", maxsplit=1)[0], "permissions": [permission]})
 
     def point_at(self, x: float, y: float) -> None:
         """Move the pointer to a place of the window."""

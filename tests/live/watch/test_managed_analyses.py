@@ -109,7 +109,9 @@ def producer_lag(channel: Path) -> int | None:
     return Status.read(channel).lag
 
 
-def test_changed_analysis_starts_anew_and_a_wrong_change_changes_nothing(managed: ManagedAnalyses, folder: Path) -> None:
+def test_changed_analysis_starts_anew_and_a_wrong_change_changes_nothing(
+    managed: ManagedAnalyses, folder: Path
+) -> None:
     with Producer("run1", N_ATOMS, n_slots=8) as producer:
         for frame in range(5):
             producer.publish(positions_of(frame), frame, float(frame))

@@ -97,11 +97,11 @@ def test_latest_frame_has_the_positions_that_were_published(adk: dict[str, Path]
         assert len(Status.read(channel).consumers) == 1
         molecule.leave_idle()
         assert len(Status.read(channel).consumers) == 1
-        molecule._latest[channel].asked_at -= 60.0  # noqa: SLF001 (nobody has looked for a minute)
+        molecule._latest[channel].asked_at -= 60.0
         molecule.leave_idle()
         assert len(Status.read(channel).consumers) == 0
     last = head["number"]
-    molecule._latest[channel].retry_at = 0.0  # noqa: SLF001
+    molecule._latest[channel].retry_at = 0.0
     assert parsed(molecule.frame(channel, last))[0]["number"] == last  # the run has ended
     molecule.close()
 
@@ -131,12 +131,17 @@ def test_picture_shows_the_frame_of_the_simulation(
     far = [np.abs(one.positions - np.array(shown)).max() for one in universe.trajectory]
     assert min(far) < 2e-3, step
     for style in ("sticks", "spheres", "lines", "cartoon"):
-        browser.run("""
+        browser.run(
+            """
         const select = document.querySelector(".molecule select");
         select.value = arguments[0];
         select.dispatchEvent(new Event("change"));
-        """, style)
-        inked = eventually(browser, """
+        """,
+            style,
+        )
+        inked = eventually(
+            browser,
+            """
         const view = [...cards.values()][0].molecule;
         const canvas = document.querySelector(".stage canvas");
         const copy = document.createElement("canvas");
@@ -146,9 +151,11 @@ def test_picture_shows_the_frame_of_the_simulation(
         context.drawImage(canvas, 0, 0);
         const { data } = context.getImageData(0, 0, copy.width, copy.height);
         let n = 0;
-        for (let i = 0; i < data.length; i += 4) if (Math.abs(data[i] - data[0]) + Math.abs(data[i + 1] - data[1]) > 60) n += 1;
+        for (let i = 0; i < data.length; i += 4) n += Math.abs(data[i] - data[0]) + Math.abs(data[i + 1] - data[1]) > 60;
         return n / (data.length / 4);
-        """, lambda share: share > 0.002)
+        """,
+            lambda share: share > 0.002,
+        )
         assert inked < 0.9
         browser.picture(tmp_path / f"{style}.png")
     assert browser.log() == []

@@ -88,8 +88,10 @@ def test_viewer_cannot_operate(
     eventually(browser, STATES, lambda states: states == ["running"])
     browser.visit(viewer)
     eventually(browser, STATES, lambda states: states == ["running"])
-    shown = browser.run("return [...document.querySelectorAll('button')].filter((one) => one.getClientRects().length)"
-                        ".map((one) => one.textContent)")
+    shown = browser.run(
+        "return [...document.querySelectorAll('button')].filter((one) => one.getClientRects().length)"
+        ".map((one) => one.textContent)"
+    )
     assert not {"Add an analysis", "Change", "Pause", "Remove", "Add alert"} & set(shown)
     refused = """
     const token = new URLSearchParams(location.search).get("token");

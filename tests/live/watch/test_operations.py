@@ -222,7 +222,9 @@ class Trickle:
         (b"", b"abc", 0.0, None),
     ],
 )
-def test_body_is_read_within_a_time_for_all_of_it(begun: bytes, rest: bytes, seconds: float, body: bytes | None) -> None:
+def test_body_is_read_within_a_time_for_all_of_it(
+    begun: bytes, rest: bytes, seconds: float, body: bytes | None
+) -> None:
     trickle = Trickle(rest, seconds)
     assert read_body(trickle, begun, 4, trickle.clock) == body  # type: ignore[arg-type]
 

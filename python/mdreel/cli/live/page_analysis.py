@@ -40,10 +40,7 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may be printed among the reports
     warnings.simplefilter("ignore")
     task = json.loads(sys.stdin.buffer.readline())
-    instructions: _END_SECONDS = 8.0
-"""Time after which the process ends even if the analysis is busy, in s."""
-
-_Instructions = SimpleQueue()
+    instructions: _Instructions = SimpleQueue()
     Thread(target=_read_instructions, args=(instructions,), daemon=True).start()
     try:
         ended = _run(task, instructions, report_to)
@@ -114,9 +111,7 @@ def _next(instructions: _Instructions) -> dict[str, Any] | None:
         return _NOTHING
 
 
-def _serve_results(
-    run: "IncrementalRun", prepared: PreparedAnalyses, instructions: _Instructions, to: TextIO
-) -> None:
+def _serve_results(run: "IncrementalRun", prepared: PreparedAnalyses, instructions: _Instructions, to: TextIO) -> None:
     """Save results on demand after the end of the simulation, until the analysis is removed."""
     while (instruction := instructions.get()) is not None:
         if instruction["do"] == "save":

@@ -89,7 +89,9 @@ def watch(
     ] = None,
     index: Annotated[
         Path | None,
-        Option(*("-n", "--index"), metavar="FILE", group=WEB, help="GROMACS index file, whose groups selections can use."),
+        Option(
+            *("-n", "--index"), metavar="FILE", group=WEB, help="GROMACS index file, whose groups selections can use."
+        ),
     ] = None,
     view: Annotated[
         str | None,

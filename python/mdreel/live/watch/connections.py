@@ -20,7 +20,7 @@ NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 """Content security policy for all responses except the page."""
 
 _VIEWERS_MAY_NOT = "This address may only look. Open the operator's address that mdreel watch --operate has printed."
-_TOKEN_IN_HEADER = "Send the token in the header Authorization: Bearer."
+_IN_HEADER = "Send the token in the header Authorization: Bearer."
 _OTHER_ORIGIN = "This request comes from another page."
 
 _MOST_ANSWERS = 16
@@ -182,7 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif role is not Role.OPERATOR:
             self._refuse(HTTPStatus.FORBIDDEN, _VIEWERS_MAY_NOT)
         elif not has_token_header(heads["Authorization"]):
-            self._refuse(HTTPStatus.FORBIDDEN, _TOKEN_IN_HEADER)
+            self._refuse(HTTPStatus.FORBIDDEN, _IN_HEADER)
         elif not PageAccess.is_same_origin(heads["Host"], heads["Origin"], heads["Sec-Fetch-Site"]):
             self._refuse(HTTPStatus.FORBIDDEN, _OTHER_ORIGIN)
         elif heads.get_content_type() != "application/json":

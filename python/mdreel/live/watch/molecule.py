@@ -85,8 +85,8 @@ class Molecule:
         Returns
         -------
         bytes
-            A line of JSON with ``number``, ``step``, ``time`` (in ps) and ``box`` (in Å, nine numbers or None), followed
-            by the positions in Å, shape (n_atoms, 3), float32, little-endian.
+            A line of JSON with ``number``, ``step``, ``time`` (in ps) and ``box`` (in Å, nine numbers or None). The
+            positions in Å follow, shape (n_atoms, 3), float32, little-endian.
 
         Raises
         ------

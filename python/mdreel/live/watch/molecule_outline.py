@@ -131,7 +131,7 @@ def _tree(n_atoms: int, bonds: list[list[int]]) -> tuple[list[int], list[int]]:
 
 
 def main() -> None:
-    """Print the outline as JSON. The arguments are the topology, the index file and the selection; they can be empty."""
+    """Print the outline as JSON. The arguments are the topology, the index file and the selection, or empty texts."""
     topology, index, selection = sys.argv[1:]
     try:
         found = outline(Path(topology), Path(index) if index else None, selection or None)

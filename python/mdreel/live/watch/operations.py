@@ -1,6 +1,6 @@
 """Requests of operators, which change the analyses and the alerts of the page."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,9 +62,7 @@ class Operations:
         Pauses of simulations.
     """
 
-    def __init__(
-        self, analyses: ManagedAnalyses | None, alerts: Alerts, simulations: SimulationControl
-    ) -> None:
+    def __init__(self, analyses: ManagedAnalyses | None, alerts: Alerts, simulations: SimulationControl) -> None:
         self._analyses = analyses
         self._simulations = simulations
         self._alerts = alerts
@@ -94,36 +92,38 @@ class Operations:
             If a simulation refuses the request or does not answer.
         """
         said = object_of(body)
-        match said.pop("do", None):
-            case "add-analysis":
-                settings = _settings_of(said)
-                added = _checked(_Addition, said)
-                channel = _channel(added.channel, channels)
-                return {"id": self._with_topology().add(channel, settings, _name(added.name))}
-            case "change-analysis":
-                settings = _settings_of(said)
-                changed = _checked(_Change, said)
-                self._with_topology().change(changed.id, settings, _name(changed.name))
-            case "remove-analysis":
-                self._with_topology().remove(_checked(_Numbered, said).id)
-            case "pause-analysis":
-                self._with_topology().pause(_checked(_Numbered, said).id)
-            case "resume-analysis":
-                self._with_topology().resume(_checked(_Numbered, said).id)
-            case "add-alert":
-                threshold = _checked(Threshold, said)
-                if threshold.channel is not None:
-                    _channel(threshold.channel, channels)
-                return {"id": self._alerts.add(threshold)}
-            case "remove-alert":
-                self._alerts.remove(_checked(_Numbered, said).id)
-            case "pause-simulation":
-                return {"message": self._simulations.pause(_channel(_checked(_OfChannel, said).channel, channels))}
-            case "resume-simulation":
-                return {"message": self._simulations.resume(_channel(_checked(_OfChannel, said).channel, channels))}
-            case other:
-                raise MismatchError(f"unknown operation {other!r:.80}")
-        return {}
+        name = said.pop("do", None)
+        operations: dict[str, Callable[[], dict[str, Any] | None]] = {
+            "add-analysis": lambda: self._add_analysis(said, channels),
+            "change-analysis": lambda: self._change_analysis(said),
+            "remove-analysis": lambda: self._with_topology().remove(_number(said)),
+            "pause-analysis": lambda: self._with_topology().pause(_number(said)),
+            "resume-analysis": lambda: self._with_topology().resume(_number(said)),
+            "add-alert": lambda: self._add_alert(said, channels),
+            "remove-alert": lambda: self._alerts.remove(_number(said)),
+            "pause-simulation": lambda: {"message": self._simulations.pause(_simulation(said, channels))},
+            "resume-simulation": lambda: {"message": self._simulations.resume(_simulation(said, channels))},
+        }
+        if not isinstance(name, str) or name not in operations:
+            raise MismatchError(f"unknown operation {name!r:.80}")
+        return operations[name]() or {}
+
+    def _add_analysis(self, said: dict[str, Any], channels: Collection[Path]) -> dict[str, Any]:
+        settings = _settings_of(said)
+        added = _checked(_Addition, said)
+        channel = _channel(added.channel, channels)
+        return {"id": self._with_topology().add(channel, settings, _name(added.name))}
+
+    def _change_analysis(self, said: dict[str, Any]) -> None:
+        settings = _settings_of(said)
+        changed = _checked(_Change, said)
+        self._with_topology().change(changed.id, settings, _name(changed.name))
+
+    def _add_alert(self, said: dict[str, Any], channels: Collection[Path]) -> dict[str, Any]:
+        threshold = _checked(Threshold, said)
+        if threshold.channel is not None:
+            _channel(threshold.channel, channels)
+        return {"id": self._alerts.add(threshold)}
 
     def _with_topology(self) -> ManagedAnalyses:
         if self._analyses is None:
@@ -134,6 +134,14 @@ class Operations:
 def _checked(kind: type[T], said: Mapping[str, Any]) -> T:
     given = {name: value for name, value in said.items() if value is not None}
     return checked(kind, "request", given)
+
+
+def _number(said: Mapping[str, Any]) -> int:
+    return _checked(_Numbered, said).id
+
+
+def _simulation(said: Mapping[str, Any], channels: Collection[Path]) -> Path:
+    return _channel(_checked(_OfChannel, said).channel, channels)
 
 
 def _settings_of(said: dict[str, Any]) -> dict[str, Any]:

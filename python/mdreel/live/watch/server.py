@@ -17,8 +17,8 @@ from mdreel.live.watch.alerts import Alerts
 from mdreel.live.watch.connections import Answer, HttpServer
 from mdreel.live.watch.downloads import download
 from mdreel.live.watch.managed_analyses import ManagedAnalyses, managed_to_json
-from mdreel.live.watch.molecule import Molecule
 from mdreel.live.watch.metrics import CONTENT_TYPE, metrics
+from mdreel.live.watch.molecule import Molecule
 from mdreel.live.watch.operations import Operations
 from mdreel.live.watch.page import Page, page, viewer_script
 from mdreel.live.watch.simulation_control import SimulationControl
