@@ -151,7 +151,7 @@ def test_picture_shows_the_frame_of_the_simulation(
         context.drawImage(canvas, 0, 0);
         const { data } = context.getImageData(0, 0, copy.width, copy.height);
         let n = 0;
-        for (let i = 0; i < data.length; i += 4) n += Math.abs(data[i] - data[0]) + Math.abs(data[i + 1] - data[1]) > 60;
+        for (let i = 0; i < data.length; i += 4) n += Math.abs(data[i] - data[0]) + Math.abs(data[i + 1] - data[1]) > 9;
         return n / (data.length / 4);
         """,
             lambda share: share > 0.002,

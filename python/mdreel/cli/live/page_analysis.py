@@ -46,6 +46,8 @@ def main() -> None:
         ended = _run(task, instructions, report_to)
     except (CommandError, MdreelError, OSError, MemoryError) as error:
         _report(report_to, state="failed", reason=one_line(error))
+    except Exception as error:  # noqa: BLE001 (a bug must be seen on the page)
+        _report(report_to, state="failed", reason=f"{type(error).__name__}: {one_line(error)} (a bug in mdreel)")
     else:
         _report(report_to, state=ended)
     report_to.flush()

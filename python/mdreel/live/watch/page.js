@@ -178,7 +178,10 @@ class Card {
       facts.alerts.events.length ? counted(facts.alerts.events.length, "alert") : "",
     ];
     set(this.numbers, short.filter(Boolean).join(" · "));
-    this.bars.replaceChildren(bars(facts.bars));
+    const mark = facts.bars.join();
+    if (mark !== this.barsMark) this.bars.replaceChildren(bars(facts.bars));
+    this.barsMark = mark;
+    if (!this.isOpen) return;
     this.updateFigures(facts);
     if (!facts.history) return;
     this.rate.update(facts.history.elapsed, facts.history.frames_per_second);

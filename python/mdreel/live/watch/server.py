@@ -31,6 +31,9 @@ from mdreel.live.watch.watcher import Watcher
 _MOST_OPEN = 16
 """Maximum number of channels for which a response contains curves."""
 
+_OF_CLOSED = ("key", "name", "state", "latest")
+"""Facts about the analyses of channels that are not open. The page asks for all channels once per interval."""
+
 
 @dataclass(frozen=True)
 class PageFeatures:
@@ -235,8 +238,10 @@ def state_to_json(
     for one in seen:
         is_open = str(one.path) in wanted
         facts = to_json(one, with_curves=is_open)
+        del facts["consumers"]
         if not is_open:
             del facts["steering"]
+            facts["analyses"] = [{name: one[name] for name in _OF_CLOSED if name in one} for one in facts["analyses"]]
         if features is not None:
             facts["alerts"] = features.alerts.of_channel(one.path)
             managed = [] if features.analyses is None else features.analyses.of_channel(one.path)
