@@ -135,7 +135,7 @@ class Card {
     this.numbers = make("span", "numbers");
     this.bars = make("span", "small");
     this.button.append(this.name, this.state, this.numbers, this.bars);
-    this.button.addEventListener("click", () => { this.open(!this.isOpen); ask(); });
+    this.button.addEventListener("click", () => { this.open(!this.isOpen); layout.keep(); ask(); });
     this.reason = make("p", "reason");
     this.body = make("div", "body");
     this.figures = make("div", "figures");
@@ -252,6 +252,7 @@ class Card {
 const notifying = button("Notify me of alerts", async () => { await Notification.requestPermission(); ask(); }, "add");
 notifying.hidden = true;
 said.after(notifying);
+root.before(comparison.element);
 
 const show = (state) => {
   Object.assign(rights, { operate: state.may_operate, analyse: state.may_analyse, molecule: state.has_molecule });
@@ -259,8 +260,13 @@ const show = (state) => {
   notify(state.channels);
   if (isFirst && state.channels.length) {
     isFirst = false;
-    state.channels.slice(0, state.channels.length <= FEW ? FEW : 0).forEach((one) => cards.set(one.path, new Card(true, one.path)));
+    const kept = layout.read();
+    comparison.chosen = (kept && kept.compared) || "";
+    const usual = state.channels.slice(0, state.channels.length <= FEW ? FEW : 0);
+    const open = kept ? state.channels.filter((one) => kept.open.includes(one.path)) : usual;
+    open.forEach((one) => cards.set(one.path, new Card(true, one.path)));
   }
+  comparison.offer(state.channels);
   const keys = new Set(state.channels.map((one) => one.path));
   for (const [key, card] of cards) {
     if (!keys.has(key)) { card.element.remove(); cards.delete(key); }

@@ -9,7 +9,7 @@ from pathlib import Path
 from mdreel.foundation.html.markup import Markup, element, together
 from mdreel.foundation.html.palette import stylesheet
 
-_SCRIPTS = ("chart.js", "operate.js", "alerts.js", "molecule.js", "page.js")
+_SCRIPTS = ("chart.js", "operate.js", "alerts.js", "molecule.js", "compare.js", "page.js")
 _VIEWER = "third_party/3Dmol-min.js"
 """The library 3Dmol.js, version 2.5.5, which draws molecules with WebGL. Its licence lies beside it."""
 

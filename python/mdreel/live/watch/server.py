@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from mdreel.errors import MdreelError, MismatchError
 from mdreel.live.watch.alerts import Alerts
+from mdreel.live.watch.comparison import compare
 from mdreel.live.watch.connections import Answer, HttpServer
 from mdreel.live.watch.downloads import download
 from mdreel.live.watch.managed_analyses import ManagedAnalyses, managed_to_json
@@ -179,6 +180,8 @@ class WatchServer:
         match path:
             case "/analysis-types" if analyses is not None:
                 return _json(dict(analyses.types.schema))
+            case "/comparison":
+                return _json(compare(self._snapshots, given.get("analysis", ""), given.get("column", "")))
             case "/results" if channel is not None:
                 managed = [] if analyses is None else analyses.of_channel(channel.path)
                 return download(channel, given.get("analysis", ""), given.get("format", "csv"), managed)
