@@ -185,11 +185,18 @@ class WatchServer:
             case "/results" if channel is not None:
                 managed = [] if analyses is None else analyses.of_channel(channel.path)
                 return download(channel, given.get("analysis", ""), given.get("format", "csv"), managed)
-            case "/viewer.js" if molecule is not None:
+        return None if molecule is None else self._answer_with(molecule, path, given, channel)
+
+    def _answer_with(
+        self, molecule: Molecule, path: str, given: dict[str, str], channel: ChannelSnapshot | None
+    ) -> Answer | None:
+        """Return a resource of the 3-D view, or None if the resource does not exist."""
+        match path:
+            case "/viewer.js":
                 return Answer("text/javascript; charset=utf-8", viewer_script())
-            case "/molecule" if molecule is not None:
+            case "/molecule":
                 return Answer("application/json", molecule.outline())
-            case "/frame" if molecule is not None and channel is not None:
+            case "/frame" if channel is not None:
                 after = given.get("after", "0")
                 number = int(after) if after.isdecimal() and len(after) < 16 else 0
                 return Answer("application/octet-stream", molecule.frame(channel.path, number))
