@@ -89,6 +89,8 @@ def _run(task: Mapping[str, Any], instructions: _Instructions, to: TextIO) -> st
                 if instruction["do"] == "save":
                     _save(run, prepared, Path(instruction["path"]), to)
                 else:
+                    if is_paused:
+                        run.skip(0.0)  # frames that were published during the pause
                     is_paused = instruction["do"] == "pause"
                     _report(to, state="paused" if is_paused else "running")
             if is_paused:
