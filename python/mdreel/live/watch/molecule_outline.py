@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +133,7 @@ def _tree(n_atoms: int, bonds: list[list[int]]) -> tuple[list[int], list[int]]:
 
 def main() -> None:
     """Print the outline as JSON. The arguments are the topology, the index file and the selection, or empty texts."""
+    warnings.simplefilter("ignore")
     topology, index, selection = sys.argv[1:]
     try:
         found = outline(Path(topology), Path(index) if index else None, selection or None)

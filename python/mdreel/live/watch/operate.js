@@ -93,6 +93,7 @@ class AnalysisForm {
 
   async open(managed = null) {
     this.managed = managed;
+    this.version = (this.version || 0) + 1;
     this.element.hidden = false;
     this.element.replaceChildren(make("p", "note", "asking for the types of analyses"));
     try {
@@ -152,16 +153,17 @@ class AnalysisForm {
     const request = this.managed
       ? { do: "change-analysis", id: this.managed.id, settings, name }
       : { do: "add-analysis", channel: this.channel, settings, name };
-    this.send.disabled = true;
-    set(this.said, "");
+    const { said, send, version } = this;  // the form may be opened anew meanwhile
+    send.disabled = true;
+    set(said, "");
     try {
       await operate(request);
-      this.element.hidden = true;
+      if (version === this.version) this.element.hidden = true;
       ask();
     } catch (error) {
-      set(this.said, error.message);
+      set(said, error.message);
     }
-    this.send.disabled = false;
+    send.disabled = false;
   }
 }
 

@@ -8,7 +8,7 @@ const STATES = new Set([
 ]);
 const TIMES = ["wait", "read", "decompress", "compute"];
 
-const root = document.getElementById("channels");
+const channelList = document.getElementById("channels");
 const said = document.getElementById("said");
 const cards = new Map();
 let isFirst = true;
@@ -252,7 +252,7 @@ class Card {
 const notifying = button("Notify me of alerts", async () => { await Notification.requestPermission(); ask(); }, "add");
 notifying.hidden = true;
 said.after(notifying);
-root.before(comparison.element);
+channelList.before(comparison.element);
 
 const show = (state) => {
   Object.assign(rights, { operate: state.may_operate, analyse: state.may_analyse, molecule: state.has_molecule });
@@ -274,7 +274,7 @@ const show = (state) => {
   state.channels.forEach((facts, i) => {
     if (!cards.has(facts.path)) cards.set(facts.path, new Card(false, facts.path));
     const card = cards.get(facts.path);
-    if (root.children[i] !== card.element) root.insertBefore(card.element, root.children[i] || null);
+    if (channelList.children[i] !== card.element) channelList.insertBefore(card.element, channelList.children[i] || null);
     card.update(facts);
   });
   const counts = new Map();
@@ -283,7 +283,7 @@ const show = (state) => {
   set(document.getElementById("title"), n === 1 ? "1 channel" : `${n} channels`);
   const states = [...counts].map(([name, count]) => `${count} ${name}`).join(", ");
   set(said, `${states || "nobody publishes here"} · ${new Date(1000 * state.time).toLocaleTimeString()}`);
-  root.classList.remove("old");
+  channelList.classList.remove("old");
 };
 
 let due = 0;
@@ -304,7 +304,7 @@ const ask = async () => {
     show(await answer.json());
     due = wasFirst && !isFirst ? -1 : 0;
   } catch {
-    root.classList.add("old");
+    channelList.classList.add("old");
     set(said, isRefused ? "the token is no longer valid: open the address that mdreel watch has printed" : "no answer from mdreel watch; trying again");
   }
   isAsking = false;
