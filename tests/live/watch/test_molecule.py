@@ -18,6 +18,7 @@ from watched_page import address_of, eventually, press, text_of
 
 N_ATOMS = 3341
 BOX = np.array([[40.0, 0, 0], [5.0, 42.0, 0], [-3.0, 4.0, 44.0]])
+pytestmark = pytest.mark.filterwarnings("ignore:No coordinate reader found")
 in_browser = pytest.mark.skipif(why_there_is_none() is not None, reason=str(why_there_is_none()))
 NUMBER = "return Number(document.querySelector('.stage').dataset.number || 0)"
 SHOWN = """
@@ -158,7 +159,8 @@ def test_picture_shows_the_frame_of_the_simulation(
         )
         assert inked < 0.9
         browser.picture(tmp_path / f"{style}.png")
-    assert browser.log() == []
+    # The driver of the graphics card remarks that the test reads pixels.
+    assert [one for one in browser.log() if "GPU stall" not in one["message"]] == []
     requests = browser.run("return performance.getEntriesByType('resource').map((one) => one.name)")
     assert {name.split("/")[2] for name in requests} == {browser.run("return location.host")}
     browser.resize(400)

@@ -128,7 +128,7 @@ def test_alert_fires_on_the_page_and_in_the_browser_and_runs_the_command(
     """)
     fill(browser, ".alert-form input", "3")
     press(browser, "Add alert")
-    limits = "return [...document.querySelectorAll('.limit')].map((one) => one.innerText)"
+    limits = "return [...document.querySelectorAll('.threshold')].map((one) => one.innerText)"
     eventually(browser, limits, lambda found: len(found) == 1 and found[0].startswith("RMSD: rmsd > 3"))
     events = "return [...document.querySelectorAll('.alerts ol li')].map((one) => one.innerText)"
     (first, *_) = eventually(browser, events, lambda found: len(found) > 0)

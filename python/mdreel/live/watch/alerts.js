@@ -88,7 +88,7 @@ class Alerts {
 
   show(alerts) {
     this.limits.replaceChildren(...alerts.thresholds.map((one) => {
-      const item = make("li", "limit", one.analysis ? `${one.analysis}: ${one.label}` : one.label);
+      const item = make("li", "threshold", one.analysis ? `${one.analysis}: ${one.label}` : one.label);
       if (rights.operate) item.append(button("Remove", () => this.act({ do: "remove-alert", id: one.id })));
       return item;
     }));
