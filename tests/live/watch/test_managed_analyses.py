@@ -135,7 +135,6 @@ def test_changed_analysis_starts_anew_and_a_wrong_change_changes_nothing(
     [
         ({"type": "rg", "select": "name XX"}, "name XX"),
         ({"type": "rg", "select": "name ("}, "name ("),
-        ({"type": "distances", "select": "name CA", "other": "name CB"}, "atoms"),
     ],
 )
 def test_analysis_that_fails_says_why(
@@ -155,7 +154,7 @@ def test_topology_of_another_system_is_reported(managed: ManagedAnalyses, folder
         producer.publish(np.zeros((20, 3), np.float32), 0, 0.0)
         number = managed.add(folder / "run1", {"type": "rg"}, None)
         until(lambda: state_of(managed, number) == "failed")
-        assert "3,341" in (managed.find(number).process.reason or "")
+        assert "the topology has 3341" in (managed.find(number).process.reason or "")
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,8 @@ def _save(run: "IncrementalRun", prepared: PreparedAnalyses, path: Path, to: Tex
     from mdreel.results.files import write
 
     try:
-        run.show(is_last=True)
+        if not run.is_over:  # otherwise, the notice has its last state
+            run.show(is_last=True)
         (one,) = prepared.requests
         (analysis,) = prepared.analyses
         table = one.spec.tabulate(analysis)

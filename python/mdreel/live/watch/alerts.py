@@ -47,9 +47,9 @@ class Threshold:
         except ValueError:
             raise MismatchError(f"expected COLUMN>NUMBER or ANALYSIS:COLUMN<NUMBER, got {text!r}") from None
         assert found is not None
-        limit = {"above" if found["side"] == ">" else "below": value}
+        above, below = (value, None) if found["side"] == ">" else (None, value)
         analysis = found["analysis"] and found["analysis"].strip()
-        return cls(analysis=analysis, column=found["column"].strip(), **limit)
+        return cls(analysis=analysis, column=found["column"].strip(), above=above, below=below)
 
     @property
     def label(self) -> str:
