@@ -1,9 +1,9 @@
 """Files of results that can be downloaded from the page."""
 
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from mdreel.errors import MismatchError
 from mdreel.live.watch.connections import Answer
 from mdreel.live.watch.managed_analyses import ManagedAnalysis
 from mdreel.live.watch.snapshot import AnalysisSnapshot, ChannelSnapshot
-from mdreel.results.column import Column
-from mdreel.results.files import write
+
+if TYPE_CHECKING:
+    from mdreel.results.column import Column
 
 KINDS = {
     "csv": "text/csv; charset=utf-8",
@@ -56,6 +57,10 @@ def download(channel: ChannelSnapshot, key: str, form: str, managed: Sequence[Ma
     if analysis is None:
         return None
     own = next((one for one in managed if one.process.number == analysis.process), None)
+    import tempfile  # needed for downloads only, and the server is small
+
+    from mdreel.results.files import write
+
     with tempfile.TemporaryDirectory(prefix="mdreel-") as folder:
         path = Path(folder) / f"results.{form}"
         if own is None:
@@ -67,7 +72,9 @@ def download(channel: ChannelSnapshot, key: str, form: str, managed: Sequence[Ma
     return Answer(KINDS[form], content, file_name=f"{name or 'results'}.{form}")
 
 
-def _columns(analysis: AnalysisSnapshot) -> list[Column]:
+def _columns(analysis: AnalysisSnapshot) -> "list[Column]":
+    from mdreel.results.column import Column
+
     notice = analysis.notice
     if notice is None or not len(notice.curve):
         raise MismatchError(f"{analysis.name} has no results yet")
