@@ -27,7 +27,7 @@ const offerNotifications = (element, hasAlerts) => {
 class Alerts {
   constructor(channel) {
     this.channel = channel;
-    this.element = make("div", "log alerts");
+    this.element = make("div", "alerts");
     this.limits = make("ul", "limits");
     this.list = make("ol");
     this.form = this.makeForm();
