@@ -49,7 +49,7 @@ def test_operator_adds_changes_pauses_and_removes_an_analysis(
     kept = browser.run("return document.querySelector('.analysis-form input[name=select]').value")
     assert kept == "name XX"
     fill(browser, ".analysis-form input[name=select]", "name CA")
-    press(browser, "Start anew with these settings")
+    press(browser, "Restart with these settings")
     eventually(browser, STATES, lambda states: states == ["running"])
     eventually(browser, POINTS, lambda points: len(points) == 1 and points[0] > 10)
     assert "rmsd (Å)" in text_of(browser)

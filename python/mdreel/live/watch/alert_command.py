@@ -18,8 +18,8 @@ _MOST_SECONDS = 60.0
 class AlertCommand:
     """Command that is run for each alert, one at a time, in a separate thread and without a shell.
 
-    The facts of the alert are in environment variables, so that nothing that comes from a page or from an analysis
-    becomes part of the command: ``MDREEL_ALERT``, ``MDREEL_CHANNEL``, ``MDREEL_ANALYSIS``, ``MDREEL_COLUMN``,
+    Environment variables describe the alert, so that nothing from a page or from an analysis becomes part of the
+    command. They are ``MDREEL_ALERT``, ``MDREEL_CHANNEL``, ``MDREEL_ANALYSIS``, ``MDREEL_COLUMN``,
     ``MDREEL_VALUE``, ``MDREEL_UNIT``, ``MDREEL_FRAME`` and ``MDREEL_FRAME_TIME`` (in ps).
 
     Parameters

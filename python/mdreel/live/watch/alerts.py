@@ -116,7 +116,7 @@ class AlertEvent:
 
 @dataclass
 class _Progress:
-    """How far a notice has been compared with a threshold."""
+    """Progress of the comparison of a notice with a threshold."""
 
     next_frame: float = -math.inf
     is_met: bool = False

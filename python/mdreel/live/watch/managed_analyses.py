@@ -116,7 +116,7 @@ class ManagedAnalyses:
             return self._n_added
 
     def change(self, number: int, settings: dict[str, Any], name: str | None) -> None:
-        """Start an analysis anew with other settings. Its earlier results are removed.
+        """Restart an analysis with other settings. Its earlier results are removed.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class ManagedAnalyses:
             return self._find(number)
 
     def close(self) -> None:
-        """End all analyses. Their notices remain, so that their results can still be seen."""
+        """End all analyses. Their notices remain, so that watchers still show their results."""
         with self._lock:
             processes = [*self._ending, *(one.process for one in self._each.values())]
             for one in self._each.values():

@@ -39,10 +39,10 @@ def outline(topology: Path, index: Path | None = None, selection: str | None = N
     Returns
     -------
     dict
-        ``selection`` (str), ``n_system`` (number of atoms of the topology), ``n_left`` (number of selected atoms that
-        are not drawn), ``indices``, ``names``, ``elements``, ``residues`` (number of the residue of each atom),
-        ``resnames``, ``resids``, ``chains`` (of each residue), ``bonds`` (pairs of numbers of atoms), and ``parents``
-        (for each atom the number of an atom bonded to it that is placed before it, or -1) in the order ``order``.
+        ``selection`` is the selection. ``n_system`` is the number of atoms of the topology, and ``n_left`` the number of
+        selected atoms that are not drawn. ``indices``, ``names``, ``elements`` and ``residues`` (number of the residue)
+        describe the drawn atoms. ``resnames``, ``resids`` and ``chains`` describe their residues. ``bonds`` are pairs of
+        drawn atoms. In the order ``order``, each atom follows the atom in ``parents`` that is bonded to it (-1 for none).
 
     Raises
     ------

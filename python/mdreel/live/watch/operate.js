@@ -127,7 +127,7 @@ class AnalysisForm {
     this.fields = make("div", "fields");
     this.said = make("p", "reason");
     this.said.setAttribute("role", "alert");
-    this.send = make("button", "tool main", managed ? "Start anew with these settings" : "Add");
+    this.send = make("button", "tool main", managed ? "Restart with these settings" : "Add");
     const tools = make("div", "tools");
     tools.append(this.send, button("Cancel", () => { this.element.hidden = true; }));
     const head = make("div", "fields");

@@ -38,7 +38,7 @@ _OF_CLOSED = ("key", "name", "state", "latest")
 
 @dataclass(frozen=True)
 class PageFeatures:
-    """What the page offers besides the snapshots of the watcher.
+    """Features of the page besides the snapshots of the watcher.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class WatchServer:
     interval : float
         Time between two snapshots, in s.
     features : PageFeatures, optional
-        What the page offers besides the snapshots. By default, it only shows them.
+        Features of the page besides the snapshots. By default, it only shows them.
 
     Attributes
     ----------
