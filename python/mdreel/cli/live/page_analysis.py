@@ -91,6 +91,8 @@ def _run(task: Mapping[str, Any], instructions: _Instructions, to: TextIO) -> st
                 else:
                     if is_paused:
                         run.skip(0.0)  # frames that were published during the pause
+                    elif run.has_news:
+                        run.show(is_last=True)
                     is_paused = instruction["do"] == "pause"
                     _report(to, state="paused" if is_paused else "running")
             if is_paused:

@@ -39,10 +39,11 @@ def outline(topology: Path, index: Path | None = None, selection: str | None = N
     Returns
     -------
     dict
-        ``selection`` is the selection. ``n_system`` is the number of atoms of the topology, and ``n_left`` the number of
+        ``selection`` is the selection. ``n_system`` is the number of atoms of the topology. ``n_left`` is the number of
         selected atoms that are not drawn. ``indices``, ``names``, ``elements`` and ``residues`` (number of the residue)
-        describe the drawn atoms. ``resnames``, ``resids`` and ``chains`` describe their residues. ``bonds`` are pairs of
-        drawn atoms. In the order ``order``, each atom follows the atom in ``parents`` that is bonded to it (-1 for none).
+        describe the drawn atoms. ``resnames``, ``resids`` and ``chains`` describe their residues. ``bonds`` are pairs
+        of drawn atoms. In the order ``order``, each atom follows the atom in ``parents`` that is bonded to it, if there
+        is one (else -1).
 
     Raises
     ------
