@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -236,3 +237,30 @@ def test_lengths_that_are_no_numbers_are_unknown() -> None:
     ]
     trickle = Trickle(b"", 0.0)
     assert read_body(trickle, b"", MOST_BODY_BYTES + 1, trickle.clock) is None  # type: ignore[arg-type]
+
+
+def test_simulation_is_paused_and_resumed_where_it_answers(folder: Path) -> None:
+    answers = {"pause": "paused at step 7", "resume": "running at step 7"}
+    with Producer("run1", N_ATOMS, n_slots=8) as producer, ThreadPoolExecutor() as threads:
+        publish(producer, 0)
+        with WatchServer(Watcher(), features=PageFeatures(may_operate=True)) as served:
+
+            def ask_simulation(what: str) -> tuple[int, dict[str, Any]]:
+                body = json.dumps({"do": f"{what}-simulation", "channel": str(folder / "run1")}).encode()
+                asked = threads.submit(post, served, body)
+                while not asked.done():
+                    for request in producer.requests():
+                        if request.kind in answers:
+                            request.answer(answers[request.kind])
+                        else:
+                            request.refuse("no")
+                status, answer = asked.result()
+                return status, json.loads(answer)
+
+            for what, is_paused in (("pause", True), ("resume", False)):
+                assert ask_simulation(what) == (200, {"message": answers[what]})
+                (channel,) = ask(served, served.token)["channels"]
+                assert channel["is_paused"] is is_paused
+            del answers["pause"]
+            status, answer = ask_simulation("pause")
+            assert (status, answer["error"]) == (400, "the simulation refused the request: no")
