@@ -15,6 +15,7 @@ _FLAGS = (
     "--headless=new",
     "--no-sandbox",  # root has none
     "--disable-gpu",
+    "--enable-unsafe-swiftshader",  # WebGL without a graphics card
     "--disable-dev-shm-usage",
     "--disable-quic",
     "--no-first-run",
@@ -102,6 +103,10 @@ class Browser:
     def run(self, script: str, *arguments: Any) -> Any:
         """Run JavaScript in the page, as the body of a function."""
         return self._ask("execute/sync", {"script": script, "args": arguments})
+
+    def grant(self, url: str, permission: str) -> None:
+        """Give a permission to the pages of an address."""
+        self._tell("Browser.grantPermissions", {"origin": url.split("/?", maxsplit=1)[0], "permissions": [permission]})
 
     def point_at(self, x: float, y: float) -> None:
         """Move the pointer to a place of the window."""

@@ -62,8 +62,15 @@ DOORS = {
         ),
     ),
     "live/watch/connections.py": Door(
-        "mdreel watch --web, with the page, the state and the metrics for Prometheus: a token in each request",
-        ("test_without_the_token_everything_is_forbidden", "test_names_that_others_can_point_at_us_are_refused"),
+        "mdreel watch --web, with the page, the state and the metrics for Prometheus: a token in each request, and "
+        "another one for whoever changes something",
+        (
+            "test_without_the_token_everything_is_forbidden",
+            "test_names_that_others_can_point_at_us_are_refused",
+            "test_viewer_is_told_that_he_may_only_look",
+            "test_without_a_token_nothing_can_be_changed",
+            "test_other_pages_cannot_send_requests",
+        ),
     ),
     "lab/mdreel_lab/bench/exchange/barrier.py": Door(
         "two processes of a benchmark: one connection, from the host of the benchmark, and one byte at a time is read",

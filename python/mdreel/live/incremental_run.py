@@ -146,6 +146,19 @@ class IncrementalRun:
         self.is_over, self._ended_ns = is_ended or self.has_all, perf_counter_ns()
         self.board.report_progress(self.n_frames, lambda: self.seconds)
 
+    def skip(self, seconds: float) -> None:
+        """Wait up to `seconds` s for frames, and leave the available frames out, so that the simulation never waits."""
+        source = self._job.source
+        begun_ns = perf_counter_ns()
+        n_there, is_ended = await_arrival(source, self._next, self._step, seconds)
+        end = n_there if self._stop is None else min(n_there, self._stop)
+        self._next += len(range(self._next, end, self._step)) * self._step
+        await_arrival(source, self._next, self._step, 0.0)  # releases the frames that are left out
+        self._ended_ns = self._free_since_ns = perf_counter_ns()
+        self._waited_ns += self._ended_ns - begun_ns
+        self.is_over = is_ended or self.has_all
+        self.board.report_progress(self.n_frames, lambda: self.seconds)
+
     def _analyse(self, frames: FrameSet) -> None:
         n_workers, begun_ns = self._executor.n_workers, perf_counter_ns()
         blocks = plan(self._job.source, frames, None, n_workers, False, 8 * self._job.kernel.row_width)

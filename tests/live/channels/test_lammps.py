@@ -184,7 +184,7 @@ def test_reporter_does_what_it_is_asked_behind_the_next_frame(
     assert said.result(LONG).message == "from step 20, a frame every 20 steps instead of 5"
     for kind, arguments, expected in (
         ("change-stride", {"stride": 0}, "expected a stride of 1 step or more, got 0"),
-        ("dance", {}, "the reporter of LAMMPS supports stop, checkpoint and change-stride, not 'dance'"),
+        ("dance", {}, "the reporter of LAMMPS supports stop, checkpoint, change-stride, pause and resume, not 'dance'"),
     ):
         said = asked(asking, kind, **arguments)
         assert simulation.run(20)[0]

@@ -184,6 +184,28 @@ def test_reporter_does_what_it_is_asked_behind_the_next_frame(tmp_path: Path, as
         assert simulation.currentStep == step
 
 
+@pytest.mark.parametrize("end", ["resume", "stop"])
+def test_paused_simulation_computes_no_step_until_it_is_resumed_or_stopped(
+    tmp_path: Path, asking: ThreadPoolExecutor, end: str
+) -> None:
+    simulation, producer, reporter = balls(tmp_path)
+
+    def ask(kind: str) -> str:
+        return send_request(producer.path, kind, timeout=LONGEST_SECONDS).message
+
+    with producer:
+        said = asked(producer, asking, "pause")
+        running = asking.submit(reporter.run, simulation, 30)
+        assert said.result(LONGEST_SECONDS).message == "paused at step 10"
+        assert ask("pause") == "already paused at step 10"
+        assert ask("checkpoint").startswith("checkpoint of step 10: ")
+        assert simulation.currentStep == 10
+        assert not running.done()
+        ask(end)
+        assert running.result(LONGEST_SECONDS) == (end == "resume")
+    assert published_steps(producer) == ([10, 20, 30] if end == "resume" else [10])
+
+
 def test_stop_without_run_leaves_by_its_exception(tmp_path: Path, asking: ThreadPoolExecutor) -> None:
     simulation, producer, _ = balls(tmp_path)
     with pytest.raises(StopRequested, match="at step 10"), producer:
@@ -198,7 +220,7 @@ def test_stop_without_run_leaves_by_its_exception(tmp_path: Path, asking: Thread
     [
         ("change-stride", {"stride": 0}, "expected a stride of 1 step or more, got 0"),
         ("change-stride", {"stride": "7"}, "expected a stride of 1 step or more, got '7'"),
-        ("dance", {}, "supports stop, checkpoint and change-stride, not 'dance'"),
+        ("dance", {}, "supports stop, checkpoint, change-stride, pause and resume, not 'dance'"),
     ],
 )
 def test_reporter_refuses_what_it_cannot_do(

@@ -1,27 +1,23 @@
 """Tests of the page in a browser during a simulation and an analysis."""
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from browser import Browser, open_browser, why_there_is_none
+from browser import Browser, why_there_is_none
 from growing_file import N_ATOMS
 from mdreel.live.producers.producer import Producer
 from publishing import publish
 from steering_lines import line
 from told_notices import Series, Told
+from watched_page import address_of, eventually, text_of
 
 pytestmark = pytest.mark.skipif(why_there_is_none() is not None, reason=str(why_there_is_none()))
 
-PATIENCE_SECONDS = 90.0
-MDREEL = [sys.executable, "-m", "mdreel.cli"]
 POINTS = "return [...document.querySelectorAll('.analysis .chart svg')].map((svg) => Number(svg.dataset.points || 0));"
 WIDTHS = "const page = document.documentElement; return [page.scrollWidth, page.clientWidth];"
 OVERFLOWING = """
@@ -44,56 +40,6 @@ for (const svg of document.querySelectorAll(".chart svg")) {
 }
 return found;
 """
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with open_browser(tmp_path_factory.mktemp("browser")) as browser:
-        yield browser
-
-
-@pytest.fixture
-def browser(opened: Browser) -> Browser:
-    """Return the browser without an open page or messages of earlier tests."""
-    opened.visit("about:blank")
-    opened.log()
-    return opened
-
-
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """Return a function that starts mdreel commands, which are ended with the test."""
-    with ExitStack() as stack:
-
-        def start(*arguments: str | Path) -> "subprocess.Popen[str]":
-            command = [*MDREEL, *map(str, arguments)]
-            process = stack.enter_context(subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True))
-            stack.callback(process.kill)
-            return process
-
-        yield start
-
-
-def address_of(watching: "subprocess.Popen[str]") -> str:
-    assert watching.stdout is not None
-    url = watching.stdout.readline().strip()
-    assert url.startswith("http://127.0.0.1:")
-    return url
-
-
-def eventually(browser: Browser, script: str, is_so: Callable[[Any], bool]) -> Any:
-    """Run a script repeatedly until its result meets a condition."""
-    until = monotonic() + PATIENCE_SECONDS
-    while True:
-        found = browser.run(script)
-        if is_so(found):
-            return found
-        assert monotonic() < until, (found, browser.run("return document.body.innerText"))
-        sleep(0.1)
-
-
-def text_of(browser: Browser) -> str:
-    return str(browser.run("return document.body.innerText"))
 
 
 def test_curve_grows_while_simulation_and_analysis_run(

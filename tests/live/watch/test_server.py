@@ -81,15 +81,21 @@ def test_page_may_run_its_own_script_and_nothing_else(server: WatchServer) -> No
     _, heads, content = ask(server, f"/?token={server.token}")
     policy = heads["Content-Security-Policy"]
     assert "unsafe" not in policy
-    assert policy.count("sha256-") == 2
+    assert policy.count("sha256-") == 3  # the style sheet, the script and the library for 3-D views
     assert server.token.encode() not in content
     for scheme in (b"http://", b"https://"):
         assert content.replace(b"http://www.w3.org/2000/svg", b"").count(scheme) == 0
 
 
-def test_nothing_can_be_changed_with_the_token_either(server: WatchServer) -> None:
-    for method in ("POST", "PUT", "DELETE", "PATCH"):
-        assert ask(server, f"/state?token={server.token}", method)[0] in (405, 501)
+def test_nothing_can_be_changed_with_the_token_of_viewers(server: WatchServer) -> None:
+    assert server.operator_token is None
+    assert server.operator_url is None
+    for method in ("PUT", "DELETE", "PATCH"):
+        assert ask(server, f"/state?token={server.token}", method)[0] == 501
+    for path in ("/operate", "/state", "/else"):
+        status, _, content = ask(server, path, "POST", Authorization=f"Bearer {server.token}")
+        assert status == 403
+        assert content.startswith(b"This address may only look.")
     assert ask(server, f"/else?token={server.token}")[0] == 404
 
 

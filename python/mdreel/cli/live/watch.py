@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
@@ -13,6 +14,7 @@ from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo, echo_json
 
 if TYPE_CHECKING:
+    from mdreel.live.watch.server import PageFeatures
     from mdreel.live.watch.snapshot import ChannelSnapshot
     from mdreel.live.watch.watcher import Watcher
 
@@ -26,6 +28,7 @@ Examples:
   mdreel watch run1 --interval 5 >> run1.log
   mdreel watch run1 --once --json
   mdreel watch --web --port 8765
+  mdreel watch run1 --web --operate -s md.psf --alert "rmsd>6"
 """
 
 _FIRST_SECONDS = 0.5
@@ -75,12 +78,76 @@ def watch(
             "[default: 127.0.0.1]",
         ),
     ] = None,
+    topology: Annotated[
+        Path | None,
+        Option(
+            *("-s", "--topology"),
+            metavar="FILE",
+            group=WEB,
+            help="Topology of the channels, for the 3-D view and for analyses that operators add.",
+        ),
+    ] = None,
+    index: Annotated[
+        Path | None,
+        Option(
+            *("-n", "--index"), metavar="FILE", group=WEB, help="GROMACS index file, whose groups selections can use."
+        ),
+    ] = None,
+    view: Annotated[
+        str | None,
+        Option(
+            "--view",
+            metavar="SELECTION",
+            group=WEB,
+            help="Atoms of the 3-D view.  [default: all but water and ions, or all atoms of small systems]",
+        ),
+    ] = None,
+    operate: Annotated[
+        bool,
+        Option(
+            "--operate",
+            group=WEB,
+            help="Also print an address for operators, who can add, change, pause and remove analyses and alerts.",
+        ),
+    ] = False,
+    alert: Annotated[
+        list[str] | None,
+        Option(
+            "--alert",
+            metavar="CONDITION",
+            group=WEB,
+            help="Raise an alert when a live result crosses a limit, as in 'rmsd>6' or 'RMSD:rmsd<2'. Can be repeated.",
+        ),
+    ] = None,
+    on_alert: Annotated[
+        str | None,
+        Option(
+            "--on-alert",
+            metavar="COMMAND",
+            group=WEB,
+            help="Command that is run for each alert, without a shell. MDREEL_ALERT, MDREEL_CHANNEL, MDREEL_VALUE and "
+            "other environment variables describe the alert.",
+        ),
+    ] = None,
 ) -> None:
     """Show the states, rates and consumers of channels, and the latest results of their analyses, until Ctrl-C."""
     from mdreel.live.watch.watcher import Watcher
 
-    if not web and (port is not None or listen is not None):
-        raise CommandError("--port and --listen require --web", ExitCode.USAGE)
+    of_page = {
+        "--port": port,
+        "--listen": listen,
+        "--topology": topology,
+        "--index": index,
+        "--view": view,
+        "--operate": operate or None,
+        "--alert": alert,
+        "--on-alert": on_alert,
+    }
+    given = [name for name, value in of_page.items() if value is not None]
+    if given and not web:
+        raise CommandError(f"{given[0]} requires --web", ExitCode.USAGE)
+    if (index is not None or view is not None) and topology is None:
+        raise CommandError(f"{'--view' if index is None else '--index'} requires --topology", ExitCode.USAGE)
     if web and (once or as_json):
         raise CommandError("--web cannot be used with --once or --json", ExitCode.USAGE)
     with failing_with(ExitCode.INPUT):
@@ -93,9 +160,10 @@ def watch(
     if once:
         _print_once(look, as_json)
         return
+    features = _page_features((topology, index, view), operate, alert or [], on_alert) if web else None
     with suppress(KeyboardInterrupt), ended_by_one_signal():  # Ctrl-C is the regular way to end the command
-        if web:
-            _serve(watcher, interval, listen or "127.0.0.1", port or 0)
+        if features is not None:
+            _serve(watcher, interval, listen or "127.0.0.1", port or 0, features)
         elif as_json or not sys.stdout.isatty():
             _print(look, interval, as_json)
         else:
@@ -168,14 +236,50 @@ def _draw(look: "Look", interval: float) -> None:
             time.sleep(interval)
 
 
-def _serve(watcher: "Watcher", interval: float, address: str, port: int) -> None:
+def _page_features(
+    system: tuple[Path | None, Path | None, str | None], operate: bool, conditions: Sequence[str], command: str | None
+) -> "PageFeatures":
+    """Return what the page offers besides the snapshots. `system` is the topology, the index and the atoms to draw."""
+    from mdreel.live.watch.alert_command import AlertCommand
+    from mdreel.live.watch.alerts import Alerts, Threshold
+    from mdreel.live.watch.managed_analyses import AnalysisTypes, ManagedAnalyses
+    from mdreel.live.watch.server import PageFeatures
+
+    with failing_with(ExitCode.INPUT):
+        thresholds = [Threshold.parse(one) for one in conditions]
+        if command is None:
+            alerts = Alerts(thresholds)
+        else:
+            run = AlertCommand(command, lambda message: echo(f"mdreel: warning: {message}", err=True))
+            alerts = Alerts(thresholds, run.submit)
+    analyses = molecule = None
+    topology, index, view = system
+    for path in (topology, index):
+        if path is not None and not path.is_file():
+            raise CommandError(f"{path}: no such file", ExitCode.INPUT)
+    if topology is not None:
+        from mdreel.live.watch.molecule import Molecule
+
+        molecule = Molecule(topology.absolute(), None if index is None else index.absolute(), view)
+    if topology is not None and operate:
+        from mdreel.cli.live.page_analyses import PROGRAM, check_settings, page_schema
+
+        task = {"topology": str(topology.absolute()), "index": None if index is None else str(index.absolute())}
+        analyses = ManagedAnalyses(AnalysisTypes(page_schema(), check_settings, PROGRAM, task))
+    return PageFeatures(operate, analyses, alerts, molecule)
+
+
+def _serve(watcher: "Watcher", interval: float, address: str, port: int, features: "PageFeatures") -> None:
     """Serve the page until the user presses Ctrl-C."""
     from mdreel.live.watch.server import WatchServer
 
     with failing_with(ExitCode.INPUT):
-        server = WatchServer(watcher, address, port, interval)
+        server = WatchServer(watcher, address, port, interval, features)
     with failing_with(ExitCode.INPUT), server:
-        echo(server.url)
+        if server.operator_url is None:
+            echo(server.url)
+        else:
+            echo(f"{server.url} (viewer)\n{server.operator_url} (operator)")
         sys.stdout.flush()
         if not server.is_local:
             message = "other machines can reach this address, and the token is sent unencrypted; ssh -L is safer"

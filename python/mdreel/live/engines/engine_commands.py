@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from time import sleep
 from typing import TypeAlias
 
 from mdreel.errors import MdreelWarning, MismatchError
@@ -15,6 +16,9 @@ from mdreel.live.producers.producer import Producer
 
 _MOST_STRIDE = 2**31 - 1
 """Maximum stride, which is limited because engines count the steps of a run with 32 bits."""
+
+_PAUSE_SECONDS = 0.05
+"""Interval between two looks for requests during a pause, in s."""
 
 Write: TypeAlias = Callable[[Path], None]
 """Function that makes the engine write its state to a file. It raises `OSError` on failure."""
@@ -37,7 +41,10 @@ class EngineReporter:
 
 
 class EngineCommands:
-    """Writes periodic checkpoints of an engine, and handles ``stop``, ``checkpoint`` and ``change-stride`` requests.
+    """Writes periodic checkpoints of an engine, and handles requests.
+
+    The requests are ``stop``, ``checkpoint``, ``change-stride``, ``pause`` and ``resume``. During a pause, the engine
+    computes no steps, and other requests are still carried out.
 
     Parameters
     ----------
@@ -60,6 +67,8 @@ class EngineCommands:
         Current number of steps between two frames.
     is_stopped : bool
         Whether the simulation was stopped by a request.
+    is_paused : bool
+        Whether the simulation waits for a request to resume.
 
     Raises
     ------
@@ -85,6 +94,7 @@ class EngineCommands:
             raise MismatchError(message, path=producer.path)
         self.interval = int(interval)
         self.is_stopped = False
+        self.is_paused = False
         self._producer = producer
         self._engine = engine
         self._checkpoint = None if checkpoint is None else Path(checkpoint).absolute()
@@ -113,14 +123,17 @@ class EngineCommands:
         is_due = self._checkpoint_frames is not None and self._n_frames % self._checkpoint_frames == 0
         if self._checkpoint is not None and is_due:
             _write_checkpoint(self._checkpoint, write)
-        requests = self._producer.requests()
-        for request in requests:
-            if request.kind != "stop":
-                self._handle(request, step, write)
-        stops = [request for request in requests if request.kind == "stop"]
-        if stops:
-            self._stop(stops, step, write)
-        return self.is_stopped
+        while True:
+            requests = self._producer.requests()
+            for request in requests:
+                if request.kind != "stop":
+                    self._handle(request, step, write)
+            stops = [request for request in requests if request.kind == "stop"]
+            if stops:
+                self._stop(stops, step, write)
+            if self.is_stopped or not self.is_paused:
+                return self.is_stopped
+            sleep(_PAUSE_SECONDS)
 
     def is_frame_missing(self, step: int, first: int) -> bool:
         """Return whether the frame of a step has not been published, although it is due.
@@ -186,6 +199,10 @@ class EngineCommands:
                 request.refuse(f"the checkpoint could not be written: {error}")
             else:
                 request.answer(f"checkpoint of step {step}: {path}", checkpoint=str(path), step=step)
+        elif request.kind in ("pause", "resume"):
+            before, self.is_paused = self.is_paused, request.kind == "pause"
+            state = "paused" if self.is_paused else "running"
+            request.answer(f"{'already ' * (before == self.is_paused)}{state} at step {step}", step=step)
         elif request.kind == "change-stride":
             stride = request.arguments.get("stride")
             if type(stride) is not int or stride < 1:
@@ -194,10 +211,10 @@ class EngineCommands:
             if stride > _MOST_STRIDE:
                 request.refuse(f"expected a stride of at most {_MOST_STRIDE:,} steps, got {stride:,}")
                 return
-            before, self.interval = self.interval, stride
-            request.answer(f"from step {step}, a frame every {stride} steps instead of {before}", step=step)
+            former, self.interval = self.interval, stride
+            request.answer(f"from step {step}, a frame every {stride} steps instead of {former}", step=step)
         else:
-            known = "stop, checkpoint and change-stride"
+            known = "stop, checkpoint, change-stride, pause and resume"
             request.refuse(f"the reporter of {self._engine} supports {known}, not {request.kind!r}")
 
 

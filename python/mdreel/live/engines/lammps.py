@@ -40,7 +40,7 @@ class LAMMPSReporter(EngineReporter):
     The simulation has to use LAMMPS's Python module. The reporter runs LAMMPS from frame to frame, and checks for
     requests after each frame. On ``stop``, it writes a restart file, ends the channel as *stopped*, and `run` returns.
     On ``checkpoint``, it writes a restart file with the step in its name. On ``change-stride``, it changes the number
-    of steps between two frames.
+    of steps between two frames. On ``pause``, it waits until it receives ``resume`` or ``stop``.
 
     Parameters
     ----------

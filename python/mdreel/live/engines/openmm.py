@@ -34,8 +34,8 @@ class OpenMMReporter(EngineReporter):
     Append the reporter to ``simulation.reporters``. It then checks for requests after each frame. On ``stop``, it
     writes a checkpoint, ends the channel as *stopped*, and raises `StopRequested` in ``simulation.step``. `run` catches
     this exception. On ``checkpoint``, the reporter writes a checkpoint with the step in its name. On ``change-stride``,
-    it changes the number of steps between two frames. On SIGTERM and Ctrl-C, `run` writes a checkpoint before the
-    program ends.
+    it changes the number of steps between two frames. On ``pause``, it waits until it receives ``resume`` or ``stop``.
+    On SIGTERM and Ctrl-C, `run` writes a checkpoint before the program ends.
 
     Parameters
     ----------

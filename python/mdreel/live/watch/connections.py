@@ -12,15 +12,45 @@ from time import monotonic
 from typing import Any
 
 from mdreel.live.engines.imd.lobby import Lobby
+from mdreel.live.watch.request_body import MOST_BODY_BYTES, body_length, read_body
 from mdreel.live.watch.request_head import read_head
-from mdreel.live.watch.token import PageAccess
+from mdreel.live.watch.token import PageAccess, Role, has_token_header
 
 NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 """Content security policy for all responses except the page."""
 
+_VIEWERS_MAY_NOT = "This address may only look. Open the operator's address that mdreel watch --operate has printed."
+_IN_HEADER = "Send the token in the header Authorization: Bearer."
+_OTHER_ORIGIN = "This request comes from another page."
+
 _MOST_ANSWERS = 16
 _ANSWER_SECONDS = 10.0
 """Timeout for sending a response, in s."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Response to a request.
+
+    Attributes
+    ----------
+    kind : str
+        Type of the content.
+    content : bytes
+        The content.
+    policy : str
+        Content security policy.
+    status : HTTPStatus
+        Status of the response.
+    file_name : str or None
+        Name under which a browser stores the content, or None to show it.
+    """
+
+    kind: str
+    content: bytes
+    policy: str = NO_PAGE
+    status: HTTPStatus = HTTPStatus.OK
+    file_name: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +79,11 @@ class HttpServer(ThreadingHTTPServer):
     access : PageAccess
         Access control for requests.
     answer : callable
-        Function that returns the type, the content and the policy of a resource, or None if the resource does not
+        Function that returns a resource, given its path and the role of the client, or None if the resource does not
         exist.
+    operate : callable
+        Function that carries out the request of an operator, given its path and body, and returns the response, or None
+        if the path does not exist.
     clock : callable
         Function that returns the monotonic time, in s. It is used for the timeout of requests.
     """
@@ -64,12 +97,14 @@ class HttpServer(ThreadingHTTPServer):
         place: tuple[str, int],
         version: int,
         access: PageAccess,
-        answer: Callable[[str], tuple[str, bytes, str] | None],
+        answer: Callable[[str, Role], Answer | None],
+        operate: Callable[[str, bytes], Answer | None],
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.address_family = socket.AF_INET6 if version == 6 else socket.AF_INET
         self.access = access
         self.answer = answer
+        self.operate = operate
         self.answering = BoundedSemaphore(_MOST_ANSWERS)
         self.clock = clock
         self._lock = Lock()
@@ -130,43 +165,72 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer a GET or HEAD request."""
-        if not self._is_granted():
+        role = self._role()
+        if role is None:
             self._refuse(HTTPStatus.FORBIDDEN)
-        elif not self.server.answering.acquire(blocking=False):
-            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
         else:
-            try:
-                self._answer()
-            finally:
-                self.server.answering.release()
-
-    def _answer(self) -> None:
-        if (answer := self.server.answer(self.path)) is None:
-            self._refuse(HTTPStatus.NOT_FOUND)
-        else:
-            self._say(HTTPStatus.OK, *answer)
+            self._answer_with(lambda: self.server.answer(self.path, role))
 
     do_HEAD = do_GET  # noqa: N815
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse invalid and modifying requests. Clients without a token do not receive any details."""
-        self._refuse(HTTPStatus(code) if self._is_granted() else HTTPStatus.FORBIDDEN)
+    def do_POST(self) -> None:
+        """Carry out the request of an operator."""
+        role = self._role()
+        heads = self.headers
+        if role is None:
+            self._refuse(HTTPStatus.FORBIDDEN)
+        elif role is not Role.OPERATOR:
+            self._refuse(HTTPStatus.FORBIDDEN, _VIEWERS_MAY_NOT)
+        elif not has_token_header(heads["Authorization"]):
+            self._refuse(HTTPStatus.FORBIDDEN, _IN_HEADER)
+        elif not PageAccess.is_same_origin(heads["Host"], heads["Origin"], heads["Sec-Fetch-Site"]):
+            self._refuse(HTTPStatus.FORBIDDEN, _OTHER_ORIGIN)
+        elif heads.get_content_type() != "application/json":
+            self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        elif (n_bytes := body_length(heads["Content-Length"])) is None or "Transfer-Encoding" in heads:
+            self._refuse(HTTPStatus.LENGTH_REQUIRED)
+        elif n_bytes > MOST_BODY_BYTES:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        elif (body := read_body(self.connection, self.rfile.read(n_bytes), n_bytes, self.server.clock)) is None:
+            self._refuse(HTTPStatus.BAD_REQUEST)
+        else:
+            self.connection.settimeout(_ANSWER_SECONDS)
+            self._answer_with(lambda: self.server.operate(self.path, body))
 
-    def _is_granted(self) -> bool:
+    def _answer_with(self, find: Callable[[], Answer | None]) -> None:
+        """Send the response that a function returns, unless too many responses are being sent."""
+        if not self.server.answering.acquire(blocking=False):
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
+            return
+        try:
+            if (answer := find()) is None:
+                self._refuse(HTTPStatus.NOT_FOUND)
+            else:
+                self._say(answer)
+        finally:
+            self.server.answering.release()
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse invalid requests. Clients without a token do not receive any details."""
+        self._refuse(HTTPStatus(code) if self._role() is not None else HTTPStatus.FORBIDDEN)
+
+    def _role(self) -> Role | None:
         heads = getattr(self, "headers", None)
         if heads is None or len(heads.get_all("Host") or ()) != 1:
-            return False
-        return self.server.access.is_granted(heads["Host"], heads["Authorization"], self.path)
+            return None
+        return self.server.access.role_of(heads["Host"], heads["Authorization"], self.path)
 
-    def _refuse(self, status: HTTPStatus) -> None:
+    def _refuse(self, status: HTTPStatus, why: str | None = None) -> None:
         self.close_connection = True
-        self._say(status, "text/plain; charset=utf-8", f"{status.phrase}\n".encode(), NO_PAGE)
+        self._say(Answer("text/plain; charset=utf-8", f"{why or status.phrase}\n".encode(), status=status))
 
-    def _say(self, status: HTTPStatus, kind: str, content: bytes, policy: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Content-Security-Policy", policy)
+    def _say(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.kind)
+        self.send_header("Content-Length", str(len(answer.content)))
+        self.send_header("Content-Security-Policy", answer.policy)
+        if answer.file_name is not None:
+            self.send_header("Content-Disposition", f'attachment; filename="{answer.file_name}"')
         # The URL contains the token, so it must not be sent to other sites or cached.
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cache-Control", "no-store")
@@ -176,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Cross-Origin-Opener-Policy", "same-origin")
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(content)
+            self.wfile.write(answer.content)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the library's name)
         """Do nothing. Requests are not logged, because their URLs contain the token."""

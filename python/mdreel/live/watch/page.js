@@ -3,10 +3,12 @@
 const token = new URLSearchParams(location.search).get("token") || "";
 const interval = Math.max(250, Number(document.body.dataset.interval));
 const FEW = 4;
-const STATES = new Set(["running", "finished", "stopped", "failed", "lost", "dead", "unreadable", "absent"]);
+const STATES = new Set([
+  "running", "finished", "stopped", "failed", "lost", "dead", "unreadable", "absent", "starting", "paused",
+]);
 const TIMES = ["wait", "read", "decompress", "compute"];
 
-const root = document.getElementById("channels");
+const channelList = document.getElementById("channels");
 const said = document.getElementById("said");
 const cards = new Map();
 let isFirst = true;
@@ -16,19 +18,23 @@ const bytes = (value) => {
   const [name, size] = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]].find(([, one]) => value >= one) || ["B", 1];
   return `${digits(value / size, 3)} ${name}/s`;
 };
+const counted = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
 const badge = (element, state) => {
   element.className = `state ${STATES.has(state) ? state : ""}`.trim();
   set(element, state);
 };
 
 class Analysis {
-  constructor() {
+  constructor(channel, change) {
+    this.channel = channel;
     this.element = make("section", "analysis");
     this.head = make("h3");
     this.name = make("span");
     this.state = make("span", "state");
     this.facts = make("span", "facts");
-    this.head.append(this.name, this.state, this.facts);
+    this.tools = new AnalysisTools(change);
+    this.saving = button("Download", () => this.save());
+    this.head.append(this.name, this.state, this.facts, this.saving, this.tools.element);
     this.reason = make("p", "reason");
     this.times = make("div", "times");
     this.legend = make("ul", "legend");
@@ -39,8 +45,12 @@ class Analysis {
 
   update(facts) {
     set(this.name, facts.name);
-    badge(this.state, facts.state);
+    const isPaused = facts.managed && facts.managed.state === "paused" && facts.state === "running";
+    badge(this.state, isPaused ? "paused" : facts.state);
     set(this.reason, facts.reason || "");
+    this.tools.update(facts.managed);
+    this.key = facts.key;
+    this.saving.hidden = !(facts.columns && facts.columns.length);
     if (!facts.columns) return;
     const left = facts.n_columns - facts.columns.length;
     set(this.facts, `process ${facts.process}, ${facts.n_frames.toLocaleString("en")} frames`
@@ -70,6 +80,20 @@ class Analysis {
     }
   }
 
+  async save() {
+    const query = new URLSearchParams({ channel: this.channel, analysis: this.key, format: "csv" });
+    try {
+      const answer = await fetch(`results?${query}`, authorized()).then(answerOf);
+      const link = make("a");
+      link.href = URL.createObjectURL(await answer.blob());
+      link.download = answer.headers.get("Content-Disposition").split('"')[1];
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    } catch (error) {
+      set(this.reason, error.message);
+    }
+  }
+
   updateTimes(seconds) {
     const wall = seconds.wall || 0;
     const parts = TIMES.filter((kind) => seconds[kind] > 0).map((kind) => [kind, seconds[kind]]);
@@ -91,8 +115,18 @@ class Analysis {
   }
 }
 
+// The analyses of a channel with what the page knows of those that were added on it, also before they have results.
+const withManaged = (facts) => {
+  const notices = facts.analyses.map((one) => ({ ...one, managed: facts.managed.find((m) => m.process === one.process) }));
+  const shown = new Set(notices.map((one) => one.managed));
+  const others = facts.managed.filter((managed) => !shown.has(managed)).map((managed) => ({
+    key: `managed ${managed.id}`, name: managed.name || managed.settings.type, state: managed.state, reason: managed.reason, managed,
+  }));
+  return [...notices, ...others];
+};
+
 class Card {
-  constructor(isOpen) {
+  constructor(isOpen, path) {
     this.element = make("section", "card channel");
     this.button = make("button", "row");
     this.button.type = "button";
@@ -101,17 +135,24 @@ class Card {
     this.numbers = make("span", "numbers");
     this.bars = make("span", "small");
     this.button.append(this.name, this.state, this.numbers, this.bars);
-    this.button.addEventListener("click", () => { this.open(!this.isOpen); ask(); });
+    this.button.addEventListener("click", () => { this.open(!this.isOpen); layout.keep(); ask(); });
     this.reason = make("p", "reason");
     this.body = make("div", "body");
     this.figures = make("div", "figures");
     this.analyses = make("div");
+    this.form = new AnalysisForm(path);
+    this.adding = button("Add an analysis", () => this.form.open(), "add");
+    this.pausing = new SimulationTools(path);
+    this.alerts = new Alerts(path);
     this.charts = make("div", "charts");
     this.rate = new Chart("frames a second", "", "watched", "s", "compute", true);
     this.lag = new Chart("lag of the slowest consumer", "frames", "watched", "s", "open", true);
     this.charts.append(this.rate.element, this.lag.element);
     this.log = make("div", "log");
-    this.body.append(this.figures, this.analyses, this.charts, this.log);
+    this.molecule = new MoleculeView(path);
+    const more = [this.adding, this.form.element, this.alerts.element];
+    this.path = path;
+    this.body.append(this.figures, this.pausing.element, this.molecule.element, this.analyses, ...more, this.charts, this.log);
     this.element.append(this.button, this.reason, this.body);
     this.known = new Map();
     this.open(isOpen);
@@ -125,7 +166,7 @@ class Card {
 
   update(facts) {
     set(this.name, facts.name);
-    badge(this.state, facts.state);
+    badge(this.state, facts.is_paused ? "paused" : facts.state);
     set(this.reason, facts.reason || "");
     const lag = facts.lags.length ? Math.max(...facts.lags) : null;
     const rate = facts.frames_per_second;
@@ -134,14 +175,23 @@ class Card {
       lag === null ? "" : `lag ${lag.toLocaleString("en")}`,
       ...facts.analyses.filter((one) => one.state === "running").flatMap((one) => Object.entries(one.latest || {})
         .slice(0, 1).map(([name, value]) => `${name} ${digits(value)}`)).slice(0, 1),
+      facts.alerts.events.length ? counted(facts.alerts.events.length, "alert") : "",
     ];
     set(this.numbers, short.filter(Boolean).join(" · "));
-    this.bars.replaceChildren(bars(facts.bars));
+    const mark = facts.bars.join();
+    if (mark !== this.barsMark) this.bars.replaceChildren(bars(facts.bars));
+    this.barsMark = mark;
+    if (!this.isOpen) return;
     this.updateFigures(facts);
     if (!facts.history) return;
     this.rate.update(facts.history.elapsed, facts.history.frames_per_second);
     this.lag.update(facts.history.elapsed, facts.history.lag);
-    this.updateAnalyses(facts.analyses);
+    this.updateAnalyses(withManaged(facts));
+    this.adding.hidden = !rights.analyse || facts.state !== "running";
+    this.pausing.update(facts);
+    this.alerts.update(facts.alerts, facts.analyses);
+    this.molecule.element.hidden = !rights.molecule;
+    this.molecule.update();
     this.updateLog(facts.steering, facts.steering_damaged);
   }
 
@@ -169,7 +219,7 @@ class Card {
       if (!keys.has(key)) { analysis.element.remove(); this.known.delete(key); }
     }
     analyses.forEach((facts, i) => {
-      if (!this.known.has(facts.key)) this.known.set(facts.key, new Analysis());
+      if (!this.known.has(facts.key)) this.known.set(facts.key, new Analysis(this.path, (managed) => this.form.open(managed)));
       const { element } = this.known.get(facts.key);
       if (this.analyses.children[i] !== element) this.analyses.insertBefore(element, this.analyses.children[i] || null);
       this.known.get(facts.key).update(facts);
@@ -199,19 +249,32 @@ class Card {
   }
 }
 
+const notifying = button("Notify me of alerts", async () => { await Notification.requestPermission(); ask(); }, "add");
+notifying.hidden = true;
+said.after(notifying);
+channelList.before(comparison.element);
+
 const show = (state) => {
+  Object.assign(rights, { operate: state.may_operate, analyse: state.may_analyse, molecule: state.has_molecule });
+  offerNotifications(notifying, state.channels.some((one) => one.alerts.thresholds.length));
+  notify(state.channels);
   if (isFirst && state.channels.length) {
     isFirst = false;
-    state.channels.slice(0, state.channels.length <= FEW ? FEW : 0).forEach((one) => cards.set(one.path, new Card(true)));
+    const kept = layout.read();
+    comparison.chosen = (kept && kept.compared) || "";
+    const usual = state.channels.slice(0, state.channels.length <= FEW ? FEW : 0);
+    const open = kept ? state.channels.filter((one) => kept.open.includes(one.path)) : usual;
+    open.forEach((one) => cards.set(one.path, new Card(true, one.path)));
   }
+  comparison.offer(state.channels);
   const keys = new Set(state.channels.map((one) => one.path));
   for (const [key, card] of cards) {
     if (!keys.has(key)) { card.element.remove(); cards.delete(key); }
   }
   state.channels.forEach((facts, i) => {
-    if (!cards.has(facts.path)) cards.set(facts.path, new Card(false));
+    if (!cards.has(facts.path)) cards.set(facts.path, new Card(false, facts.path));
     const card = cards.get(facts.path);
-    if (root.children[i] !== card.element) root.insertBefore(card.element, root.children[i] || null);
+    if (channelList.children[i] !== card.element) channelList.insertBefore(card.element, channelList.children[i] || null);
     card.update(facts);
   });
   const counts = new Map();
@@ -220,7 +283,7 @@ const show = (state) => {
   set(document.getElementById("title"), n === 1 ? "1 channel" : `${n} channels`);
   const states = [...counts].map(([name, count]) => `${count} ${name}`).join(", ");
   set(said, `${states || "nobody publishes here"} · ${new Date(1000 * state.time).toLocaleTimeString()}`);
-  root.classList.remove("old");
+  channelList.classList.remove("old");
 };
 
 let due = 0;
@@ -241,7 +304,7 @@ const ask = async () => {
     show(await answer.json());
     due = wasFirst && !isFirst ? -1 : 0;
   } catch {
-    root.classList.add("old");
+    channelList.classList.add("old");
     set(said, isRefused ? "the token is no longer valid: open the address that mdreel watch has printed" : "no answer from mdreel watch; trying again");
   }
   isAsking = false;

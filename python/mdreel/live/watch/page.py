@@ -9,6 +9,10 @@ from pathlib import Path
 from mdreel.foundation.html.markup import Markup, element, together
 from mdreel.foundation.html.palette import stylesheet
 
+_SCRIPTS = ("chart.js", "operate.js", "alerts.js", "molecule.js", "compare.js", "page.js")
+_VIEWER = "third_party/3Dmol-min.js"
+"""The library 3Dmol.js, version 2.5.5, which draws molecules with WebGL. Its licence lies beside it."""
+
 
 @dataclass(frozen=True)
 class Page:
@@ -19,8 +23,8 @@ class Page:
     content : bytes
         The HTML page.
     policy : str
-        Content security policy. It allows only the script and the style sheet of the page, and requests to its own
-        server. In this way, the names of channels, columns and rules cannot inject anything.
+        Content security policy. It allows only the script and the style sheet of the page, the library for 3-D views,
+        and requests to its own server. In this way, the names of channels, columns and rules cannot inject anything.
     """
 
     content: bytes
@@ -32,7 +36,7 @@ def page(interval: float) -> Page:
     """Return the page, which is updated at regular intervals (in s)."""
     folder = Path(__file__).parent
     style = stylesheet() + (folder / "page.css").read_text(encoding="utf-8")
-    script = "".join((folder / name).read_text(encoding="utf-8") for name in ("chart.js", "page.js"))
+    script = "".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     main = element(
         "main",
         element(
@@ -53,10 +57,17 @@ def page(interval: float) -> Page:
         element("body", main, element("script", Markup(script)), data_interval=1000.0 * interval),
         Markup("\n</html>\n"),
     )
-    allowed = {"script-src": _hash(script), "style-src": _hash(style), "connect-src": "'self'", "img-src": "data:"}
+    scripts = f"{_hash(script)} {_hash(viewer_script().decode())}"
+    allowed = {"script-src": scripts, "style-src": _hash(style), "connect-src": "'self'", "img-src": "data:"}
     nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     policy = "; ".join([nothing, *(f"{name} {value}" for name, value in allowed.items())])
     return Page(str(said).encode(), policy)
+
+
+@cache
+def viewer_script() -> bytes:
+    """Return the library that draws molecules. The page inserts it as a script when a 3-D view is opened."""
+    return (Path(__file__).parent / _VIEWER).read_bytes()
 
 
 def _hash(text: str) -> str:

@@ -1,0 +1,48 @@
+"""One result of several channels, such as the RMSD of all replicas of an ensemble."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mdreel.live.watch.snapshot import ChannelSnapshot
+from mdreel.live.watch.snapshot_json import number
+
+_MOST_POINTS = 300
+"""Maximum number of points of each channel."""
+_MOST_CHANNELS = 64
+
+
+def compare(seen: Sequence[ChannelSnapshot], analysis: str, column: str) -> dict[str, Any]:
+    """Return a column of the analyses of a name as JSON, for all channels that have it.
+
+    Parameters
+    ----------
+    seen : sequence of ChannelSnapshot
+        The channels.
+    analysis, column : str
+        Name of the analysis and of the column. Only rows that belong to frames can be compared.
+
+    Returns
+    -------
+    dict
+        ``unit`` (str), and ``series`` (list of dict) with the entries ``channel`` (str), ``times`` (in ps) and
+        ``values`` (lists of float or None). A series has at most 300 points, and its last point is the newest.
+    """
+    unit, series = "", []
+    for channel in seen[:_MOST_CHANNELS]:
+        for one in channel.analyses:
+            notice = one.notice
+            if one.name != analysis or notice is None or not notice.is_of_frames:
+                continue
+            names = [name for name, _ in notice.columns]
+            if column not in names[notice.first_value :] or not len(notice.curve):
+                continue
+            k = names.index(column)
+            unit = notice.columns[k][1]
+            rows = notice.curve
+            picked = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MOST_POINTS)).round().astype(int))
+            times, values = ([number(value) for value in rows[picked, j].tolist()] for j in (1, k))
+            series.append({"channel": channel.name, "times": times, "values": values})
+            break
+    return {"unit": unit, "series": series}
