@@ -25,6 +25,7 @@ pub mod helices;
 pub mod hydrogen_bonds;
 pub(crate) mod images;
 pub mod linear_density;
+pub mod local_distances;
 mod moved;
 pub(crate) mod pairs;
 mod panels;
@@ -38,6 +39,8 @@ pub mod rmsd;
 pub mod selected;
 pub mod site_distribution;
 pub mod surface;
+pub mod symmetric_rmsd;
+pub mod template_scores;
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};

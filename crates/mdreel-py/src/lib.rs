@@ -102,6 +102,8 @@ mod _core {
     #[pymodule_export]
     use crate::function::function;
     #[pymodule_export]
+    use crate::kernels::comparison::{local_distances, symmetric_rmsd, template_scores};
+    #[pymodule_export]
     use crate::kernels::fingerprint::interaction_fingerprint;
     #[pymodule_export]
     use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues, secondary_structure};
