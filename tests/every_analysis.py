@@ -184,6 +184,32 @@ CASES = {
         beside=(500, 40),
         step=16,
     ),
+    "LDDT": Case(
+        lambda s: mdreel.analysis.LDDT(s.pick("not name H*"), trajectory=s.trajectory),
+        tolerance=0.1,  # a distance of a residue may be at a threshold
+        copies=2,
+        beside=(24, 0),
+    ),
+    "NativeContacts": Case(
+        lambda s: mdreel.analysis.NativeContacts(s.pick("not name H*"), trajectory=s.trajectory),
+        result("q"),
+        copies=2,
+    ),
+    "ResidueRMSD": Case(
+        lambda s: mdreel.analysis.ResidueRMSD(s.pick(), select="not name H*", trajectory=s.trajectory),
+        copies=2,
+        beside=(24, 0),
+    ),
+    "SymmetricRMSD": Case(
+        lambda s: mdreel.analysis.SymmetricRMSD(s.pick("resid 2:5"), select="not name H*", trajectory=s.trajectory),
+        copies=2,
+    ),
+    "TMScore": Case(
+        lambda s: mdreel.analysis.TMScore(s.pick(), trajectory=s.trajectory),
+        tolerance=0.1,  # a residue may be at a cutoff
+        copies=2,
+        beside=(24, 0),
+    ),
     "CrossCorrelation": Case(lambda s: CrossCorrelation(s.pick("name CA"), None, True, trajectory=s.trajectory)),
     "EinsteinMSD": Case(
         lambda s: mdreel.EinsteinMSD(s.pick(), None, fft=False, max_lag=20, trajectory=s.trajectory),

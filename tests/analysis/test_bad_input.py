@@ -53,6 +53,11 @@ NONE: dict[str, Made] = {
     "GromosClustering": lambda none, _: mdreel.analysis.GromosClustering(none),
     "DensityClustering": lambda none, _: mdreel.analysis.DensityClustering(none),
     "HierarchicalClustering": lambda none, _: mdreel.analysis.HierarchicalClustering(none, cutoff=1.0),
+    "LDDT": lambda none, _: mdreel.analysis.LDDT(none),
+    "NativeContacts": lambda none, _: mdreel.analysis.NativeContacts(none),
+    "ResidueRMSD": lambda none, _: mdreel.analysis.ResidueRMSD(none),
+    "SymmetricRMSD": lambda none, _: mdreel.analysis.SymmetricRMSD(none),
+    "TMScore": lambda none, _: mdreel.analysis.TMScore(none),
     "CrossCorrelation": lambda none, _: mdreel.analysis.CrossCorrelation(none),
     "InteractionFingerprint": lambda none, _: mdreel.analysis.InteractionFingerprint(none),
     "EinsteinMSD": lambda none, _: mdreel.EinsteinMSD(none),
@@ -132,6 +137,11 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
         lambda one, s: mdreel.analysis.HierarchicalClustering(one, cutoff=1.0, trajectory=s),
         zeros("labels"),
     ),
+    "LDDT": (lambda one, s: mdreel.analysis.LDDT(one, trajectory=s), "no distances of up to 15 Å"),
+    "NativeContacts": (lambda one, s: mdreel.analysis.NativeContacts(one, trajectory=s), r"no contacts up to 4\.5 Å"),
+    "ResidueRMSD": (lambda one, s: mdreel.analysis.ResidueRMSD(one, trajectory=s), zeros("rmsd", "residue_rmsd")),
+    "SymmetricRMSD": (lambda one, s: mdreel.analysis.SymmetricRMSD(one, trajectory=s), zeros("rmsd")),
+    "TMScore": (lambda one, s: mdreel.analysis.TMScore(one, trajectory=s), finite("tm_score", "gdt_ts", "gdt_ha")),
     "CrossCorrelation": (lambda one, s: mdreel.analysis.CrossCorrelation(one, trajectory=s), finite("correlation")),
     "InteractionFingerprint": (
         lambda one, s: mdreel.analysis.InteractionFingerprint(one, trajectory=s),
@@ -184,10 +194,11 @@ def test_one_atom_has_a_clear_answer(name: str) -> None:
     "make",
     [
         mdreel.RMSD,
+        mdreel.analysis.LDDT,
         lambda atoms, other: mdreel.RMSF(atoms, superposition=True, reference=other),
         mdreel.transformations.fit_rot_trans,
     ],
-    ids=["RMSD", "RMSF", "fit_rot_trans"],
+    ids=["RMSD", "LDDT", "RMSF", "fit_rot_trans"],
 )
 def test_reference_of_another_size_is_refused(make: Callable[[Any, Any], Any], given: str) -> None:
     atoms = peptide().select_atoms("name CA")
@@ -277,6 +288,8 @@ UPDATING: dict[str, Callable[[Any], Any]] = {
     "AverageStructure": mdreel.AverageStructure,
     "PCA": mdreel.PCA,
     "CrossCorrelation": mdreel.analysis.CrossCorrelation,
+    "LDDT": mdreel.analysis.LDDT,
+    "TMScore(reference)": lambda group: mdreel.analysis.TMScore(group.universe, group),
     "DensityClustering": mdreel.analysis.DensityClustering,
     "HierarchicalClustering": lambda group: mdreel.analysis.HierarchicalClustering(group, cutoff=1.0),
     "EinsteinMSD": mdreel.EinsteinMSD,

@@ -62,6 +62,8 @@ PAIRED: dict[str, Paired] = {
     "Contacts(refgroup)": lambda m, r, **o: mdreel.Contacts(
         m.universe, (m, m.select_atoms("name CA")), (r, r.select_atoms("name CA")), **o
     ),
+    "LDDT(reference)": mdreel.analysis.LDDT,
+    "NativeContacts(reference)": mdreel.analysis.NativeContacts,
     "PCA.cumulative_overlap(other)": lambda m, r, **o: components(m).cumulative_overlap(components(r), **matched(o)),
     "PCA.projection(atomgroup)": lambda m, r, **o: components(r).projection(m, **o),
     "PCA.rmsip(other)": lambda m, r, **o: components(m).rmsip(components(r), **matched(o)),
@@ -70,6 +72,9 @@ PAIRED: dict[str, Paired] = {
     "RMSD(reference)": mdreel.RMSD,
     "RMSF(reference)": lambda m, r, **o: mdreel.RMSF(m, superposition=True, reference=r, **o),
     "RMSF(superposition)": lambda m, r, **o: mdreel.RMSF(m[:1], superposition=m, reference=r, **o),
+    "ResidueRMSD(reference)": mdreel.analysis.ResidueRMSD,
+    "SymmetricRMSD(reference)": lambda m, r, **o: mdreel.analysis.SymmetricRMSD(m, r, "resid 1:5", **o),
+    "TMScore(reference)": lambda m, r, **o: mdreel.analysis.TMScore(m, r, None, **o),
     "fit_rot_trans(reference)": mdreel.transformations.fit_rot_trans,
 }
 """All parameters whose atoms are compared with those of another group, atom by atom."""

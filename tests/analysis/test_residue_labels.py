@@ -33,6 +33,7 @@ NOT_OF_A_DIMER = {
 CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "rmsd": [{}],
     "rmsf": [{}],
+    "compare": [{}, {"residues": True}, {"score": "tm-score"}, {"score": "native-contacts"}],
     "rmsd2d": [{}],
     "cluster-frames": [{}, {"method": "average"}, {"method": "dbscan"}],
     "average": [{}],

@@ -17,6 +17,7 @@ SMALL = "name CA and resid 1:20"
 SETTINGS = {
     "rmsd": {"group": ["name CA and resid 122:159"]},
     "rmsf": {},
+    "compare": {"score": "residue-rmsd", "select": SMALL, "residues": True},
     "rmsd2d": {},
     "cluster-frames": {"cutoff": 1.0},
     "average": {},

@@ -62,6 +62,11 @@ MAKE: dict[str, Made] = {
     "HierarchicalClustering": lambda a, **k: mdreel.analysis.HierarchicalClustering(
         a, select="name CA", n_clusters=1, **k
     ),
+    "LDDT": lambda a, **k: mdreel.analysis.LDDT(a, select="name CA", **k),
+    "NativeContacts": mdreel.analysis.NativeContacts,
+    "ResidueRMSD": mdreel.analysis.ResidueRMSD,
+    "SymmetricRMSD": lambda a, **k: mdreel.analysis.SymmetricRMSD(a, select="resid 1:2 and not name H*", **k),
+    "TMScore": mdreel.analysis.TMScore,
     "CrossCorrelation": lambda a, **k: mdreel.analysis.CrossCorrelation(a, select="name CA", **k),
     "EinsteinMSD": mdreel.EinsteinMSD,
     "EndToEnd": lambda a, **k: mdreel.EndToEnd([a], **k),
@@ -245,6 +250,15 @@ DATA: dict[str, Mistake] = {
         r"use one with bonds \(TPR, PSF, PRMTOP\), or guess them",
     ),
     "one frame for components": (lambda s: mdreel.PCA(s.ca).run(stop=1), "analyse more frames"),
+    "several atoms of a residue": (
+        lambda s: mdreel.analysis.TMScore(s.u, select="backbone"),
+        "select one atom of each residue, such as select='name CA'",
+    ),
+    "hydrogens of a symmetric molecule": (
+        lambda s: mdreel.analysis.SymmetricRMSD(s.u, select="resid 1:20"),
+        "select its heavy atoms alone",
+    ),
+    "no bonds for symmetry": (lambda s: mdreel.analysis.SymmetricRMSD(s.water.atoms[:20]), r"use one with bonds \(TPR"),
     "one frame for correlations": (
         lambda s: mdreel.analysis.CrossCorrelation(s.ca).run(stop=1),
         "analyse more frames",

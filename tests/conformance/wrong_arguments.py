@@ -113,6 +113,7 @@ def calls(s: System) -> dict[str, Call]:
     dense = mdreel.analysis.DensityClustering(u, "name CA", min_frames=1).run()
     motion = mdreel.analysis.CrossCorrelation(u, "name CA", False, True, trajectory=[xtc, xtc]).run()
     touching = mdreel.ResidueContacts(u).run()
+    local = mdreel.analysis.LDDT(u, select="name CA").run()
     prints = mdreel.analysis.InteractionFingerprint(u, atom_indices=True).run()
     shell = mdreel.Selection(u, "name C* and around 4 name O").run()
     rama = mdreel.Ramachandran(protein).run()
@@ -140,6 +141,14 @@ def calls(s: System) -> dict[str, Call]:
         "CrossCorrelation.edge_list": Call(motion.edge_list),
         "CrossCorrelation.pair_columns": Call(motion.pair_columns),
         "CrossCorrelation.plot_generalized": Call(motion.plot_generalized),
+        "LDDT": analysis(mdreel.analysis.LDDT, atomgroup=u, reference=u, select="name CA"),
+        "LDDT.plot_residues": Call(local.plot_residues),
+        "NativeContacts": analysis(mdreel.analysis.NativeContacts, atomgroup=u, reference=u),
+        "ResidueRMSD": analysis(mdreel.analysis.ResidueRMSD, atomgroup=u, reference=u),
+        "SymmetricRMSD": analysis(
+            mdreel.analysis.SymmetricRMSD, atomgroup=u, reference=u, select="resid 3 and not name H*"
+        ),
+        "TMScore": analysis(mdreel.analysis.TMScore, atomgroup=u, reference=u),
         "DensityClustering": analysis(mdreel.analysis.DensityClustering, universe=u, select="name CA"),
         "DensityClustering.save_structures": Call(dense.save_structures, {"path": "dense.pdb", "force": True}),
         "HierarchicalClustering": analysis(

@@ -35,6 +35,11 @@ class Entry(NamedTuple):
 
 ANALYSES = (
     Entry("rmsd", "mdreel.cli.analyses.rmsd", "RMSD of a selection from a reference structure or frame."),
+    Entry(
+        "compare",
+        "mdreel.cli.analyses.compare",
+        "lDDT, TM-score, GDT, native contacts or residue RMSD against a reference.",
+    ),
     Entry("rmsf", "mdreel.cli.analyses.rmsf", "Fluctuation of each atom about its mean position."),
     Entry("rmsd2d", "mdreel.cli.analyses.rmsd2d", "RMSD between all pairs of frames."),
     Entry("cluster-frames", "mdreel.cli.analyses.cluster_frames", "Clusters of frames with similar shapes."),
