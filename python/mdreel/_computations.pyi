@@ -47,6 +47,7 @@ __all__ = [
     "rmsd",
     "secondary_structure",
     "selected",
+    "selected_vectors",
     "site_distribution",
     "superposed_fluctuation",
     "surface_area",
@@ -201,6 +202,7 @@ def secondary_structure(
     is_periodic: bool,
 ) -> Computation: ...
 def selected(atoms: SelectedAtoms, keeps_ids: bool) -> Computation: ...
+def selected_vectors(n_atoms: int, group: _Members, others: NDArray[np.uint32]) -> Computation: ...
 def site_distribution(
     n_atoms: int, pairs: NDArray[np.uint32], edges: NDArray[np.float64], needs_cell: bool
 ) -> Computation: ...

@@ -102,6 +102,7 @@ __all__ = [
     "run",
     "secondary_structure",
     "selected",
+    "selected_vectors",
     "site_distribution",
     "span_kinds",
     "split",

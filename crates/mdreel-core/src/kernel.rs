@@ -37,6 +37,7 @@ pub mod repeated;
 pub mod residue_contacts;
 pub mod rmsd;
 pub mod selected;
+pub mod selected_vectors;
 pub mod site_distribution;
 pub mod surface;
 pub mod symmetric_rmsd;

@@ -110,6 +110,7 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::motion::{
         changing_linear_density, density, end_to_end, kept_positions, linear_density, mean_square_displacements, paths,
+        selected_vectors,
     };
     #[pymodule_export]
     use crate::kernels::neighbours::{

@@ -11,4 +11,6 @@ from .correlation import block_averages as block_averages
 from .correlation import statistical_inefficiency as statistical_inefficiency
 from .cross_correlation import CrossCorrelation as CrossCorrelation
 from .fingerprints.fingerprint import InteractionFingerprint as InteractionFingerprint
+from .hydration.survival_probability import SurvivalProbability as SurvivalProbability
+from .hydration.water_relaxation import WaterOrientationalRelaxation as WaterOrientationalRelaxation
 from .user.reducers import Reducer as Reducer
