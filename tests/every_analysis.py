@@ -80,6 +80,11 @@ def fours(system: System) -> list[MDAnalysis.AtomGroup]:
     return [atom(k, "N") + atom(k, "CA") + atom(k, "C") + atom(k + 1, "N") for k in range(1, N_RESIDUES)]
 
 
+def backbone(system: System) -> np.ndarray:
+    """The atoms CA, N and C of each residue, in place of the atoms of water molecules."""
+    return np.stack([system.pick(f"name {name}").ix for name in ("CA", "N", "C")], axis=1)
+
+
 def projection(system: System) -> Projection:
     """Displacements from the first frame along directions of no meaning."""
     ranks = system.universe.atoms.ids - 1
@@ -355,6 +360,31 @@ CASES = {
         lambda s: mdreel.Selection(s.universe, "byres sphzone 6 name CA", ids=False, trajectory=s.trajectory),
         tolerance=30,
         beside=(24, 0),
+    ),
+    "SurvivalProbability": Case(
+        lambda s: mdreel.analysis.SurvivalProbability(
+            s.universe, "name C* and around 4 (name O N)", 5, 2, 1, trajectory=s.trajectory
+        ),
+        unmoved=result("counts"),
+        tolerance=2,  # some atoms are at the limit
+        beside=(24, 60),
+    ),
+    "SurvivalProbability, of residues": Case(
+        lambda s: mdreel.analysis.SurvivalProbability(
+            s.universe, "name C* and around 4 (name O N)", 5, residues=True, trajectory=s.trajectory
+        ),
+        unmoved=result("counts"),
+        tolerance=2,
+        beside=(24, 60),
+    ),
+    "WaterOrientationalRelaxation": Case(
+        lambda s: mdreel.analysis.WaterOrientationalRelaxation(
+            s.universe, "name CA and around 5 name HN", 5, molecules=backbone(s), trajectory=s.trajectory
+        ),
+        unmoved=result("oh", "hh", "dipole"),
+        motion="all",
+        tolerance=0.05,  # some atoms are at the limit
+        beside=(24, 180),
     ),
     "Rg, of a group that changes": Case(
         lambda s: mdreel.Rg(shell(s), trajectory=s.trajectory), unmoved=lambda a: [a.results.rgyr[:, :3]], tolerance=0.2

@@ -77,6 +77,8 @@ NONE: dict[str, Made] = {
     "ResidueContacts": lambda none, _: mdreel.ResidueContacts(none),
     "Rg": lambda none, _: mdreel.Rg(none),
     "SASA": lambda none, _: mdreel.SASA(none),
+    "SurvivalProbability": lambda none, _: mdreel.analysis.SurvivalProbability(none, "around 3 all"),
+    "WaterOrientationalRelaxation": lambda none, _: mdreel.analysis.WaterOrientationalRelaxation(none, "around 3 all"),
     "Selection": lambda none, _: mdreel.Selection(none, "around 3 all"),
 }
 
@@ -166,6 +168,14 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
     "ResidueContacts": (lambda one, s: mdreel.ResidueContacts(one, trajectory=s), "there are no pairs"),
     "Rg": (lambda one, s: mdreel.Rg(one, trajectory=s), lambda a: zeros("left")(_left(a))),
     "SASA": (lambda one, s: mdreel.SASA(one, trajectory=s), finite("sasa", "total_area")),
+    "SurvivalProbability": (
+        lambda one, s: mdreel.analysis.SurvivalProbability(one, "around 3 all", 3, trajectory=s),
+        zeros("counts"),
+    ),
+    "WaterOrientationalRelaxation": (
+        lambda one, s: mdreel.analysis.WaterOrientationalRelaxation(one, "around 3 all", 3, trajectory=s),
+        "no oxygen atoms of water",
+    ),
     "Selection": (lambda one, s: mdreel.Selection(one, "around 3 all", trajectory=s), zeros("counts")),
 }
 

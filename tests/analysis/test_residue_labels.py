@@ -59,6 +59,8 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "janin": [{}],
     "dihedral": [{"atoms": [f"index {i}" for i in (4, 6, 8, 19)]}],
     "site-rdf": [{}],
+    "water-relaxation": [],  # a dimer in vacuum
+    "survival": [{"dynamic": "name N and around 5 resid 5", "tau_max": 3}],
     "select": [
         {"dynamic": "name N and around 5 resid 5"},
         {"dynamic": "name N and around 5 resid 5", "list_atoms": True},

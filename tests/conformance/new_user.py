@@ -85,6 +85,7 @@ MAKE: dict[str, Made] = {
     "Rg": mdreel.Rg,
     "SASA": mdreel.SASA,
     "Selection": lambda a, **k: mdreel.Selection(a, "name CA and around 3 name O", **k),
+    "SurvivalProbability": lambda a, **k: mdreel.analysis.SurvivalProbability(a, "name CA and around 3 name O", **k),
     "from_function": lambda a, **k: mdreel.from_function(lambda positions: positions.mean(), a, **k),
 }
 """Analyses of some atoms, with other arguments as a user gives them."""
@@ -259,6 +260,14 @@ DATA: dict[str, Mistake] = {
         "select its heavy atoms alone",
     ),
     "no bonds for symmetry": (lambda s: mdreel.analysis.SymmetricRMSD(s.water.atoms[:20]), r"use one with bonds \(TPR"),
+    "windows longer than the run": (
+        lambda s: mdreel.analysis.SurvivalProbability(s.u, "name CA and around 3 name O").run(stop=5),
+        "tau_max must be 0 to 5",
+    ),
+    "ions as water": (
+        lambda s: mdreel.analysis.WaterOrientationalRelaxation(s.water, "name O and around 3 name CA"),
+        "but a water molecule has 1 and 2: select only water",
+    ),
     "one frame for correlations": (
         lambda s: mdreel.analysis.CrossCorrelation(s.ca).run(stop=1),
         "analyse more frames",

@@ -16,7 +16,7 @@ import MDAnalysis
 import numpy as np
 
 import mdreel
-from every_analysis import Spread, fours, spread
+from every_analysis import Spread, backbone, fours, spread
 from mdreel.errors import MdreelError
 from peptide_system import System, peptide, write_peptide
 
@@ -115,6 +115,8 @@ def calls(s: System) -> dict[str, Call]:
     touching = mdreel.ResidueContacts(u).run()
     local = mdreel.analysis.LDDT(u, select="name CA").run()
     prints = mdreel.analysis.InteractionFingerprint(u, atom_indices=True).run()
+    staying = mdreel.analysis.SurvivalProbability(u, "name C* and around 4 name O", 2).run()
+    turning = mdreel.analysis.WaterOrientationalRelaxation(u, "name CA", 2, molecules=backbone(s)).run()
     shell = mdreel.Selection(u, "name C* and around 4 name O").run()
     rama = mdreel.Ramachandran(protein).run()
     janin = mdreel.Janin(u.select_atoms("resname ARG ILE LEU")).run()
@@ -190,6 +192,18 @@ def calls(s: System) -> dict[str, Call]:
         "ResidueContacts.stays": Call(touching.stays),
         "Rg": analysis(mdreel.Rg, atomgroup=ca),
         "SASA": analysis(mdreel.SASA, atomgroup=ca, n_sphere_points=10),
+        "SurvivalProbability": analysis(
+            mdreel.analysis.SurvivalProbability, universe=u, select="name C* and around 4 name O", tau_max=2
+        ),
+        "SurvivalProbability.residence_time": Call(staying.residence_time),
+        "WaterOrientationalRelaxation": analysis(
+            mdreel.analysis.WaterOrientationalRelaxation,
+            universe=u,
+            select="name CA",
+            tau_max=2,
+            molecules=backbone(s),
+        ),
+        "WaterOrientationalRelaxation.relaxation_time": Call(turning.relaxation_time),
         "Selection": analysis(mdreel.Selection, atomgroup=u, select="name C* and around 4 name O"),
         "Selection.atoms_in": Call(shell.atoms_in, {"i": 0}),
         "Selection.survival": Call(shell.survival, {"tau_max": 2}),

@@ -74,6 +74,8 @@ ANALYSES = (
     Entry("density", "mdreel.cli.analyses.density", "Density of atoms on a grid."),
     Entry("linear-density", "mdreel.cli.analyses.linear_density", "Mass and charge density along x, y and z."),
     Entry("select", "mdreel.cli.analyses.select", "Atoms that a selection matches in each frame."),
+    Entry("survival", "mdreel.cli.analyses.survival", "Survival probability and residence time in a shell."),
+    Entry("water-relaxation", "mdreel.cli.analyses.water_relaxation", "Orientational relaxation of water in a shell."),
     Entry("msd", "mdreel.cli.analyses.msd", "Mean square displacement and diffusion coefficient."),
 )
 TRAJECTORIES = (

@@ -1,6 +1,7 @@
 """Decay times of correlation functions."""
 
 import warnings
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -74,3 +75,19 @@ def decay_time(
     if not slope < 0:
         raise MismatchError(f"the values do not decay from {x[0]:g} to {x[-1]:g} ps: raise tau_max, or analyse more frames")
     return float(-1 / slope)
+
+
+def decay_line(name: str, compute: Callable[[], float]) -> str:
+    """Return a line of text with a decay time, or with the reason why there is none.
+
+    Parameters
+    ----------
+    name : str
+        Name of the time.
+    compute : callable
+        Function that returns the time in ps, such as `SurvivalProbability.residence_time`.
+    """
+    try:
+        return f"{name:<20}{compute():>10,.4g} ps"
+    except MismatchError as error:
+        return f"{name:<20}{'unknown':>10}   {error}"

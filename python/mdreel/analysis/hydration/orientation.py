@@ -44,13 +44,16 @@ def orientational_correlation(
     keys = members * width + places
     ascending = np.argsort(keys)
     keys, places = keys[ascending], places[ascending]
-    pairs = [_pairs(keys, places, tau, window_step) for tau in range(tau_max + 1)]
     first, second = np.moveaxis(vectors[ascending].astype(np.float64), 1, 0)
-    functions = []
-    for kind in (first, second - first, first + second):
-        units = kind / np.linalg.norm(kind, axis=1, keepdims=True)
-        functions.append(np.array([_mean(units, places, one, n_frames, order) for one in pairs]))
-    return functions, np.array([len(starts) for starts, _ in pairs], np.int64)
+    kinds = [kind / np.linalg.norm(kind, axis=1, keepdims=True) for kind in (first, second - first, first + second)]
+    functions = [np.full(tau_max + 1, np.nan) for _ in kinds]
+    n_pairs = np.zeros(tau_max + 1, np.int64)
+    for tau in range(tau_max + 1):
+        starts, ends = _pairs(keys, places, tau, window_step)
+        n_pairs[tau] = len(starts)
+        for function, units in zip(functions, kinds, strict=True):
+            function[tau] = _mean(units[starts], units[ends], places[starts], n_frames, order)
+    return functions, n_pairs
 
 
 def _pairs(
@@ -65,18 +68,11 @@ def _pairs(
 
 
 def _mean(
-    units: NDArray[np.float64],
-    places: NDArray[np.int64],
-    pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
-    n_frames: int,
-    order: int,
+    one: NDArray[np.float64], other: NDArray[np.float64], windows: NDArray[np.int64], n_frames: int, order: int
 ) -> float:
-    """Return the mean over windows of the mean Legendre polynomial of the angles of pairs."""
-    starts, ends = pairs
-    one, other = units[starts], units[ends]
+    """Return the mean over windows of the mean Legendre polynomial of the angles between unit vectors."""
     cosines = one[:, 0] * other[:, 0] + one[:, 1] * other[:, 1] + one[:, 2] * other[:, 2]
     values = cosines if order == 1 else 1.5 * cosines**2 - 0.5
-    windows = places[starts]
     counts = np.bincount(windows, minlength=n_frames)
     sums = np.bincount(windows, values, minlength=n_frames)
     used = counts > 0

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, Source, selected_vectors
 from mdreel.analysis.hydration.changing_selection import ChangingSelection
 from mdreel.analysis.hydration.decay_time import DecayMethod, decay_time
 from mdreel.analysis.hydration.orientation import orientational_correlation
-from mdreel.analysis.hydration.water_molecules import water_molecules
+from mdreel.analysis.hydration.water_molecules import given_molecules, water_molecules
 from mdreel.analysis.survival import mean_interval
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
@@ -50,6 +50,9 @@ class WaterOrientationalRelaxation(ChangingSelection):
     window_step : int or None
         Number of frames between the starts of consecutive windows. If None, windows of each length follow each other
         without overlap, as in waterdynamics.
+    molecules : array_like, shape (n_molecules, 3), int, optional
+        Universe indices of the oxygen and of both hydrogens of each molecule. By default, each selected oxygen and the
+        two hydrogens of its residue form a molecule.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -76,7 +79,7 @@ class WaterOrientationalRelaxation(ChangingSelection):
     UnsupportedError
         If the selection contains a keyword that mdreel cannot evaluate in each frame.
     MismatchError
-        If a number is out of range. In `run`, if `tau_max` is not less than the number of frames.
+        If a number is out of range, or if `molecules` is not such an array. In `run`, if `tau_max` is not less than the number of frames.
 
     Warns
     -----
@@ -125,6 +128,7 @@ class WaterOrientationalRelaxation(ChangingSelection):
         order: Literal[1, 2] = 2,
         window_step: int | None = 1,
         *,
+        molecules: ArrayLike | None = None,
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
@@ -134,7 +138,9 @@ class WaterOrientationalRelaxation(ChangingSelection):
         if order not in (1, 2):
             raise MismatchError(f"order must be 1 or 2, not {order!r}")
         self._tau_max, self._order, self._window_step = tau_max, order, window_step
-        self._oxygens, self._hydrogens = water_molecules(self.atomgroup.universe.atoms[self._changing.possible])
+        possible = self.atomgroup.universe.atoms[self._changing.possible]
+        found = water_molecules(possible) if molecules is None else given_molecules(possible, molecules)
+        self._oxygens, self._hydrogens = found
 
     @property
     def atoms(self) -> NDArray[np.uint32]:

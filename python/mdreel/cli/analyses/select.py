@@ -23,15 +23,7 @@ Examples:
 @analysis_command("all", EXAMPLES)
 def select(
     request: Request,
-    dynamic: Annotated[
-        str | None,
-        Option(
-            "--dynamic",
-            metavar="SELECTION",
-            group=shared.ANALYSIS,
-            help="Selection that is evaluated in each frame, among the atoms of --select. Required.",
-        ),
-    ] = None,
+    dynamic: shared.Dynamic = None,
     list_atoms: Annotated[
         bool,
         Option("--list", group=shared.ANALYSIS, help="Write one row per selected atom in each frame."),
@@ -57,8 +49,7 @@ def select(
     ] = 0,
 ) -> AnalysisSpec:
     """Count or list the atoms that a selection matches in each frame, or compute how long they stay selected."""
-    if dynamic is None:
-        raise CommandError("--dynamic is required: the selection that mdreel evaluates in each frame", ExitCode.USAGE)
+    shell = checked_dynamic(dynamic)
     if list_atoms and survival is not None:
         raise CommandError("--list and --survival are two tables: give one of them", ExitCode.USAGE)
     if intermittency and survival is None:
@@ -67,14 +58,21 @@ def select(
     def prepare(atoms: "AtomGroup", source: "Source") -> "Selection":
         from mdreel.analysis.selection import Selection
 
-        return Selection(atoms, dynamic, ids=list_atoms or survival is not None, trajectory=source)
+        return Selection(atoms, shell, ids=list_atoms or survival is not None, trajectory=source)
 
     def tabulate(analysis: "Selection") -> Table:
         if survival is not None:
             return _table_of_survival(analysis, survival, intermittency)
         return _table(analysis, list_atoms)
 
-    return AnalysisSpec("Selected atoms", prepare, tabulate, {"dynamic": dynamic, "intermittency": intermittency})
+    return AnalysisSpec("Selected atoms", prepare, tabulate, {"dynamic": shell, "intermittency": intermittency})
+
+
+def checked_dynamic(dynamic: str | None) -> str:
+    """Return the selection of ``--dynamic``, or report that it is missing."""
+    if dynamic is None:
+        raise CommandError("--dynamic is required: the selection that mdreel evaluates in each frame", ExitCode.USAGE)
+    return dynamic
 
 
 def _table(analysis: "Selection", list_atoms: bool) -> Table:
