@@ -1,7 +1,7 @@
 """Local distances of each residue that are preserved (lDDT).
 
-The lDDT is low where the surroundings of a residue change. It needs no superposition, so
-motions of whole domains lower it only at their hinges and surfaces.
+The lDDT is low where the surroundings of a residue change. It needs no superposition,
+so motions of whole domains lower it only at their hinges and surfaces.
 """
 
 import MDAnalysis as mda

@@ -1,7 +1,7 @@
 """TM-score and GDT of a protein that opens.
 
-The scores compare each frame with the first one. They stay above 0.5 as long as the fold
-is the same, although two domains move.
+The scores compare each frame with the first one. They stay above 0.5 as long as the
+fold is the same, although two domains move.
 """
 
 import MDAnalysis as mda

@@ -85,7 +85,8 @@ def _tm_score(universe: MDAnalysis.Universe) -> Iterator[Row]:
         found = tmtools.tm_align(atoms.positions.astype(float), reference, sequence, sequence)
         theirs.append(found.tm_norm_chain2)
     differences = ours - np.array(theirs)
-    note = f"TM-align also searches for the alignment; ours minus theirs: {differences.min():.1e} to {differences.max():.1e}"
+    span = f"{differences.min():.1e} to {differences.max():.1e}"
+    note = f"TM-align also searches for the alignment; ours minus theirs: {span}"
     yield "TM-score", "tmtools (TM-align)", float(np.abs(differences).max()), note
 
 
@@ -101,9 +102,7 @@ def _symmetric(universe: MDAnalysis.Universe) -> Iterator[Row]:
     numbers = np.array([{"C": 6, "N": 7, "O": 8, "S": 16}[name[0]] for name in atoms.names])
     frames = [atoms.positions.astype(float) for _ in universe.trajectory[::STEP]]
     for minimize in (False, True):
-        theirs = rmsd.symmrmsd(
-            frames[0], frames, numbers, numbers, adjacency, adjacency, minimize=minimize
-        )
+        theirs = rmsd.symmrmsd(frames[0], frames, numbers, numbers, adjacency, adjacency, minimize=minimize)
         ours = SymmetricRMSD(universe, select=select, superposition=minimize).run(step=STEP).results.rmsd
         title = "Symmetric RMSD, superposed" if minimize else "Symmetric RMSD"
         yield title, "spyrmsd", apart(ours, theirs), "Å"

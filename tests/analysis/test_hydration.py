@@ -1,6 +1,7 @@
 """Survival probabilities and orientational relaxation in shells, against loops over frames and molecules."""
 
 import math
+from itertools import pairwise
 
 import MDAnalysis
 import numpy as np
@@ -35,7 +36,7 @@ def filled(presence: list[set[int]], intermittency: int) -> list[set[int]]:
     found = [set(one) for one in presence]
     for atom in set().union(*presence):
         there = [t for t, one in enumerate(presence) if atom in one]
-        for first, last in zip(there, there[1:], strict=False):
+        for first, last in pairwise(there):
             if last - first - 1 <= intermittency:
                 for t in range(first, last):
                     found[t].add(atom)
@@ -190,7 +191,7 @@ def test_invalid_input_is_refused(universe: MDAnalysis.Universe) -> None:
         WaterOrientationalRelaxation(universe, SHELL, 3).run(stop=2)
     with pytest.raises(MismatchError, match="order must be 1 or 2, not 3"):
         WaterOrientationalRelaxation(universe, SHELL, order=3)
-    with pytest.raises(SelectionError, match="has 1 oxygen and .* hydrogen atoms, but a water molecule has 1 and 2"):
+    with pytest.raises(SelectionError, match=r"has 1 oxygen and .* hydrogen atoms, but a water molecule has 1 and 2"):
         WaterOrientationalRelaxation(universe, "name O and around 5 name OW")
     with pytest.raises(SelectionError, match="no oxygen atoms of water"):
         WaterOrientationalRelaxation(universe, "name CA and around 5 name OW")

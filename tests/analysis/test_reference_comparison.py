@@ -104,13 +104,13 @@ def test_native_contacts_are_those_of_the_paper(universe: MDAnalysis.Universe) -
 
 
 def test_native_contacts_between_segments_always_count() -> None:
-    universe = MDAnalysis.Universe.empty(
-        3, 3, 2, atom_resindex=[0, 1, 2], residue_segindex=[0, 0, 1], trajectory=True
-    )
+    universe = MDAnalysis.Universe.empty(3, 3, 2, atom_resindex=[0, 1, 2], residue_segindex=[0, 0, 1], trajectory=True)
     universe.atoms.positions = [[0, 0, 0], [0, 0, 3], [0, 3, 0]]
     run = NativeContacts(universe, select="all").run()
     np.testing.assert_array_equal(run.results.pairs, [[0, 2], [1, 2]])
-    np.testing.assert_array_equal(NativeContacts(universe, select="all", min_separation=1).run().results.pairs[0], [0, 1])
+    np.testing.assert_array_equal(
+        NativeContacts(universe, select="all", min_separation=1).run().results.pairs[0], [0, 1]
+    )
 
 
 def orders_by_networkx(labels: list[str], bonds: np.ndarray) -> np.ndarray:
@@ -212,7 +212,7 @@ def test_invalid_input_is_refused(universe: MDAnalysis.Universe) -> None:
     alpha = universe.select_atoms("name CA")
     with pytest.raises(MismatchError, match="atomgroup has 214 atoms, reference has 213"):
         TMScore(alpha, alpha[1:], select=None)  # a residue without CA
-    with pytest.raises(MismatchError, match="n_residues must be at least 214.*not 213"):
+    with pytest.raises(MismatchError, match=r"n_residues must be at least 214.*not 213"):
         TMScore(alpha, n_residues=213)
     with pytest.raises(MismatchError, match="residue MET 1 of segment 4AKE has 2 selected atoms"):
         TMScore(universe, select="name CA CB and resid 1:2 and not (resid 2 and name CB)")

@@ -5,7 +5,7 @@ from pathlib import Path
 import MDAnalysis
 import numpy as np
 import pytest
-from MDAnalysisTests.datafiles import DCD, PDB_small, PSF
+from MDAnalysisTests.datafiles import DCD, PSF, PDB_small
 
 from command_results import refused, table
 from mdreel.analysis import LDDT, NativeContacts, ResidueRMSD, SymmetricRMSD, TMScore

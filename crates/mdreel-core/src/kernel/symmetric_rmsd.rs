@@ -67,7 +67,8 @@ mod tests {
                     mapped(rmsd, &[batch(0, &frames, None)]).unwrap().rows.column(0).collect()
                 })
                 .collect();
-            let expected: Vec<f64> = (0..5).map(|i| each.iter().map(|one| one[i]).fold(f64::INFINITY, f64::min)).collect();
+            let expected: Vec<f64> =
+                (0..5).map(|i| each.iter().map(|one| one[i]).fold(f64::INFINITY, f64::min)).collect();
             let nearest = SymmetricRmsd::new(&references, superposition).unwrap();
             let found: Vec<f64> = mapped(nearest, &[batch(0, &frames, None)]).unwrap().rows.column(0).collect();
             assert_eq!(found, expected);

@@ -73,7 +73,9 @@ def decay_time(
     logarithms = np.log(y)
     slope = (weights * (x - centre) * logarithms).sum() / (weights * (x - centre) ** 2).sum()
     if not slope < 0:
-        raise MismatchError(f"the values do not decay from {x[0]:g} to {x[-1]:g} ps: raise tau_max, or analyse more frames")
+        raise MismatchError(
+            f"the values do not decay from {x[0]:g} to {x[-1]:g} ps: raise tau_max, or analyse more frames"
+        )
     return float(-1 / slope)
 
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 WaterVector = Literal["oh", "hh", "dipole"]
 """Vector of a water molecule."""
 
-_VECTORS: tuple[WaterVector, ...] = ("oh", "hh", "dipole")
+WATER_VECTORS: tuple[WaterVector, ...] = ("oh", "hh", "dipole")
+"""All vectors."""
+
 _WIDTH = 7  # number of the molecule, and two vectors
 
 
@@ -41,8 +43,8 @@ class WaterOrientationalRelaxation(ChangingSelection):
     universe : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
         The atoms to which `select` is applied. Without `select`, this must be a group created with ``updating=True``.
     select : str, optional
-        Selection of water molecules, such as ``"name OW and around 3.5 protein"``, which mdreel evaluates in each frame.
-        A molecule is in the shell if its oxygen is selected. Other atoms are ignored.
+        Selection of water molecules, such as ``"name OW and around 3.5 protein"``, which mdreel evaluates in each
+        frame. A molecule is in the shell if its oxygen is selected. Other atoms are ignored.
     tau_max : int
         Longest lag, in analysed frames. It is `dtmax` of waterdynamics.
     order : {1, 2}
@@ -79,7 +81,8 @@ class WaterOrientationalRelaxation(ChangingSelection):
     UnsupportedError
         If the selection contains a keyword that mdreel cannot evaluate in each frame.
     MismatchError
-        If a number is out of range, or if `molecules` is not such an array. In `run`, if `tau_max` is not less than the number of frames.
+        If a number is out of range, or if `molecules` is not such an array. In `run`, if `tau_max` is not less than the
+        number of frames.
 
     Warns
     -----
@@ -114,9 +117,9 @@ class WaterOrientationalRelaxation(ChangingSelection):
     (4,)
     """
 
-    _units = MappingProxyType({"lag_times": "ps", **dict.fromkeys(("tau_timeseries", *_VECTORS, "n_pairs"), "")})
+    _units = MappingProxyType({"lag_times": "ps", **dict.fromkeys(("tau_timeseries", *WATER_VECTORS, "n_pairs"), "")})
     _result_dimensions = MappingProxyType(
-        {**dict.fromkeys(("tau_timeseries", "lag_times", *_VECTORS, "n_pairs"), ("lag",)), "counts": ("frame",)}
+        {**dict.fromkeys(("tau_timeseries", "lag_times", *WATER_VECTORS, "n_pairs"), ("lag",)), "counts": ("frame",)}
     )
 
     @checked_arguments_but("select")
@@ -168,7 +171,7 @@ class WaterOrientationalRelaxation(ChangingSelection):
         found, self.results.n_pairs = orientational_correlation(
             places, numbers[:, 0].astype(np.int64), vectors, len(counts), self._tau_max, self._order, self._window_step
         )
-        for name, values in zip(_VECTORS, found, strict=True):
+        for name, values in zip(WATER_VECTORS, found, strict=True):
             self.results[name] = values
         self.results.tau_timeseries = np.arange(self._tau_max + 1)
         self.results.lag_times = self.results.tau_timeseries * mean_interval(tally.rows[:, 1])
@@ -220,7 +223,7 @@ class WaterOrientationalRelaxation(ChangingSelection):
         True
         """
         self._done()
-        if vector not in _VECTORS:
+        if vector not in WATER_VECTORS:
             raise MismatchError(f"vector must be 'oh', 'hh' or 'dipole', not {vector!r}")
         return decay_time(self.results.lag_times, self.results[vector], method, begin, end)
 
@@ -229,7 +232,7 @@ class WaterOrientationalRelaxation(ChangingSelection):
         return [
             Column("tau", "", self.results.tau_timeseries),
             Column("lag_time", "ps", self.results.lag_times),
-            *(Column(name, "", self.results[name]) for name in _VECTORS),
+            *(Column(name, "", self.results[name]) for name in WATER_VECTORS),
             Column("n_pairs", "", self.results.n_pairs),
         ]
 
@@ -237,6 +240,6 @@ class WaterOrientationalRelaxation(ChangingSelection):
         """Draw the correlation functions over the lag time."""
         from mdreel.results.curves import lines
 
-        values = np.column_stack([self.results[name] for name in _VECTORS])
+        values = np.column_stack([self.results[name] for name in WATER_VECTORS])
         label = f"Correlation of order {self._order}"
         return lines(self.results.lag_times, values, ("OH", "HH", "dipole"), label, title, ax, kind="Vector")

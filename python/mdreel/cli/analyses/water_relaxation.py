@@ -43,9 +43,10 @@ def water_relaxation(
 
 def _table(analysis: "WaterOrientationalRelaxation") -> Table:
     from mdreel.analysis.hydration.decay_time import decay_line
+    from mdreel.analysis.hydration.water_relaxation import WATER_VECTORS
 
     results = analysis.results
     lines = [f"selected    {results.counts.mean():>10.1f}   molecules on average in {analysis.n_frames:,} frames"]
-    for vector in ("oh", "hh", "dipole"):
-        lines.append(decay_line(f"relaxation of {vector}", partial(analysis.relaxation_time, vector)))
+    for vector in WATER_VECTORS:
+        lines += [decay_line(f"relaxation of {vector}", partial(analysis.relaxation_time, vector))]
     return Table(analysis.columns(), "\n".join(lines), lambda title: analysis.plot(title=title))

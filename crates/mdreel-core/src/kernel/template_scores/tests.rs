@@ -127,7 +127,8 @@ proptest! {
 #[test]
 fn input_without_scores_is_refused() {
     let two = [[0.0; 3], [1.0, 2.0, 3.0]];
-    let message = |atoms: Vec<u32>, n_residues| TemplateScores::new(2, atoms, &two, n_residues).unwrap_err().to_string();
+    let message =
+        |atoms: Vec<u32>, n_residues| TemplateScores::new(2, atoms, &two, n_residues).unwrap_err().to_string();
     assert!(message(vec![], 2).contains("an atom of each residue"));
     assert!(message(vec![0], 2).contains("1 atoms, 2 of the reference"));
     assert!(message(vec![0, 1], 1).contains("1 residues"));
