@@ -1,5 +1,7 @@
 """Local distance difference test (lDDT) against a reference structure."""
 
+from __future__ import annotations
+
 from types import MappingProxyType
 
 import numpy as np

@@ -1,5 +1,7 @@
 """RMSD of each residue from a reference structure."""
 
+from __future__ import annotations
+
 from types import MappingProxyType
 
 import numpy as np

@@ -94,9 +94,9 @@ class WaterOrientationalRelaxation(ChangingSelection):
     The functions are ``C_l(tau) = mean_t mean_i P_l(u_i(t) . u_i(t + tau))`` with the Legendre polynomial P_l [1]_. The
     inner mean is over the molecules i that are selected in both frames, t and t + tau, whether or not they leave the
     shell in between. The outer mean is over windows that contain such molecules. The definition is that of
-    `waterdynamics.WaterOrientationalRelaxation`, which leaves out the last window of some lengths and does not compute
-    lag 0. Vectors use minimum images if frames have a cell, and are float32. The results are bitwise identical for
-    every executor and number of workers.
+    `waterdynamics.WaterOrientationalRelaxation`, which leaves out the last window of some lengths, counts windows
+    without molecules as 0, and does not compute lag 0. Vectors use minimum images if frames have a cell, and are
+    float32. The results are bitwise identical for every executor and number of workers.
 
     A run needs 28 bytes of memory per selected molecule of each frame, about 150 bytes while the functions are
     computed, and 24 bytes per frame.
