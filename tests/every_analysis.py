@@ -379,7 +379,7 @@ CASES = {
     ),
     "WaterOrientationalRelaxation": Case(
         lambda s: mdreel.analysis.WaterOrientationalRelaxation(
-            s.universe, "name CA and around 5 name HN", 5, molecules=backbone(s), trajectory=s.trajectory
+            s.universe, "name CA and around 5 name HN", 4, molecules=backbone(s), trajectory=s.trajectory
         ),
         unmoved=result("oh", "hh", "dipole"),
         motion="all",

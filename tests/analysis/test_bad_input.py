@@ -204,11 +204,10 @@ def test_one_atom_has_a_clear_answer(name: str) -> None:
     "make",
     [
         mdreel.RMSD,
-        mdreel.analysis.LDDT,
         lambda atoms, other: mdreel.RMSF(atoms, superposition=True, reference=other),
         mdreel.transformations.fit_rot_trans,
     ],
-    ids=["RMSD", "LDDT", "RMSF", "fit_rot_trans"],
+    ids=["RMSD", "RMSF", "fit_rot_trans"],
 )
 def test_reference_of_another_size_is_refused(make: Callable[[Any, Any], Any], given: str) -> None:
     atoms = peptide().select_atoms("name CA")

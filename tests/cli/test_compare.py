@@ -22,10 +22,12 @@ KINDS = {
 
 @pytest.mark.parametrize("score", KINDS)
 def test_table_and_picture_are_those_of_the_library(run, tmp_path: Path, score: str) -> None:
-    done = run(*INPUT, "--score", score, "-o", "a.csv", "--plot", "a.png")
+    # Pairs of CA and CB that are not bonded to each other have too many equivalent orders.
+    select = "resid 10:12 and not name H*" if score == "symmetric-rmsd" else INPUT[-1]
+    done = run(*INPUT[:-1], select, "--score", score, "-o", "a.csv", "--plot", "a.png")
     assert done.returncode == 0, done.stderr
     head, rows = table(tmp_path / "a.csv")
-    atoms = MDAnalysis.Universe(PSF, DCD).select_atoms(INPUT[-1])
+    atoms = MDAnalysis.Universe(PSF, DCD).select_atoms(select)
     columns = KINDS[score](atoms, select="all").run(step=20).columns()
     assert head == [column.heading for column in columns]
     np.testing.assert_allclose(rows, np.column_stack([column.values for column in columns]), rtol=1e-12)
