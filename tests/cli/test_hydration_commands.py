@@ -46,5 +46,5 @@ def test_invalid_input_is_refused(run) -> None:
     for command in ("survival", "water-relaxation"):
         refused(run(command, *INPUT), 2, "--dynamic is required")
         refused(run(command, *INPUT, "--dynamic", SHELL, "--tau-max", "0"), 2, "--tau-max")
-        refused(run(command, *INPUT, "--dynamic", SHELL, "--tau-max", "50"), 3, "tau_max must be")
+        refused(run(command, *INPUT, "--dynamic", SHELL, "--tau-max", "50"), 3, "--tau-max must be")
     refused(run("water-relaxation", *INPUT, "--dynamic", SHELL, "--order", "3"), 2, "--order")

@@ -117,9 +117,9 @@ mod tests {
         }
         assert!(counts.iter().any(|count| *count > 0.0) && counts.iter().any(|count| *count < 3.0));
         let mut whole = mapped(made(), &[batch(0, &frames, None)]).unwrap();
-        assert_eq!(whole.own.here::<Ids>().unwrap().0, expected);
+        assert_eq!(whole.own[0].here::<Ids>().unwrap().0, expected);
         let mut parts = mapped(made(), &[batch(0, &frames[..1], None), batch(1, &frames[1..], None)]).unwrap();
-        assert_eq!(parts.own.here::<Ids>().unwrap().0, expected);
+        assert_eq!(parts.own[0].here::<Ids>().unwrap().0, expected);
         assert_eq!(whole.rows.column(0).collect::<Vec<f64>>(), counts);
     }
 
@@ -129,7 +129,8 @@ mod tests {
         let frame = vec![[9.5, 1.0, 1.0], [0.5, 1.0, 1.0], [9.0, 9.5, 1.0]];
         let vectors = SelectedVectors::new(3, vec![0].into(), vec![[1, 2]]).unwrap();
         let mut found = mapped(vectors, &[batch(0, &[frame], Some(cell))]).unwrap();
-        let bits: Vec<f32> = found.own.here::<Ids>().unwrap().0[1..].iter().map(|bits| f32::from_bits(*bits)).collect();
+        let bits: Vec<f32> =
+            found.own[0].here::<Ids>().unwrap().0[1..].iter().map(|bits| f32::from_bits(*bits)).collect();
         for (one, other) in bits.iter().zip([1.0, 0.0, 0.0, -0.5, -1.5, 0.0]) {
             assert!((one - other).abs() < 1e-6, "{bits:?}");
         }

@@ -74,9 +74,9 @@ class TMScore(ReferenceComparison):
 
     Notes
     -----
-    The TM-score [1]_ is ``max sum_i 1 / (1 + (d_i / d0)^2) / L`` over superpositions of the frame on the reference,
-    with the distance ``d_i`` of residue i, the length L of the target, and ``d0 = 1.24 (L - 15)^(1/3) - 1.8`` Å, which
-    is at least 0.5 Å. GDT-TS is the mean of the largest fractions of residues within 1, 2, 4 and 8 Å, and GDT-HA of
+    The TM-score [1]_ is ``max sum_i 1 / (1 + (d_i / d0)^2) / L`` over superpositions of the frame on the reference.
+    Here, ``d_i`` is the distance of residue i, L is the length of the target, and ``d0 = 1.24 (L - 15)^(1/3) - 1.8`` Å,
+    but at least 0.5 Å. GDT-TS is the mean of the largest fractions of residues within 1, 2, 4 and 8 Å, and GDT-HA of
     those within 0.5, 1, 2 and 4 Å [2]_.
 
     The superpositions are those of an iterative search, as in the program TM-score. It starts with all fragments of L,
