@@ -96,7 +96,7 @@ def _symmetric(universe: MDAnalysis.Universe) -> Iterator[Row]:
 
     select = "resid 19 24 41 and not name H*"  # residues that are not bonded to each other
     atoms = universe.select_atoms(select)
-    bonds = np.searchsorted(atoms.ix, [one.ix for one in universe.bonds.atomgroup_intersection(atoms, strict=True)])
+    bonds = np.searchsorted(atoms.ix, np.asarray(atoms.intra_bonds.indices))
     adjacency = np.zeros((len(atoms), len(atoms)), int)
     adjacency[bonds[:, 0], bonds[:, 1]] = adjacency[bonds[:, 1], bonds[:, 0]] = 1
     numbers = np.array([{"C": 6, "N": 7, "O": 8, "S": 16}[name[0]] for name in atoms.names])

@@ -104,7 +104,7 @@ class NativeContacts(ReferenceComparison):
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> native = NativeContacts(mda.Universe(PSF, DCD)).run(step=97)
     >>> native.results.q.round(2)
-    array([0.99, 0.89])
+    array([1.  , 0.92])
     """
 
     _units = MappingProxyType({"q": "", "pairs": "", "distances": "Å"})

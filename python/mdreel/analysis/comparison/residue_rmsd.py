@@ -81,7 +81,7 @@ class ResidueRMSD(ResidueComparison):
     >>> rmsd.results.residue_rmsd.shape
     (98, 214)
     >>> rmsd.residue_labels[int(rmsd.results.residue_rmsd[-1].argmax())]
-    'GLN 173'
+    'THR 149'
     """
 
     _quantity, _axis_label, _unit = "rmsd", "RMSD (Å)", "Å"

@@ -104,7 +104,7 @@ class TMScore(ReferenceComparison):
     >>> from MDAnalysisTests.datafiles import DCD, PSF
     >>> scores = TMScore(mda.Universe(PSF, DCD)).run(step=97)
     >>> scores.results.tm_score.round(2)
-    array([1.  , 0.65])
+    array([1.  , 0.69])
     """
 
     _units = MappingProxyType(dict.fromkeys(_NAMES, ""))
