@@ -9,7 +9,6 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import MDAnalysis
 import numpy as np
 
 import mdreel
@@ -18,7 +17,8 @@ from comparable_results import arrays_in, bonds_by_ids, by_ids, contacts_by_ids,
 from mdreel.analysis import CrossCorrelation
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
-from peptide_system import N_RESIDUES, System, peptide_positions
+from peptide_groups import backbone, fours, shell
+from peptide_system import System, peptide_positions
 
 
 def everything(analysis: Analysis) -> list[np.ndarray]:
@@ -64,25 +64,6 @@ def spread(positions: np.ndarray) -> float:
 def gap(first: np.ndarray, second: np.ndarray, dimensions: np.ndarray | None) -> float:
     """A function of a user's: how far the centres of two groups are from each other."""
     return float(np.linalg.norm(first.mean(axis=0, dtype=np.float64) - second.mean(axis=0, dtype=np.float64)))
-
-
-def shell(system: System, distance: float = 4) -> MDAnalysis.AtomGroup:
-    """Carbon atoms near the oxygen of carbonyl groups: a group that changes in each frame."""
-    return system.universe.select_atoms(f"name C* and around {distance} name O", updating=True)
-
-
-def fours(system: System) -> list[MDAnalysis.AtomGroup]:
-    """The atoms of the torsions psi."""
-
-    def atom(resid: int, name: str) -> MDAnalysis.AtomGroup:
-        return system.universe.select_atoms(f"resid {resid} and name {name}")
-
-    return [atom(k, "N") + atom(k, "CA") + atom(k, "C") + atom(k + 1, "N") for k in range(1, N_RESIDUES)]
-
-
-def backbone(system: System) -> np.ndarray:
-    """The atoms CA, N and C of each residue, in place of the atoms of water molecules."""
-    return np.stack([system.pick(f"name {name}").ix for name in ("CA", "N", "C")], axis=1)
 
 
 def projection(system: System) -> Projection:

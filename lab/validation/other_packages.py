@@ -17,7 +17,7 @@ from MDAnalysisTests import datafiles
 from mdreel.analysis import LDDT, SurvivalProbability, SymmetricRMSD, TMScore, WaterOrientationalRelaxation
 
 HERE = Path(__file__).parent
-PACKAGES = ("mdreel", "MDAnalysis", "biotite", "spyrmsd", "tmtools", "waterdynamics")
+PACKAGES = ("MDAnalysis", "biotite", "spyrmsd", "tmtools", "waterdynamics")
 STEP = 8
 Row = tuple[str, str, float, str]
 
@@ -127,9 +127,10 @@ def _orientation(universe: MDAnalysis.Universe) -> Iterator[Row]:
     import waterdynamics
 
     part = universe.select_atoms("protein or resname SOL")
-    shell = "name OW and around 3.5 (resid 1:60 and name CA)"
+    shell = "name OW and around 3.5 (resid 1:12 and protein)"
     for order in (1, 2):
-        peer = waterdynamics.WaterOrientationalRelaxation(universe, f"byres ({shell})", 0, 10, 2, order=order)
+        molecules = f"(byres ({shell})) and name OW HW1 HW2"
+        peer = waterdynamics.WaterOrientationalRelaxation(universe, molecules, 0, 10, 2, order=order)
         peer.run()
         ours = WaterOrientationalRelaxation(part, shell, 2, order, None).run().results
         found = np.column_stack([ours.oh, ours.hh, ours.dipole])[1:]

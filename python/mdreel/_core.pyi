@@ -118,9 +118,8 @@ __all__ = [
 ]
 
 _Counts: TypeAlias = NDArray[np.uint64]
-_Columns: TypeAlias = tuple[
-    NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint32], _Counts, _Counts, _Counts, _Counts
-]
+_Numbers: TypeAlias = NDArray[np.uint32]
+_Columns: TypeAlias = tuple[NDArray[np.uint8], _Numbers, _Numbers, _Counts, _Counts, _Counts, _Counts]
 _Damage: TypeAlias = tuple[int | None, Path, int | None, str]
 _Found: TypeAlias = tuple[
     NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64], list[NDArray[np.float64]], list[Any]

@@ -16,8 +16,9 @@ import MDAnalysis
 import numpy as np
 
 import mdreel
-from every_analysis import Spread, backbone, fours, spread
+from every_analysis import Spread, spread
 from mdreel.errors import MdreelError
+from peptide_groups import backbone, fours
 from peptide_system import System, peptide, write_peptide
 
 N_FRAMES = 4

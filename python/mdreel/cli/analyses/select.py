@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
 from mdreel.cli.errors import CommandError, ExitCode
-from mdreel.cli.options import shared
+from mdreel.cli.options import shared, shells
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Examples:
 @analysis_command("all", EXAMPLES)
 def select(
     request: Request,
-    dynamic: shared.Dynamic = None,
+    dynamic: shells.Dynamic = None,
     list_atoms: Annotated[
         bool,
         Option("--list", group=shared.ANALYSIS, help="Write one row per selected atom in each frame."),
@@ -49,7 +49,7 @@ def select(
     ] = 0,
 ) -> AnalysisSpec:
     """Count or list the atoms that a selection matches in each frame, or compute how long they stay selected."""
-    shell = checked_dynamic(dynamic)
+    shell = shells.checked_dynamic(dynamic)
     if list_atoms and survival is not None:
         raise CommandError("--list and --survival are two tables: give one of them", ExitCode.USAGE)
     if intermittency and survival is None:
@@ -66,13 +66,6 @@ def select(
         return _table(analysis, list_atoms)
 
     return AnalysisSpec("Selected atoms", prepare, tabulate, {"dynamic": shell, "intermittency": intermittency})
-
-
-def checked_dynamic(dynamic: str | None) -> str:
-    """Return the selection of ``--dynamic``, or report that it is missing."""
-    if dynamic is None:
-        raise CommandError("--dynamic is required: the selection that mdreel evaluates in each frame", ExitCode.USAGE)
-    return dynamic
 
 
 def _table(analysis: "Selection", list_atoms: bool) -> Table:

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Annotated
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
-from mdreel.cli.analyses.select import checked_dynamic
-from mdreel.cli.options import shared
+from mdreel.cli.options import shared, shells
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -23,8 +22,8 @@ Examples:
 @analysis_command("all", EXAMPLES)
 def survival(
     request: Request,
-    dynamic: shared.Dynamic = None,
-    tau_max: shared.TauMax = 20,
+    dynamic: shells.Dynamic = None,
+    tau_max: shells.TauMax = 20,
     window_step: Annotated[
         int, Option(metavar="N", minimum=1, group=shared.ANALYSIS, help="Frames between the starts of two windows.")
     ] = 1,
@@ -43,7 +42,7 @@ def survival(
     ] = False,
 ) -> AnalysisSpec:
     """Compute the probability that atoms stay in a shell, and their mean residence time."""
-    shell = checked_dynamic(dynamic)
+    shell = shells.checked_dynamic(dynamic)
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "SurvivalProbability":
         from mdreel.analysis.hydration.survival_probability import SurvivalProbability

@@ -4,8 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
-from mdreel.cli.analyses.select import checked_dynamic
-from mdreel.cli.options import shared
+from mdreel.cli.options import shared, shells
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -24,14 +23,14 @@ Examples:
 @analysis_command("all", EXAMPLES)
 def water_relaxation(
     request: Request,
-    dynamic: shared.Dynamic = None,
-    tau_max: shared.TauMax = 20,
+    dynamic: shells.Dynamic = None,
+    tau_max: shells.TauMax = 20,
     order: Annotated[
         Literal["1", "2"], Option("--order", group=shared.ANALYSIS, help="Order of the Legendre polynomial.")
     ] = "2",
 ) -> AnalysisSpec:
     """Compute the orientational correlation functions of water molecules in a shell."""
-    shell = checked_dynamic(dynamic)
+    shell = shells.checked_dynamic(dynamic)
 
     def prepare(atoms: "AtomGroup", source: "Source") -> "WaterOrientationalRelaxation":
         from mdreel.analysis.hydration.water_relaxation import WaterOrientationalRelaxation

@@ -73,16 +73,6 @@ Other = Annotated[
     str | None,
     Option("--other", metavar="SELECTION", group=ANALYSIS, help="Second group of atoms.  [default: the same]"),
 ]
-Dynamic = Annotated[
-    str | None,
-    Option(
-        "--dynamic",
-        metavar="SELECTION",
-        group=ANALYSIS,
-        help="Selection that is evaluated in each frame, among the atoms of --select. Required.",
-    ),
-]
-TauMax = Annotated[int, Option("--tau-max", metavar="N", minimum=1, group=ANALYSIS, help="Longest lag, in frames.")]
 Weights = Annotated[
     Literal["none", "mass"], Option("--weights", group=ANALYSIS, help="Equal weights (none), or masses (mass).")
 ]
