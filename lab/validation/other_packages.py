@@ -5,6 +5,10 @@ Run ``python lab/validation/other_packages.py`` in an environment with mdreel an
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import tempfile
 import warnings
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -35,7 +39,13 @@ def main() -> None:
     ]
     universe = MDAnalysis.Universe(datafiles.PSF, datafiles.DCD)
     water = MDAnalysis.Universe(datafiles.TPR, datafiles.XTC)
-    for compare, system in ((_lddt, universe), (_tm_score, universe), (_symmetric, universe), (_survival, water)):
+    for compare, system in (
+        (_lddt, universe),
+        (_tm_score, universe),
+        (_tm_program, universe),
+        (_symmetric, universe),
+        (_survival, water),
+    ):
         for analysis, peer, found, note in compare(system):
             lines.append(f"| {analysis} | {peer} | {found:.1e} | {note} |")
             print(lines[-1])
@@ -88,6 +98,29 @@ def _tm_score(universe: MDAnalysis.Universe) -> Iterator[Row]:
     span = f"{differences.min():.1e} to {differences.max():.1e}"
     note = f"TM-align also searches for the alignment; ours minus theirs: {span}"
     yield "TM-score", "tmtools (TM-align)", float(np.abs(differences).max()), note
+
+
+def _tm_program(universe: MDAnalysis.Universe) -> Iterator[Row]:
+    """Compare with the program TM-score (``TMscore``), if it is on the path."""
+    program = shutil.which("TMscore")
+    if program is None:
+        print("TMscore is not installed: not compared")
+        return
+    atoms = universe.select_atoms("name CA")
+    patterns = (r"TM-score\s*=\s*([\d.]+)", r"GDT-TS-score=\s*([\d.]+)", r"GDT-HA-score=\s*([\d.]+)")
+    theirs = []
+    with tempfile.TemporaryDirectory() as folder:
+        frame, reference = (str(Path(folder) / name) for name in ("frame.pdb", "reference.pdb"))
+        universe.trajectory[0]
+        atoms.write(reference)
+        for _ in universe.trajectory[::STEP]:
+            atoms.write(frame)
+            done = subprocess.run([program, frame, reference], capture_output=True, text=True, check=True)
+            theirs.append([float(found.group(1)) for one in patterns if (found := re.search(one, done.stdout))])
+    run = TMScore(universe).run(step=STEP).results
+    notes = ("the peer writes four digits", *["the searches visit other superpositions"] * 2)
+    for place, (name, note) in enumerate(zip(("tm_score", "gdt_ts", "gdt_ha"), notes, strict=True)):
+        yield name, "TMscore", apart(run[name], np.array(theirs)[:, place]), note
 
 
 def _symmetric(universe: MDAnalysis.Universe) -> Iterator[Row]:
