@@ -35,13 +35,13 @@ class Entry(NamedTuple):
 
 ANALYSES = (
     Entry("rmsd", "mdreel.cli.analyses.rmsd", "RMSD of a selection from a reference structure or frame."),
+    Entry("rmsf", "mdreel.cli.analyses.rmsf", "Fluctuation of each atom about its mean position."),
+    Entry("rmsd2d", "mdreel.cli.analyses.rmsd2d", "RMSD between all pairs of frames."),
     Entry(
         "compare",
         "mdreel.cli.analyses.compare",
         "lDDT, TM-score, GDT, native contacts or residue RMSD against a reference.",
     ),
-    Entry("rmsf", "mdreel.cli.analyses.rmsf", "Fluctuation of each atom about its mean position."),
-    Entry("rmsd2d", "mdreel.cli.analyses.rmsd2d", "RMSD between all pairs of frames."),
     Entry("cluster-frames", "mdreel.cli.analyses.cluster_frames", "Clusters of frames with similar shapes."),
     Entry("average", "mdreel.cli.analyses.average", "Average structure after superposition."),
     Entry("pca", "mdreel.cli.analyses.pca", "Principal components of the motion of a selection."),
