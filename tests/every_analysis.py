@@ -9,7 +9,6 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import MDAnalysis
 import numpy as np
 
 import mdreel
@@ -18,7 +17,8 @@ from comparable_results import arrays_in, bonds_by_ids, by_ids, contacts_by_ids,
 from mdreel.analysis import CrossCorrelation
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
-from peptide_system import N_RESIDUES, System, peptide_positions
+from peptide_groups import backbone, fours, shell
+from peptide_system import System, peptide_positions
 
 
 def everything(analysis: Analysis) -> list[np.ndarray]:
@@ -64,20 +64,6 @@ def spread(positions: np.ndarray) -> float:
 def gap(first: np.ndarray, second: np.ndarray, dimensions: np.ndarray | None) -> float:
     """A function of a user's: how far the centres of two groups are from each other."""
     return float(np.linalg.norm(first.mean(axis=0, dtype=np.float64) - second.mean(axis=0, dtype=np.float64)))
-
-
-def shell(system: System, distance: float = 4) -> MDAnalysis.AtomGroup:
-    """Carbon atoms near the oxygen of carbonyl groups: a group that changes in each frame."""
-    return system.universe.select_atoms(f"name C* and around {distance} name O", updating=True)
-
-
-def fours(system: System) -> list[MDAnalysis.AtomGroup]:
-    """The atoms of the torsions psi."""
-
-    def atom(resid: int, name: str) -> MDAnalysis.AtomGroup:
-        return system.universe.select_atoms(f"resid {resid} and name {name}")
-
-    return [atom(k, "N") + atom(k, "CA") + atom(k, "C") + atom(k + 1, "N") for k in range(1, N_RESIDUES)]
 
 
 def projection(system: System) -> Projection:
@@ -183,6 +169,32 @@ CASES = {
         result("labels", "sizes", "centers", "transitions", "linkage"),
         beside=(500, 40),
         step=16,
+    ),
+    "LDDT": Case(
+        lambda s: mdreel.analysis.LDDT(s.pick("not name H*"), trajectory=s.trajectory),
+        tolerance=0.1,  # a distance of a residue may be at a threshold
+        copies=2,
+        beside=(24, 0),
+    ),
+    "NativeContacts": Case(
+        lambda s: mdreel.analysis.NativeContacts(s.pick("not name H*"), trajectory=s.trajectory),
+        result("q"),
+        copies=2,
+    ),
+    "ResidueRMSD": Case(
+        lambda s: mdreel.analysis.ResidueRMSD(s.pick(), select="not name H*", trajectory=s.trajectory),
+        copies=2,
+        beside=(24, 0),
+    ),
+    "SymmetricRMSD": Case(
+        lambda s: mdreel.analysis.SymmetricRMSD(s.pick("resid 2:5"), select="not name H*", trajectory=s.trajectory),
+        copies=2,
+    ),
+    "TMScore": Case(
+        lambda s: mdreel.analysis.TMScore(s.pick(), trajectory=s.trajectory),
+        tolerance=0.1,  # a residue may be at a cutoff
+        copies=2,
+        beside=(24, 0),
     ),
     "CrossCorrelation": Case(lambda s: CrossCorrelation(s.pick("name CA"), None, True, trajectory=s.trajectory)),
     "EinsteinMSD": Case(
@@ -329,6 +341,31 @@ CASES = {
         lambda s: mdreel.Selection(s.universe, "byres sphzone 6 name CA", ids=False, trajectory=s.trajectory),
         tolerance=30,
         beside=(24, 0),
+    ),
+    "SurvivalProbability": Case(
+        lambda s: mdreel.analysis.SurvivalProbability(
+            s.universe, "name C* and around 4 (name O N)", 5, 2, 1, trajectory=s.trajectory
+        ),
+        unmoved=result("counts"),
+        tolerance=2,  # some atoms are at the limit
+        beside=(24, 60),
+    ),
+    "SurvivalProbability, of residues": Case(
+        lambda s: mdreel.analysis.SurvivalProbability(
+            s.universe, "name C* and around 4 (name O N)", 5, residues=True, trajectory=s.trajectory
+        ),
+        unmoved=result("counts"),
+        tolerance=2,
+        beside=(24, 60),
+    ),
+    "WaterOrientationalRelaxation": Case(
+        lambda s: mdreel.analysis.WaterOrientationalRelaxation(
+            s.universe, "name CA and around 5 name HN", 4, molecules=backbone(s), trajectory=s.trajectory
+        ),
+        unmoved=result("oh", "hh", "dipole"),
+        motion="all",
+        tolerance=0.05,  # some atoms are at the limit
+        beside=(24, 180),
     ),
     "Rg, of a group that changes": Case(
         lambda s: mdreel.Rg(shell(s), trajectory=s.trajectory), unmoved=lambda a: [a.results.rgyr[:, :3]], tolerance=0.2

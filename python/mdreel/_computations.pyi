@@ -35,6 +35,7 @@ __all__ = [
     "interaction_fingerprint",
     "kept_positions",
     "linear_density",
+    "local_distances",
     "mean_square_displacements",
     "medoids",
     "native_contacts",
@@ -46,9 +47,12 @@ __all__ = [
     "rmsd",
     "secondary_structure",
     "selected",
+    "selected_vectors",
     "site_distribution",
     "superposed_fluctuation",
     "surface_area",
+    "symmetric_rmsd",
+    "template_scores",
 ]
 
 _Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
@@ -198,6 +202,7 @@ def secondary_structure(
     is_periodic: bool,
 ) -> Computation: ...
 def selected(atoms: SelectedAtoms, keeps_ids: bool) -> Computation: ...
+def selected_vectors(n_atoms: int, group: _Members, others: NDArray[np.uint32]) -> Computation: ...
 def site_distribution(
     n_atoms: int, pairs: NDArray[np.uint32], edges: NDArray[np.float64], needs_cell: bool
 ) -> Computation: ...
@@ -252,6 +257,7 @@ def gromos_clusters(
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...
+def local_distances(reference: NDArray[np.float64], residues: NDArray[np.uint32], radius: float) -> Computation: ...
 def mean_square_displacements(
     frames: NDArray[np.float32],
     n_atoms: int,
@@ -274,3 +280,7 @@ def medoids(
 def paths(
     frames: NDArray[np.float32], n_atoms: int, first: int, end: int, scheme: str | None
 ) -> NDArray[np.float64]: ...
+def symmetric_rmsd(references: NDArray[np.float64], superposition: bool) -> Computation: ...
+def template_scores(
+    n_atoms: int, atoms: NDArray[np.uint32], reference: NDArray[np.float64], n_residues: int
+) -> Computation: ...

@@ -84,6 +84,7 @@ __all__ = [
     "keep_freed_memory",
     "kept_positions",
     "linear_density",
+    "local_distances",
     "map_blocks",
     "mean_square_displacements",
     "medoids",
@@ -101,12 +102,15 @@ __all__ = [
     "run",
     "secondary_structure",
     "selected",
+    "selected_vectors",
     "site_distribution",
     "span_kinds",
     "split",
     "superposed",
     "superposed_fluctuation",
     "surface_area",
+    "symmetric_rmsd",
+    "template_scores",
     "version",
     "whole",
     "without_jumps",
@@ -114,9 +118,8 @@ __all__ = [
 ]
 
 _Counts: TypeAlias = NDArray[np.uint64]
-_Columns: TypeAlias = tuple[
-    NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint32], _Counts, _Counts, _Counts, _Counts
-]
+_Numbers: TypeAlias = NDArray[np.uint32]
+_Columns: TypeAlias = tuple[NDArray[np.uint8], _Numbers, _Numbers, _Counts, _Counts, _Counts, _Counts]
 _Damage: TypeAlias = tuple[int | None, Path, int | None, str]
 _Found: TypeAlias = tuple[
     NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64], list[NDArray[np.float64]], list[Any]

@@ -55,6 +55,11 @@ NONE: dict[str, Made] = {
     "GromosClustering": lambda none, _: mdreel.analysis.GromosClustering(none),
     "DensityClustering": lambda none, _: mdreel.analysis.DensityClustering(none),
     "HierarchicalClustering": lambda none, _: mdreel.analysis.HierarchicalClustering(none, cutoff=1.0),
+    "LDDT": lambda none, _: mdreel.analysis.LDDT(none),
+    "NativeContacts": lambda none, _: mdreel.analysis.NativeContacts(none),
+    "ResidueRMSD": lambda none, _: mdreel.analysis.ResidueRMSD(none),
+    "SymmetricRMSD": lambda none, _: mdreel.analysis.SymmetricRMSD(none),
+    "TMScore": lambda none, _: mdreel.analysis.TMScore(none),
     "CrossCorrelation": lambda none, _: mdreel.analysis.CrossCorrelation(none),
     "InteractionFingerprint": lambda none, _: mdreel.analysis.InteractionFingerprint(none),
     "EinsteinMSD": lambda none, _: mdreel.EinsteinMSD(none),
@@ -74,6 +79,8 @@ NONE: dict[str, Made] = {
     "ResidueContacts": lambda none, _: mdreel.ResidueContacts(none),
     "Rg": lambda none, _: mdreel.Rg(none),
     "SASA": lambda none, _: mdreel.SASA(none),
+    "SurvivalProbability": lambda none, _: mdreel.analysis.SurvivalProbability(none, "around 3 all"),
+    "WaterOrientationalRelaxation": lambda none, _: mdreel.analysis.WaterOrientationalRelaxation(none, "around 3 all"),
     "Selection": lambda none, _: mdreel.Selection(none, "around 3 all"),
 }
 
@@ -139,6 +146,11 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
         lambda one, s: mdreel.analysis.HierarchicalClustering(one, cutoff=1.0, trajectory=s),
         zeros("labels"),
     ),
+    "LDDT": (lambda one, s: mdreel.analysis.LDDT(one, trajectory=s), "no distances of up to 15 Å"),
+    "NativeContacts": (lambda one, s: mdreel.analysis.NativeContacts(one, trajectory=s), r"no contacts up to 4\.5 Å"),
+    "ResidueRMSD": (lambda one, s: mdreel.analysis.ResidueRMSD(one, trajectory=s), zeros("rmsd", "residue_rmsd")),
+    "SymmetricRMSD": (lambda one, s: mdreel.analysis.SymmetricRMSD(one, trajectory=s), zeros("rmsd")),
+    "TMScore": (lambda one, s: mdreel.analysis.TMScore(one, trajectory=s), finite("tm_score", "gdt_ts", "gdt_ha")),
     "CrossCorrelation": (lambda one, s: mdreel.analysis.CrossCorrelation(one, trajectory=s), finite("correlation")),
     "InteractionFingerprint": (
         lambda one, s: mdreel.analysis.InteractionFingerprint(one, trajectory=s),
@@ -163,6 +175,14 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
     "ResidueContacts": (lambda one, s: mdreel.ResidueContacts(one, trajectory=s), "there are no pairs"),
     "Rg": (lambda one, s: mdreel.Rg(one, trajectory=s), lambda a: zeros("left")(_left(a))),
     "SASA": (lambda one, s: mdreel.SASA(one, trajectory=s), finite("sasa", "total_area")),
+    "SurvivalProbability": (
+        lambda one, s: mdreel.analysis.SurvivalProbability(one, "around 3 all", 3, trajectory=s),
+        zeros("counts"),
+    ),
+    "WaterOrientationalRelaxation": (
+        lambda one, s: mdreel.analysis.WaterOrientationalRelaxation(one, "around 3 all", 3, trajectory=s),
+        "no oxygen atoms of water",
+    ),
     "Selection": (lambda one, s: mdreel.Selection(one, "around 3 all", trajectory=s), zeros("counts")),
 }
 
@@ -284,6 +304,8 @@ UPDATING: dict[str, Callable[[Any], Any]] = {
     "AverageStructure": mdreel.AverageStructure,
     "PCA": mdreel.PCA,
     "CrossCorrelation": mdreel.analysis.CrossCorrelation,
+    "LDDT": mdreel.analysis.LDDT,
+    "TMScore(reference)": lambda group: mdreel.analysis.TMScore(group.universe, group),
     "DensityClustering": mdreel.analysis.DensityClustering,
     "HierarchicalClustering": lambda group: mdreel.analysis.HierarchicalClustering(group, cutoff=1.0),
     "EinsteinMSD": mdreel.EinsteinMSD,

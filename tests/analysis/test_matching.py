@@ -62,6 +62,8 @@ PAIRED: dict[str, Paired] = {
     "Contacts(refgroup)": lambda m, r, **o: mdreel.Contacts(
         m.universe, (m, m.select_atoms("name CA")), (r, r.select_atoms("name CA")), **o
     ),
+    "LDDT(reference)": lambda m, r, **o: mdreel.analysis.LDDT(m, r, "all", **o),
+    "NativeContacts(reference)": lambda m, r, **o: mdreel.analysis.NativeContacts(m, r, "all", **o),
     "PCA.cumulative_overlap(other)": lambda m, r, **o: components(m).cumulative_overlap(components(r), **matched(o)),
     "PCA.projection(atomgroup)": lambda m, r, **o: components(r).projection(m, **o),
     "PCA.rmsip(other)": lambda m, r, **o: components(m).rmsip(components(r), **matched(o)),
@@ -70,6 +72,8 @@ PAIRED: dict[str, Paired] = {
     "RMSD(reference)": mdreel.RMSD,
     "RMSF(reference)": lambda m, r, **o: mdreel.RMSF(m, superposition=True, reference=r, **o),
     "RMSF(superposition)": lambda m, r, **o: mdreel.RMSF(m[:1], superposition=m, reference=r, **o),
+    "ResidueRMSD(reference)": lambda m, r, **o: mdreel.analysis.ResidueRMSD(m, r, "all", **o),
+    "SymmetricRMSD(reference)": lambda m, r, **o: mdreel.analysis.SymmetricRMSD(m, r, "resid 3", **o),
     "fit_rot_trans(reference)": mdreel.transformations.fit_rot_trans,
 }
 """All parameters whose atoms are compared with those of another group, atom by atom."""
@@ -95,6 +99,7 @@ NOT_PAIRED = {
     "Relay(groups)": "groups of consumers, which have no atoms",
     "InteractionFingerprint(other)": "interactions of all residues with all others",
     "ResidueContacts(other)": "distances from all residues to all others",
+    "TMScore(reference)": "one atom of each residue, so no two atoms of a residue are in another order",
     "SASA(surface)": "the atoms that cover, in the same frame",
     "unwrap(reference)": "the centre that is moved into the cell",
 }

@@ -33,6 +33,7 @@ NOT_OF_A_DIMER = {
 CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "rmsd": [{}],
     "rmsf": [{}],
+    "compare": [{}, {"residues": True}, {"score": "tm-score"}, {"score": "native-contacts"}],
     "rmsd2d": [{}],
     "cluster-frames": [{}, {"method": "average"}, {"method": "dbscan"}],
     "average": [{}],
@@ -58,6 +59,8 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "janin": [{}],
     "dihedral": [{"atoms": [f"index {i}" for i in (4, 6, 8, 19)]}],
     "site-rdf": [{}],
+    "water-relaxation": [],  # a dimer in vacuum
+    "survival": [{"dynamic": "name N and around 5 resid 5", "tau_max": 3}],
     "select": [
         {"dynamic": "name N and around 5 resid 5"},
         {"dynamic": "name N and around 5 resid 5", "list_atoms": True},

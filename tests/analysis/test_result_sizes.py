@@ -20,6 +20,10 @@ FOUND_IN_THE_FRAMES = {
     "InteractionFingerprint": "the number of interactions is known after the run",
     "ResidueContacts": "the number of contacts is known after the run",
     "ResidueContacts, of two groups": "the number of contacts is known after the run",
+    "NativeContacts": "most of the results are the contacts of the reference",
+    "SurvivalProbability": "the number of selected atoms is known after the run",
+    "SurvivalProbability, of residues": "the number of selected atoms is known after the run",
+    "WaterOrientationalRelaxation": "the number of selected molecules is known after the run",
     "Selection": "the number of selected atoms is known after the run",
 }
 

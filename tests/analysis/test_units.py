@@ -43,6 +43,8 @@ CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
         4.5,
         lambda u, x: mdreel.analysis.InteractionFingerprint(u, parameters={"Hydrophobic": {"distance": x}}),
     ),
+    ("LDDT", "radius"): (15.0, lambda u, x: mdreel.analysis.LDDT(u, radius=x)),
+    ("NativeContacts", "radius"): (4.5, lambda u, x: mdreel.analysis.NativeContacts(u, radius=x)),
     ("ResidueContacts", "cutoff"): (4.5, lambda u, x: mdreel.ResidueContacts(u, cutoff=x)),
     ("SASA", "probe_radius"): (1.4, lambda u, x: mdreel.SASA(u.atoms, probe_radius=x)),
     ("SASA", "radii"): (1.7, lambda u, x: mdreel.SASA(u.atoms, radii=np.full(len(u.atoms), x))),
@@ -73,6 +75,7 @@ MAY_BE_SMALL = {
 }
 OPTIONS = {
     ("cluster-frames", "cutoff"): ("GromosClustering", "cutoff"),
+    ("compare", "radius"): ("LDDT", "radius"),
     ("contacts", "radius"): ("Contacts", "radius"),
     ("density", "delta"): ("DensityAnalysis", "delta"),
     ("density", "padding"): ("DensityAnalysis", "padding"),

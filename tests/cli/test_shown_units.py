@@ -17,6 +17,7 @@ SMALL = "name CA and resid 1:20"
 SETTINGS = {
     "rmsd": {"group": ["name CA and resid 122:159"]},
     "rmsf": {},
+    "compare": {"score": "residue-rmsd", "select": SMALL, "residues": True},
     "rmsd2d": {},
     "cluster-frames": {"cutoff": 1.0},
     "average": {},
@@ -42,9 +43,11 @@ SETTINGS = {
     "density": {"select": "resid 1:40", "delta": 2.0},
     "linear-density": {},
     "select": {"dynamic": "name N and around 5 resid 13"},
+    "survival": {"dynamic": "name N and around 5 resid 13", "tau-max": 4},
+    "water-relaxation": {"dynamic": "name OW and around 3.5 protein", "tau-max": 2},
     "msd": {"select": SMALL},
 }
-NEEDS_CELL = ("linear-density",)
+NEEDS_CELL = ("linear-density", "water-relaxation")
 FACTORS = {"angstrom": 0.1, "angstrom2": 0.01, "per_angstrom3": 1000, "ps": 0.001}
 NAMES = {"angstrom": "nm", "angstrom2": "nm2", "per_angstrom3": "per_nm3", "ps": "ns"}
 IN_TEXT = {"nm": 0.1, "nm^2": 0.01, "nm^-3": 1000, "nm²": 0.01, "nm²/ns": 10, "ns": 0.001}

@@ -62,6 +62,11 @@ MAKE: dict[str, Made] = {
     "HierarchicalClustering": lambda a, **k: mdreel.analysis.HierarchicalClustering(
         a, select="name CA", n_clusters=1, **k
     ),
+    "LDDT": lambda a, **k: mdreel.analysis.LDDT(a, select="name CA", **k),
+    "NativeContacts": mdreel.analysis.NativeContacts,
+    "ResidueRMSD": mdreel.analysis.ResidueRMSD,
+    "SymmetricRMSD": lambda a, **k: mdreel.analysis.SymmetricRMSD(a, select="resid 1:2 and not name H*", **k),
+    "TMScore": mdreel.analysis.TMScore,
     "CrossCorrelation": lambda a, **k: mdreel.analysis.CrossCorrelation(a, select="name CA", **k),
     "EinsteinMSD": mdreel.EinsteinMSD,
     "EndToEnd": lambda a, **k: mdreel.EndToEnd([a], **k),
@@ -80,6 +85,7 @@ MAKE: dict[str, Made] = {
     "Rg": mdreel.Rg,
     "SASA": mdreel.SASA,
     "Selection": lambda a, **k: mdreel.Selection(a, "name CA and around 3 name O", **k),
+    "SurvivalProbability": lambda a, **k: mdreel.analysis.SurvivalProbability(a, "name CA and around 3 name O", **k),
     "from_function": lambda a, **k: mdreel.from_function(lambda positions: positions.mean(), a, **k),
 }
 """Analyses of some atoms, with other arguments as a user gives them."""
@@ -262,6 +268,23 @@ DATA: dict[str, Mistake] = {
         r"use one with bonds \(TPR, PSF, PRMTOP\), or guess them",
     ),
     "one frame for components": (lambda s: mdreel.PCA(s.ca).run(stop=1), "analyse more frames"),
+    "several atoms of a residue": (
+        lambda s: mdreel.analysis.TMScore(s.u, select="backbone"),
+        "select one atom of each residue, such as select='name CA'",
+    ),
+    "hydrogens of a symmetric molecule": (
+        lambda s: mdreel.analysis.SymmetricRMSD(s.u, select="resid 1:20"),
+        "select its heavy atoms alone",
+    ),
+    "no bonds for symmetry": (lambda s: mdreel.analysis.SymmetricRMSD(s.water.atoms[:20]), r"use one with bonds \(TPR"),
+    "windows longer than the run": (
+        lambda s: mdreel.analysis.SurvivalProbability(s.u, "name CA and around 3 name O").run(stop=5),
+        "tau_max must be 0 to 5",
+    ),
+    "ions as water": (
+        lambda s: mdreel.analysis.WaterOrientationalRelaxation(s.water, "name O and around 3 name CA"),
+        "but a water molecule has 1 and 2: select only water",
+    ),
     "one frame for correlations": (
         lambda s: mdreel.analysis.CrossCorrelation(s.ca).run(stop=1),
         "analyse more frames",

@@ -16,8 +16,9 @@ import MDAnalysis
 import numpy as np
 
 import mdreel
-from every_analysis import Spread, fours, spread
+from every_analysis import Spread, spread
 from mdreel.errors import MdreelError
+from peptide_groups import backbone, fours
 from peptide_system import System, peptide, write_peptide
 
 N_FRAMES = 4
@@ -113,7 +114,10 @@ def calls(s: System) -> dict[str, Call]:
     dense = mdreel.analysis.DensityClustering(u, "name CA", min_frames=1).run()
     motion = mdreel.analysis.CrossCorrelation(u, "name CA", False, True, trajectory=[xtc, xtc]).run()
     touching = mdreel.ResidueContacts(u).run()
+    local = mdreel.analysis.LDDT(u, select="name CA").run()
     prints = mdreel.analysis.InteractionFingerprint(u, atom_indices=True).run()
+    staying = mdreel.analysis.SurvivalProbability(u, "name C* and around 4 name O", 2).run()
+    turning = mdreel.analysis.WaterOrientationalRelaxation(u, "name CA", 2, molecules=backbone(s)).run()
     shell = mdreel.Selection(u, "name C* and around 4 name O").run()
     rama = mdreel.Ramachandran(protein).run()
     janin = mdreel.Janin(u.select_atoms("resname ARG ILE LEU")).run()
@@ -140,6 +144,14 @@ def calls(s: System) -> dict[str, Call]:
         "CrossCorrelation.edge_list": Call(motion.edge_list),
         "CrossCorrelation.pair_columns": Call(motion.pair_columns),
         "CrossCorrelation.plot_generalized": Call(motion.plot_generalized),
+        "LDDT": analysis(mdreel.analysis.LDDT, atomgroup=u, reference=u, select="name CA"),
+        "LDDT.plot_residues": Call(local.plot_residues),
+        "NativeContacts": analysis(mdreel.analysis.NativeContacts, atomgroup=u, reference=u),
+        "ResidueRMSD": analysis(mdreel.analysis.ResidueRMSD, atomgroup=u, reference=u),
+        "SymmetricRMSD": analysis(
+            mdreel.analysis.SymmetricRMSD, atomgroup=u, reference=u, select="resid 3 and not name H*"
+        ),
+        "TMScore": analysis(mdreel.analysis.TMScore, atomgroup=u, reference=u),
         "DensityClustering": analysis(mdreel.analysis.DensityClustering, universe=u, select="name CA"),
         "DensityClustering.save_structures": Call(dense.save_structures, {"path": "dense.pdb", "force": True}),
         "HierarchicalClustering": analysis(
@@ -181,6 +193,18 @@ def calls(s: System) -> dict[str, Call]:
         "ResidueContacts.stays": Call(touching.stays),
         "Rg": analysis(mdreel.Rg, atomgroup=ca),
         "SASA": analysis(mdreel.SASA, atomgroup=ca, n_sphere_points=10),
+        "SurvivalProbability": analysis(
+            mdreel.analysis.SurvivalProbability, universe=u, select="name C* and around 4 name O", tau_max=2
+        ),
+        "SurvivalProbability.residence_time": Call(staying.residence_time),
+        "WaterOrientationalRelaxation": analysis(
+            mdreel.analysis.WaterOrientationalRelaxation,
+            universe=u,
+            select="name CA",
+            tau_max=2,
+            molecules=backbone(s),
+        ),
+        "WaterOrientationalRelaxation.relaxation_time": Call(turning.relaxation_time),
         "Selection": analysis(mdreel.Selection, atomgroup=u, select="name C* and around 4 name O"),
         "Selection.atoms_in": Call(shell.atoms_in, {"i": 0}),
         "Selection.survival": Call(shell.survival, {"tau_max": 2}),

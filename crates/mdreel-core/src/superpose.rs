@@ -8,6 +8,7 @@
 
 mod eigen;
 mod moments;
+mod paired;
 mod points;
 mod quartic;
 mod reference;
@@ -15,6 +16,7 @@ mod superposition;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use paired::{Motion, Points, superpose_pairs};
 pub(crate) use points::WeightedPoints;
 pub(crate) use reference::Reference;
 pub(crate) use superposition::Superposition;

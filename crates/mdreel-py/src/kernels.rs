@@ -1,5 +1,6 @@
 //! The computations of the core, one function for each, in files of those that are akin.
 
+pub(crate) mod comparison;
 pub(crate) mod fingerprint;
 pub(crate) mod geometry;
 pub(crate) mod motion;

@@ -102,12 +102,15 @@ mod _core {
     #[pymodule_export]
     use crate::function::function;
     #[pymodule_export]
+    use crate::kernels::comparison::{local_distances, symmetric_rmsd, template_scores};
+    #[pymodule_export]
     use crate::kernels::fingerprint::interaction_fingerprint;
     #[pymodule_export]
     use crate::kernels::geometry::{dihedrals, distances, helix_eigenvalues, secondary_structure};
     #[pymodule_export]
     use crate::kernels::motion::{
         changing_linear_density, density, end_to_end, kept_positions, linear_density, mean_square_displacements, paths,
+        selected_vectors,
     };
     #[pymodule_export]
     use crate::kernels::neighbours::{

@@ -1,9 +1,16 @@
 from .clustering.density import DensityClustering as DensityClustering
 from .clustering.gromos import GromosClustering as GromosClustering
 from .clustering.hierarchical import HierarchicalClustering as HierarchicalClustering
+from .comparison.lddt import LDDT as LDDT
+from .comparison.native_contacts import NativeContacts as NativeContacts
+from .comparison.residue_rmsd import ResidueRMSD as ResidueRMSD
+from .comparison.symmetric_rmsd import SymmetricRMSD as SymmetricRMSD
+from .comparison.tm_score import TMScore as TMScore
 from .correlation import autocorrelation as autocorrelation
 from .correlation import block_averages as block_averages
 from .correlation import statistical_inefficiency as statistical_inefficiency
 from .cross_correlation import CrossCorrelation as CrossCorrelation
 from .fingerprints.fingerprint import InteractionFingerprint as InteractionFingerprint
+from .hydration.survival_probability import SurvivalProbability as SurvivalProbability
+from .hydration.water_relaxation import WaterOrientationalRelaxation as WaterOrientationalRelaxation
 from .user.reducers import Reducer as Reducer

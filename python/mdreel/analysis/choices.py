@@ -18,6 +18,9 @@ ContactScheme: TypeAlias = Literal["closest-heavy", "closest", "ca", "cb", "side
 ContactValue: TypeAlias = Literal["frequency", "mean", "minimum", "lifetime"]
 """Value that a map shows for each pair of residues."""
 
+ComparisonScore: TypeAlias = Literal["lddt", "tm-score", "residue-rmsd", "native-contacts", "symmetric-rmsd"]
+"""Comparison of each frame with a reference structure."""
+
 InteractionName: TypeAlias = Literal[
     "Hydrophobic",
     "HBAcceptor",

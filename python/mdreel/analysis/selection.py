@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, selected
-from mdreel.analysis.base.analysis import Analysis
-from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.survival import mean_interval, stays, survival
-from mdreel.errors import MdreelWarning, MismatchError, SelectionError
+from mdreel.analysis.hydration.changing_selection import ChangingSelection, Compound
+from mdreel.analysis.survival import stays, survival
+from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments, checked_arguments_but
-from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
 from mdreel.results.series import series_columns
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms
-from mdreel.trajectory.selection import Selection as AtomSelection
-from mdreel.trajectory.selection import selected as selected_atoms
-from mdreel.trajectory.selection_tree import is_updating, parsed_selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from MDAnalysis import AtomGroup
 
-Compound = Literal["atoms", "residues"]
-"""Unit that is present or absent: single atoms, or residues as long as one of their atoms is selected."""
 
-
-class Selection(Analysis):
+class Selection(ChangingSelection):
     """Evaluate a selection in each frame, and determine how long atoms remain selected.
 
     Parameters
@@ -96,7 +87,6 @@ class Selection(Analysis):
     """
 
     _units = MappingProxyType({"counts": ""})
-    _may_change = True
     _result_dimensions = MappingProxyType({"counts": ("frame",), "ids": ("selected",), "offsets": ("edge",)})
 
     @checked_arguments_but("select")
@@ -109,50 +99,20 @@ class Selection(Analysis):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        if select is None and not is_updating(atomgroup):
-            raise SelectionError("atomgroup does not change: give a selection string, or select it with updating=True")
-        if select is not None and not isinstance(select, str):
-            raise SelectionError(f"select must be one selection string, not {select!r}: join several with 'or'")
-        if select is not None and is_updating(atomgroup):
-            atomgroup, select = selected_atoms(atomgroup, select, "select", updating=True), None
-        super().__init__(atomgroup, trajectory, verbose=verbose)
-        if select is not None:
-            self._selection = AtomSelection.again(parsed_selection(self._atomgroup, select), "select")
+        super().__init__(atomgroup, select, trajectory, verbose)
         self._keeps_ids = bool(ids)
-
-    @property
-    def atoms(self) -> NDArray[np.uint32]:
-        """Indices of the atoms whose positions the selection needs, in ascending order."""
-        changing = self._selection.changing
-        assert changing is not None, "the group changes"
-        # A frame of no atoms cannot be read.
-        return changing.needed if len(changing.needed) else self._selection.atoms[:1]
-
-    @property
-    def boundaries(self) -> Boundaries:
-        """Requirements for molecules that cross the periodic boundary."""
-        return Boundaries("distances use minimum images, and atoms are selected one by one")
 
     def computation(self, source: Source) -> Computation:
         """Return the computation that evaluates the selection in each frame."""
-        changing = self._selection.changing
-        assert changing is not None, "the group changes"
-        return selected(changing.among(self.atoms), self._keeps_ids)
+        return selected(self._changing.among(self.atoms), self._keeps_ids)
 
     def conclude(self, tally: Tally) -> None:
         """Store counts and indices."""
         self.results.counts = tally.values[:, 0].astype(np.int64)
-        if not self.results.counts.any():
-            message = "no atom is selected in any frame: check the selection, whose distances are in Å"
-            warnings.warn(message, MdreelWarning, stacklevel=caller_level())
+        self._warn_of_no_atoms(self.results.counts)
         if self._keeps_ids:
             self.results.ids = np.empty(0, np.uint32) if tally.own is None else tally.own
             self.results.offsets = np.concatenate([[0], np.cumsum(self.results.counts)])
-
-    @property
-    def interval(self) -> float:
-        """Mean time between consecutive analysed frames in ps, or 0 for a single frame."""
-        return mean_interval(self.times)
 
     def columns(self) -> Sequence[Column]:
         """Return columns with the frame, the time and the number of selected atoms."""
@@ -238,7 +198,7 @@ class Selection(Analysis):
         >>> float(surviving[0])
         1.0
         """
-        places, members = self._presence(compound)
+        places, members = self._presence(self._kept(), self.results.ids, compound)
         return survival(places, members, self.n_frames, tau_max, window_step, intermittency)
 
     @checked_arguments
@@ -275,7 +235,7 @@ class Selection(Analysis):
         """
         if intermittency < 0:
             raise MismatchError(f"intermittency must be 0 or more frames, not {intermittency}")
-        places, members = self._presence(compound)
+        places, members = self._presence(self._kept(), self.results.ids, compound)
         return stays(places, members, self.n_frames, intermittency)
 
     @checked_arguments
@@ -325,13 +285,3 @@ class Selection(Analysis):
             raise MismatchError("the indices of the selected atoms were not kept: create the analysis with ids=True")
         counts: NDArray[np.int64] = self.results.counts
         return counts
-
-    def _presence(self, compound: Compound) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the number of the analysed frame and the index of each selected atom or residue."""
-        places = np.repeat(np.arange(self.n_frames), self._kept())
-        members: NDArray[Any] = self.results.ids
-        if compound == "residues":
-            members = self._atomgroup.universe.atoms.resindices[members]
-        elif compound != "atoms":
-            raise MismatchError(f"compound must be 'atoms' or 'residues', not {compound!r}")
-        return places, members.astype(np.int64)

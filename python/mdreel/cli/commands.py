@@ -37,6 +37,11 @@ ANALYSES = (
     Entry("rmsd", "mdreel.cli.analyses.rmsd", "RMSD of a selection from a reference structure or frame."),
     Entry("rmsf", "mdreel.cli.analyses.rmsf", "Fluctuation of each atom about its mean position."),
     Entry("rmsd2d", "mdreel.cli.analyses.rmsd2d", "RMSD between all pairs of frames."),
+    Entry(
+        "compare",
+        "mdreel.cli.analyses.compare",
+        "lDDT, TM-score, GDT, native contacts or residue RMSD against a reference.",
+    ),
     Entry("cluster-frames", "mdreel.cli.analyses.cluster_frames", "Clusters of frames with similar shapes."),
     Entry("average", "mdreel.cli.analyses.average", "Average structure after superposition."),
     Entry("pca", "mdreel.cli.analyses.pca", "Principal components of the motion of a selection."),
@@ -69,6 +74,8 @@ ANALYSES = (
     Entry("density", "mdreel.cli.analyses.density", "Density of atoms on a grid."),
     Entry("linear-density", "mdreel.cli.analyses.linear_density", "Mass and charge density along x, y and z."),
     Entry("select", "mdreel.cli.analyses.select", "Atoms that a selection matches in each frame."),
+    Entry("survival", "mdreel.cli.analyses.survival", "Survival probability and residence time in a shell."),
+    Entry("water-relaxation", "mdreel.cli.analyses.water_relaxation", "Orientational relaxation of water in a shell."),
     Entry("msd", "mdreel.cli.analyses.msd", "Mean square displacement and diffusion coefficient."),
 )
 TRAJECTORIES = (

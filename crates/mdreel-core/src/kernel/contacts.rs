@@ -253,7 +253,7 @@ pub fn contacts_of([first, second]: [&[[f64; 3]]; 2], images: Option<Periodic>, 
     Ok(found.contacts)
 }
 
-fn check_radius(radius: f64) -> Result<()> {
+pub(super) fn check_radius(radius: f64) -> Result<()> {
     if radius.is_finite() && radius >= 0.0 {
         return Ok(());
     }

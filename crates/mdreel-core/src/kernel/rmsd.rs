@@ -33,12 +33,24 @@ impl Rmsd {
         superposition: bool,
         level: Level,
     ) -> Result<Self> {
-        let distance = if superposition {
+        let distance = Distance::new(reference, weights, superposition, level)?;
+        Ok(EachFrame::with(distance, level))
+    }
+}
+
+impl Distance {
+    /// The distance from `reference`. See [`Rmsd::new`].
+    pub(super) fn new(
+        reference: &[[f64; 3]],
+        weights: Option<&[f64]>,
+        superposition: bool,
+        level: Level,
+    ) -> Result<Self> {
+        Ok(if superposition {
             Distance::Superposed(Reference::new(reference, weights, level)?)
         } else {
             Distance::AsIs(WeightedPoints::new(reference, weights)?)
-        };
-        Ok(EachFrame::with(distance, level))
+        })
     }
 }
 

@@ -6,13 +6,14 @@ use mdreel_core::kernel::displacement::Displacements;
 use mdreel_core::kernel::end_to_end::EndToEnd;
 use mdreel_core::kernel::linear_density::LinearDensity;
 use mdreel_core::kernel::positions::{self, Positions};
+use mdreel_core::kernel::selected_vectors::SelectedVectors;
 use mdreel_core::transform::Scheme;
 use mdreel_core::{Error, Result};
 use numpy::ndarray::{Array2, Array3, ArrayView2};
 use numpy::{IntoPyArray, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use super::copied;
+use super::{copied, rows};
 use crate::computation::Computation;
 use crate::error::to_python;
 use crate::selection::Members;
@@ -165,4 +166,19 @@ pub(crate) fn changing_linear_density<'py>(
     let (group, labels) = (group.copied(py)?, labels.map(copied));
     let arguments = (n_atoms, group, copied(masses), copied(charges), labels, copied(edges), per_volume);
     Computation::new(py, computation, "changing_linear_density", arguments)
+}
+
+/// The number of atoms that belong to `group` in each frame of `n_atoms` atoms, and for each its number in the group and the vectors
+/// to two `others`, shape (n, 2), Å: an uint32, and the bits of six float32.
+#[pyfunction]
+pub(crate) fn selected_vectors<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    group: Members<'py>,
+    others: PyReadonlyArray2<'py, u32>,
+) -> PyResult<Computation> {
+    let pairs = rows(&others, "an atom has vectors to 2 others")?;
+    let computation = group.group().and_then(|group| SelectedVectors::new(n_atoms, group, pairs));
+    let group = group.copied(py)?;
+    Computation::new(py, computation, "selected_vectors", (n_atoms, group, copied(others)))
 }

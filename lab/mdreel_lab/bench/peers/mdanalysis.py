@@ -183,6 +183,29 @@ def _cross_correlation(universe: Any, job: Job) -> tuple[int, float]:
     return n_frames, float((products / np.outer(scale, scale)).mean())
 
 
+def _lddt(universe: Any, job: Job) -> tuple[int, float]:
+    """Compare the distances of each frame with those of the first one, as no class of MDAnalysis does it."""
+    from MDAnalysis.lib.distances import self_distance_array
+
+    atoms = universe.atoms[job.indices()]
+    reference = self_distance_array(atoms.positions)
+    near = reference <= ask.INCLUSION
+    values = []
+    for _ in universe.trajectory[:: job.step]:
+        differences = np.abs(self_distance_array(atoms.positions)[near] - reference[near])
+        values.append(np.mean([(differences <= most).mean() for most in ask.PRESERVED]))
+    return len(values), float(np.mean(values))
+
+
+def _survival(universe: Any, job: Job) -> tuple[int, float]:
+    """Select in each frame and correlate the sets, as waterdynamics does it."""
+    from MDAnalysis.lib.correlations import autocorrelation
+
+    group = universe.select_atoms(ask.SHELL, updating=True)
+    sets = [set(group.ix.tolist()) for _ in universe.trajectory[:: job.step]]
+    return len(sets), float(np.mean(autocorrelation(sets, ask.LONGEST_STAY)[1]))
+
+
 def _shell(universe: Any, job: Job) -> tuple[int, float]:
     group = universe.select_atoms(ask.SHELL, updating=True)
     counts = [len(group) for _ in universe.trajectory[:: job.step]]
@@ -227,6 +250,8 @@ FUNCTIONS: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "rmsf-superposed": _rmsf,
     "distances": _distances,
     "cross-correlation": _cross_correlation,
+    "lddt": _lddt,
+    "survival": _survival,
     "shell": _shell,
 }
 """Analyses that need more than a class; each returns the number of frames, and a number of this kind."""

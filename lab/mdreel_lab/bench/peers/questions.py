@@ -37,6 +37,12 @@ CHARGES = {"OW": -0.82, "HW1": 0.41, "HW2": 0.41}
 SHELL, SHELL_WIDTH = "same resid as (name OW and around 3.5 protein)", 3.5
 """Selection that changes with every frame, and the distance in it, Å."""
 
+LONGEST_STAY = 10
+"""Longest lag of survival probabilities, in analysed frames."""
+
+INCLUSION, PRESERVED = 15.0, (0.5, 1.0, 2.0, 4.0)
+"""Longest distance that lDDT compares, and the differences up to which it counts as preserved, Å."""
+
 CLUSTER = 1.5
 """Largest RMSD of two neighbours of clusters, Å."""
 

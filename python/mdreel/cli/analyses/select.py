@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
 from mdreel.cli.errors import CommandError, ExitCode
-from mdreel.cli.options import shared
+from mdreel.cli.options import shared, shells
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -23,15 +23,7 @@ Examples:
 @analysis_command("all", EXAMPLES)
 def select(
     request: Request,
-    dynamic: Annotated[
-        str | None,
-        Option(
-            "--dynamic",
-            metavar="SELECTION",
-            group=shared.ANALYSIS,
-            help="Selection that is evaluated in each frame, among the atoms of --select. Required.",
-        ),
-    ] = None,
+    dynamic: shells.Dynamic = None,
     list_atoms: Annotated[
         bool,
         Option("--list", group=shared.ANALYSIS, help="Write one row per selected atom in each frame."),
@@ -57,8 +49,7 @@ def select(
     ] = 0,
 ) -> AnalysisSpec:
     """Count or list the atoms that a selection matches in each frame, or compute how long they stay selected."""
-    if dynamic is None:
-        raise CommandError("--dynamic is required: the selection that mdreel evaluates in each frame", ExitCode.USAGE)
+    shell = shells.checked_dynamic(dynamic)
     if list_atoms and survival is not None:
         raise CommandError("--list and --survival are two tables: give one of them", ExitCode.USAGE)
     if intermittency and survival is None:
@@ -67,14 +58,14 @@ def select(
     def prepare(atoms: "AtomGroup", source: "Source") -> "Selection":
         from mdreel.analysis.selection import Selection
 
-        return Selection(atoms, dynamic, ids=list_atoms or survival is not None, trajectory=source)
+        return Selection(atoms, shell, ids=list_atoms or survival is not None, trajectory=source)
 
     def tabulate(analysis: "Selection") -> Table:
         if survival is not None:
             return _table_of_survival(analysis, survival, intermittency)
         return _table(analysis, list_atoms)
 
-    return AnalysisSpec("Selected atoms", prepare, tabulate, {"dynamic": dynamic, "intermittency": intermittency})
+    return AnalysisSpec("Selected atoms", prepare, tabulate, {"dynamic": shell, "intermittency": intermittency})
 
 
 def _table(analysis: "Selection", list_atoms: bool) -> Table:

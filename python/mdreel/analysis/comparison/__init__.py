@@ -1,0 +1,1 @@
+"""Comparisons of each frame with a reference structure."""

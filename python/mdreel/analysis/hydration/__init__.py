@@ -1,0 +1,1 @@
+"""Residence and orientation of molecules in shells."""
