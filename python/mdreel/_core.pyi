@@ -108,6 +108,7 @@ __all__ = [
     "superposed_fluctuation",
     "surface_area",
     "version",
+    "water_bridges",
     "whole",
     "without_jumps",
     "wrapped",

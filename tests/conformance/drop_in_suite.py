@@ -33,6 +33,7 @@ REPLACED = {
     "Ramachandran": ["dihedrals"],
     "Janin": ["dihedrals"],
     "HydrogenBondAnalysis": ["hydrogenbonds.hbond_analysis", "hydrogenbonds"],
+    "WaterBridgeAnalysis": ["hydrogenbonds.wbridge_analysis", "hydrogenbonds"],
     "EinsteinMSD": ["msd"],
     "DSSP": ["dssp.dssp", "dssp"],
     "LinearDensity": ["lineardensity"],
@@ -40,11 +41,16 @@ REPLACED = {
 }
 
 
+def of_mdreel(name: str) -> Any:
+    """Return our analysis of this name. The newer ones are in `mdreel.analysis`."""
+    return getattr(mdreel if hasattr(mdreel, name) else mdreel.analysis, name)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     parse_once()
     suite = Suite(DESELECTED)
     for name, modules in REPLACED.items():
-        ours = getattr(mdreel, name)
+        ours = of_mdreel(name)
         ours.run = counted(suite, name, ours.run)
         for module in modules:
             setattr(importlib.import_module(f"MDAnalysis.analysis.{module}"), name, ours)

@@ -13,7 +13,7 @@ from MDAnalysis.analysis.base import AnalysisBase
 from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC, waterDCD, waterPSF
 
 import mdreel
-from conformance.drop_in_suite import REPLACED
+from conformance.drop_in_suite import REPLACED, of_mdreel
 
 # What differs on purpose: the analysis and the parameter, attribute or result, with the reason.
 DIFFERENCES: dict[tuple[str, str], str] = {
@@ -30,7 +30,7 @@ def theirs(name: str) -> Any:
 
 
 def ours(name: str) -> Any:
-    return getattr(mdreel, name)
+    return of_mdreel(name)
 
 
 def parameters(function: Any) -> dict[str, inspect.Parameter]:

@@ -38,6 +38,7 @@ pub mod rmsd;
 pub mod selected;
 pub mod site_distribution;
 pub mod surface;
+pub mod water_bridges;
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};

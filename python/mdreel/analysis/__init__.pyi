@@ -7,3 +7,4 @@ from .correlation import statistical_inefficiency as statistical_inefficiency
 from .cross_correlation import CrossCorrelation as CrossCorrelation
 from .fingerprints.fingerprint import InteractionFingerprint as InteractionFingerprint
 from .user.reducers import Reducer as Reducer
+from .water_bridges.water_bridges import WaterBridgeAnalysis as WaterBridgeAnalysis
