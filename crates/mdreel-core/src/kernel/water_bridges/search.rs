@@ -194,7 +194,7 @@ impl Operation for Find<'_> {
         if chains.order > 1 {
             is_reached.clear();
             is_reached.resize(layout.n_residues(), false);
-            first_waters(bonds, layout, members, chains, [layer, other]);
+            first_waters(bonds, layout, members, chains, [&mut *layer, &mut *other]);
             if layer.len() > other.len() {
                 std::mem::swap(layer, other);
             }
