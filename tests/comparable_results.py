@@ -36,7 +36,7 @@ def bonds_by_ids(analysis: Any) -> list[np.ndarray]:
 
 
 def bridges_by_ids(analysis: Any) -> list[np.ndarray]:
-    """Hydrogen bonds of bridges whose atoms go by the order of the residues, and the number of bridges in each frame."""
+    """Hydrogen bonds of bridges whose atoms go by the order of the residues, and the numbers of bridges."""
     found = analysis.results
     ids = np.append(analysis.u.atoms.ids, -1)[found.bonds]
     frames = np.repeat(np.arange(len(found.counts)), np.diff(found.offsets))

@@ -14,7 +14,15 @@ import numpy as np
 
 import mdreel
 import mdreel.analysis
-from comparable_results import arrays_in, bonds_by_ids, bridges_by_ids, by_ids, contacts_by_ids, interactions_by_ids, on_the_circle
+from comparable_results import (
+    arrays_in,
+    bonds_by_ids,
+    bridges_by_ids,
+    by_ids,
+    contacts_by_ids,
+    interactions_by_ids,
+    on_the_circle,
+)
 from mdreel.analysis import CrossCorrelation
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
@@ -239,7 +247,14 @@ CASES = {
     ),
     "WaterBridgeAnalysis": Case(
         lambda s: mdreel.analysis.WaterBridgeAnalysis(
-            s.universe, "resid 1:5", "resid 8:14", "resid 4:9", 3, angle=90.0, filter_first=False, trajectory=s.trajectory
+            s.universe,
+            "resid 1:5",
+            "resid 8:14",
+            "resid 4:9",
+            3,
+            angle=90.0,
+            filter_first=False,
+            trajectory=s.trajectory,
         ),
         bridges_by_ids,
         result("counts"),

@@ -1,7 +1,7 @@
 """Water bridges over time.
 
-The curve shows the number of chains of hydrogen bonds through one or two waters between the lid and the core of adenylate
-kinase.
+The curve shows the number of chains of hydrogen bonds from the lid of adenylate
+kinase to its core, through at most two waters.
 """
 
 import MDAnalysis as mda

@@ -20,7 +20,6 @@ from peptide_system import System, in_memory, peptide, peptide_positions
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*:UserWarning:MDAnalysis")
 
 
-
 def bridges(universe: MDAnalysis.Universe, **limits: float) -> Any:
     """Water bridges of parts of a peptide, some of which stand for water."""
     return mdreel.analysis.WaterBridgeAnalysis(universe, "resid 1:4", "resid 8:14", "resid 5:7", **limits)

@@ -74,7 +74,8 @@ def close(mine: set[Any], other: set[Any]) -> bool:
     """Return whether chains are the same, but for digits that were rounded to another side."""
     own, theirs = sorted(mine), sorted(other)
     return [[bond[:4] for bond in one] for one in own] == [[bond[:4] for bond in one] for one in theirs] and all(
-        np.allclose([bond[4:] for bond in a], [bond[4:] for bond in b], atol=0.2) for a, b in zip(own, theirs, strict=True)
+        np.allclose([bond[4:] for bond in a], [bond[4:] for bond in b], atol=0.2)
+        for a, b in zip(own, theirs, strict=True)
     )
 
 
@@ -99,7 +100,9 @@ def test_bridges_of_a_protein_in_water_are_those_of_mdanalysis(order: int, pbc: 
 
 def test_filtered_and_fixed_selections_are_those_of_mdanalysis() -> None:
     for options in ({}, {"update_water_selection": False}, {"filter_first": False}, {"distance_type": "heavy"}):
-        same_as_mdanalysis(lambda cls, options=options: cls(solvated(), LID, "resname ARG LYS", **options), stop=9, step=4)
+        same_as_mdanalysis(
+            lambda cls, options=options: cls(solvated(), LID, "resname ARG LYS", **options), stop=9, step=4
+        )
 
 
 def test_selections_that_depend_on_positions_are_those_of_mdanalysis() -> None:
@@ -146,7 +149,9 @@ def test_columns_count_as_count_by_type_does() -> None:
     made = WaterBridgeAnalysis(solvated(), LID, CORE, order=2).run(step=3)
     columns = {one.name: one.values for one in made.columns()}
     expected = {tuple(row[:2]): row[8] for row in made.count_by_type()}
-    found = zip(columns["first_atom"].tolist(), columns["second_atom"].tolist(), columns["bridges_per_frame"], strict=True)
+    found = zip(
+        columns["first_atom"].tolist(), columns["second_atom"].tolist(), columns["bridges_per_frame"], strict=True
+    )
     assert {(first, second): share for first, second, share in found} == pytest.approx(expected)
     assert (columns["frequency"] <= np.minimum(1, columns["bridges_per_frame"])).all()
     assert set(columns["fewest_waters"].tolist()) <= {0, 1, 2}
@@ -157,7 +162,9 @@ def test_columns_count_as_count_by_type_does() -> None:
 def test_own_functions_count_bridges() -> None:
     made = WaterBridgeAnalysis(solvated(), LID, CORE, order=2).run(stop=2)
 
-    def waters(chain: list[Any], output: dict[Any, int], universe: MDAnalysis.Universe, least: int = 0, **_: Any) -> None:
+    def waters(
+        chain: list[Any], output: dict[Any, int], universe: MDAnalysis.Universe, least: int = 0, **_: Any
+    ) -> None:
         if len(chain) > least:
             output[len(chain) - 1] += 1
             assert universe.atoms[chain[0][0]].resname != "SOL"
@@ -194,7 +201,7 @@ def test_images_and_rigid_motion_change_nothing() -> None:
     assert n_bridges[0] > 10
     vectors = universe.trajectory.ts.triclinic_dimensions
     shifts = np.random.default_rng(3).integers(-1, 2, (universe.residues.n_residues, 3)) @ vectors
-    for positions in (still + [3.0, -50.0, 7.0], still + shifts[universe.atoms.resindices]):
+    for positions in (still + np.array([3.0, -50.0, 7.0]), still + shifts[universe.atoms.resindices]):
         moved, n_moved = counts(positions.astype(np.float32))
         np.testing.assert_array_equal(n_moved, n_bridges)
         np.testing.assert_array_equal(moved, bonds)
@@ -223,7 +230,10 @@ def test_every_executor_gives_the_same_bits(backend: str) -> None:
     def run(**options: Any) -> Any:
         return WaterBridgeAnalysis(solvated(), LID, CORE, order=2).run(**options).results
 
-    expected, found = run(n_workers=1, n_parts=1), run(backend=backend, n_workers=None if backend == "serial" else 2, n_parts=7)
+    expected, found = (
+        run(n_workers=1, n_parts=1),
+        run(backend=backend, n_workers=None if backend == "serial" else 2, n_parts=7),
+    )
     for name in ("counts", "starts", "offsets", "bonds", "distances", "angles", "pairs"):
         assert expected[name].tobytes() == found[name].tobytes(), name
     assert found.network == expected.network
@@ -302,7 +312,9 @@ def test_invalid_selections_and_atoms_are_refused() -> None:
 def test_groups_that_overlap_each_other_and_the_water_are_allowed() -> None:
     limits = {"order": 2, "distance": 5.0, "angle": 60.0}
     made = WaterBridgeAnalysis(small(), "resid 1 2 3", "resid 2 3", "resid 1 4 5", **limits).run()
-    same_as_mdanalysis(lambda cls: cls(small(), "resid 1 2 3", "resid 2 3", "resid 1 4 5", filter_first=False, **limits))
+    same_as_mdanalysis(
+        lambda cls: cls(small(), "resid 1 2 3", "resid 2 3", "resid 1 4 5", filter_first=False, **limits)
+    )
     assert made.results.counts.sum() > 0
     with_water = WaterBridgeAnalysis(small(), "resid 1", "resid 2 3", "all", **limits).run()
     assert with_water.results.counts.sum() > 0

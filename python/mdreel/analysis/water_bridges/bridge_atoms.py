@@ -199,7 +199,9 @@ def sites_of(
     donors : ndarray, shape (n_donors,), int64
         Indices of donors with hydrogens.
     """
-    accepting = np.unique(atoms.ix[np.isin(np.asarray(atoms.names, str), sorted(acceptors))]) if len(atoms) else atoms.ix
+    accepting = (
+        np.unique(atoms.ix[np.isin(np.asarray(atoms.names, str), sorted(acceptors))]) if len(atoms) else atoms.ix
+    )
     return np.union1d(accepting, np.intersect1d(atoms.ix, donors)), accepting
 
 

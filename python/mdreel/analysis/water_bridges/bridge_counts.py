@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -160,7 +160,9 @@ class BridgeCounts(Analysis):
         if networks is None:
             from MDAnalysis import MissingDataWarning
 
-            warnings.warn("there are no water bridges yet: call run() first", MissingDataWarning, stacklevel=caller_level())
+            warnings.warn(
+                "there are no water bridges yet: call run() first", MissingDataWarning, stacklevel=caller_level()
+            )
             return None
         rows = []
         for time, network in zip(self._steps(networks), networks, strict=True):

@@ -66,7 +66,7 @@ class WaterBridgeAnalysis(BridgeCounts):
     selection1, selection2 : str
         The two selections. If they are the same string, selection 1 only donates, so no bridge is found twice.
     water_selection : str
-        Selection of the waters. The default is that of GROMACS topologies. Use ``"resname TIP3"`` for CHARMM topologies.
+        Selection of the waters. The default is for GROMACS topologies. For CHARMM topologies, use ``"resname TIP3"``.
     order : int
         Largest number of waters in a bridge, up to 10. A direct hydrogen bond between the selections has no waters.
     selection1_type : {"both", "donor", "acceptor"}
@@ -105,9 +105,10 @@ class WaterBridgeAnalysis(BridgeCounts):
     Attributes
     ----------
     results.network : sequence of dict
-        For each frame, the hydrogen bonds of selection 1 that begin a bridge. The value of a bond is a dictionary of the
-        bonds that follow it, or None if it ends in selection 2. A bond is a tuple: atom, heavy atom, atom, heavy atom,
-        distance in Å, angle in degrees. An atom is a hydrogen with its donor as heavy atom, or an acceptor with None.
+        For each frame, the hydrogen bonds of selection 1 that begin a bridge. The value of a bond is a dictionary of
+        the bonds that follow it, or None if it ends in selection 2. A bond is a tuple: atom, heavy atom, atom, heavy
+        atom, distance in Å, angle in degrees. An atom is a hydrogen with its donor as heavy atom, or an acceptor with
+        None.
     results.timeseries : sequence of list
         For each frame, its bonds as tuples: both atoms, (residue name, residue number, atom name) of both, distance in
         Å and angle in degrees.
@@ -146,9 +147,9 @@ class WaterBridgeAnalysis(BridgeCounts):
 
     Notes
     -----
-    Definitions are those of `MDAnalysis.analysis.hydrogenbonds.WaterBridgeAnalysis`. A bridge does not pass a heavy atom
-    twice. The number of bridges in a frame is the number of chains in ``results.network`` with at most `order` + 1 bonds.
-    Bonds are found with a cell list, waters are searched from the selection that has fewer of them. Calculations use
+    Definitions are those of `MDAnalysis.analysis.hydrogenbonds.WaterBridgeAnalysis`. A bridge does not pass a heavy
+    atom twice. The number of bridges in a frame is the number of chains in ``results.network`` with at most `order` + 1
+    bonds. Bonds are found with a cell list, starting from the selection that has fewer waters. Calculations use
     float64. The run time for the bonds grows linearly with the number of atoms, and that for the chains exponentially
     with `order`.
 

@@ -71,7 +71,9 @@ def water_bridges(
     ] = None,
     list_bonds: Annotated[
         bool,
-        Option("--list", group=shared.ANALYSIS, help="Write one row per hydrogen bond in each frame, not one per pair."),
+        Option(
+            "--list", group=shared.ANALYSIS, help="Write one row per hydrogen bond in each frame, not one per pair."
+        ),
     ] = False,
 ) -> AnalysisSpec:
     """Find chains of hydrogen bonds through water between two selections (as MDAnalysis's WaterBridgeAnalysis)."""

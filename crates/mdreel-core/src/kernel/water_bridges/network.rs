@@ -81,7 +81,8 @@ impl Network {
             let [a, b, c, d] = atoms;
             let taken = Link { residues: [of_acceptor, of_donor], atoms: [c, d, a, b], distance, angle };
             let [donor, acceptor] = [donor, acceptor].map(|site| members[site as usize]);
-            let directions = [(chains.first_donates, given, donor, acceptor), (chains.first_accepts, taken, acceptor, donor)];
+            let directions =
+                [(chains.first_donates, given, donor, acceptor), (chains.first_accepts, taken, acceptor, donor)];
             for (is_allowed, link, from, to) in directions {
                 if is_allowed && from & FIRST != 0 && to & (SECOND | WATER) != 0 {
                     starts.push(link);

@@ -156,8 +156,7 @@ impl Operation for Find<'_> {
         let site_at = |site: u32| atoms.at(sites.atoms[site as usize]);
         let hydrogen_at = |hydrogen: u32| atoms.at(sites.hydrogens[hydrogen as usize][1]);
         // The point from which the distance of a hydrogen bond is measured.
-        let origin =
-            |hydrogen: u32| if criteria.is_heavy { site_at(donor(hydrogen)) } else { hydrogen_at(hydrogen) };
+        let origin = |hydrogen: u32| if criteria.is_heavy { site_at(donor(hydrogen)) } else { hydrogen_at(hydrogen) };
         let bond = |hydrogen: u32, acceptor: u32| {
             let apart = atoms.distance(origin(hydrogen), site_at(acceptor));
             if donor(hydrogen) == acceptor || apart > distance {

@@ -18,7 +18,8 @@ const N_ATOMS: usize = 36;
 
 fn sites() -> BridgeSites {
     let atoms: Vec<u32> = (0..N_SITES).map(|site| 3 * site).collect();
-    let hydrogens = (0..N_SITES).filter(|site| site % 5 != 1).flat_map(|site| [[site, 3 * site + 1], [site, 3 * site + 2]]);
+    let hydrogens =
+        (0..N_SITES).filter(|site| site % 5 != 1).flat_map(|site| [[site, 3 * site + 1], [site, 3 * site + 2]]);
     BridgeSites {
         // The first group has two sites in a residue. Residues are not in the order of the atoms.
         residues: vec![9, 9, 3, 4, 8, 7, 6, 5, 2, 1, 0, 10],
@@ -30,7 +31,11 @@ fn sites() -> BridgeSites {
 
 /// Sites of the first group, the second group, and the water.
 fn groups(overlap: bool) -> [Vec<u32>; 3] {
-    if overlap { [vec![0, 1, 2, 3], vec![1, 2, 4, 5], (5..12).collect()] } else { [vec![0, 1], vec![2, 3], (4..12).collect()] }
+    if overlap {
+        [vec![0, 1, 2, 3], vec![1, 2, 4, 5], (5..12).collect()]
+    } else {
+        [vec![0, 1], vec![2, 3], (4..12).collect()]
+    }
 }
 
 fn places(of: &[Vec<u32>; 3]) -> [Vec<u32>; 3] {
@@ -53,7 +58,13 @@ fn rounded([distance, angle]: [f64; 2]) -> [i64; 2] {
 }
 
 /// Every pair of a donor and an acceptor, then every route, one after the other. Returns also how near a bond is to a limit.
-fn expected(frame: &Frame, cell: Option<&UnitCell>, of: &[Vec<u32>; 3], criteria: BridgeCriteria, chains: Chains) -> (Found, f64) {
+fn expected(
+    frame: &Frame,
+    cell: Option<&UnitCell>,
+    of: &[Vec<u32>; 3],
+    criteria: BridgeCriteria,
+    chains: Chains,
+) -> (Found, f64) {
     let images = Periodic::new(cell).unwrap();
     let vector = |from: u32, to: u32| {
         let d = std::array::from_fn(|k| f64::from(frame[to as usize][k]) - f64::from(frame[from as usize][k]));
