@@ -260,7 +260,8 @@ impl Computation for WaterBridges {
             network.solve(search.bonds(), layout, members, *chains);
             let table = slots.own.as_mut().and_then(|own| own.here::<BridgeTable>());
             let table = table.ok_or_else(|| Error::worker("water bridges have no room for their table"))?;
-            slots.row(i).copy_from_slice(&network.write(table, chains.order));
+            let numbers = network.write(table, chains.order);
+            slots.row(i).copy_from_slice(&numbers);
         }
         Ok(())
     }
