@@ -7,7 +7,7 @@ import MDAnalysis
 import numpy as np
 import pytest
 from MDAnalysis.analysis.hydrogenbonds import WaterBridgeAnalysis as Peer
-from MDAnalysisTests.datafiles import DCD, GRO, PSF, TPR, XTC, waterDCD, waterPSF
+from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC, waterDCD, waterPSF
 
 from mdreel.analysis import WaterBridgeAnalysis
 from mdreel.errors import MdreelWarning, MismatchError, SelectionError, UnitWarning
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore:.*:UserWarning:MDAnalysis", "ignore::mdreel.errors.BrokenMoleculeWarning"
 )
 LID, CORE = "protein and resid 122:159", "protein and resid 1:121 160:214"
-GROUPS = ("resid 1 2", "resid 3", "resid 4 5")  # of five waters
+GROUPS = ("resid 5 7", "resid 8", "resid 15 21")  # of five waters
 
 
 def small() -> MDAnalysis.Universe:
@@ -91,9 +91,8 @@ def test_bridges_of_five_waters_are_those_of_mdanalysis(order: int, kind: str, r
 @pytest.mark.parametrize("pbc", [False, True])
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_bridges_of_a_protein_in_water_are_those_of_mdanalysis(order: int, pbc: bool) -> None:
-    groups = ("protein and resid 122:159", "protein and resid 13:60")
     found = same_as_mdanalysis(
-        lambda cls: cls(solvated(), *groups, order=order, pbc=pbc, update_selection=True), frames=[3, 8]
+        lambda cls: cls(solvated(), LID, CORE, order=order, pbc=pbc, update_selection=True), frames=[8]
     )
     assert found.results.counts.min() > (10 if order > 1 else 0)
 
@@ -123,7 +122,7 @@ def test_names_of_donors_and_acceptors_are_those_of_mdanalysis() -> None:
         own, theirs = getattr(WaterBridgeAnalysis, name), getattr(Peer, name)
         assert {key: set(names) for key, names in own.items()} == {key: set(names) for key, names in theirs.items()}
     assert all(Peer.r_cov[element] == length for element, length in WaterBridgeAnalysis.r_cov.items())
-    options = {"donors": ["OG1", "XX"], "acceptors": "YY", "forcefield": "GLYCAM06"}
+    options = {"donors": ["OH2", "XX"], "acceptors": ["OH2", "YY"], "forcefield": "GLYCAM06", "filter_first": False}
     made = WaterBridgeAnalysis(small(), *GROUPS, **options)
     assert {"XX", "NT"} <= set(made.donors)
     assert {"YY", "SM"} <= set(made.acceptors)
@@ -208,21 +207,20 @@ def test_images_and_rigid_motion_change_nothing() -> None:
 
 
 def test_topology_without_positions_has_its_hydrogens_by_bonds() -> None:
-    bare, whole = MDAnalysis.Universe(TPR), MDAnalysis.Universe(TPR, XTC)
-    options = {"order": 1, "filter_first": False}
-    found = WaterBridgeAnalysis(bare, LID, CORE, trajectory=XTC, **options).run(stop=2).results
-    expected = WaterBridgeAnalysis(whole, LID, CORE, **options).run(stop=2).results
+    bare = MDAnalysis.Universe(waterPSF)
+    options = {"order": 2, "distance": 5.0, "angle": 60.0}
+    found = WaterBridgeAnalysis(bare, *GROUPS, trajectory=waterDCD, **options).run().results
+    expected = WaterBridgeAnalysis(small(), *GROUPS, filter_first=False, **options).run().results
     np.testing.assert_array_equal(found.bonds, expected.bonds)
     assert len(found.bonds)
     with pytest.raises(MismatchError, match="update_selection=True"):
-        WaterBridgeAnalysis(bare, "protein and around 5 resid 13", CORE, trajectory=XTC)
-    with pytest.raises(SelectionError, match="neither"):
-        WaterBridgeAnalysis(MDAnalysis.Universe.empty(3, 1, [0, 0, 0], **with_names()), "all", "all", trajectory=XTC)
-
-
-def with_names() -> dict[str, Any]:
-    """Return options for an empty Universe whose atoms then lack names."""
-    return {"residue_segindex": [0], "trajectory": False}
+        WaterBridgeAnalysis(bare, "name O* and around 5 resid 5", "resid 8", trajectory=waterDCD)
+    for attributes, message in (({}, "no names of atoms"), ({"names": ["OH2", "H1", "H2"]}, "has neither")):
+        empty = MDAnalysis.Universe.empty(3, 1, atom_resindex=[0, 0, 0])
+        for name, values in attributes.items():
+            empty.add_TopologyAttr(name, values)
+        with pytest.raises(SelectionError, match=message):
+            WaterBridgeAnalysis(empty, "index 0", "index 1", "index 2", trajectory=waterDCD)
 
 
 @pytest.mark.parametrize("backend", ["serial", "threads", "processes", "dask"])
@@ -271,17 +269,17 @@ def test_doubtful_values_warn() -> None:
 @pytest.mark.parametrize(
     ("selections", "message"),
     [
-        (("resid 99", "resid 2", "resid 3"), "selection1 'resid 99' has no donors"),
-        (("resid 1", "resid 99", "resid 3"), "selection2 'resid 99' has no donors"),
-        (("resid 1", "resid 2"), "water_selection 'resname SOL' has no donors"),
-        (("resid 1 and name H1", "resid 2", "resid 3"), "selection1"),
+        (("resid 99", "resid 7", "resid 8"), "selection1 'resid 99' has no donors"),
+        (("resid 5", "resid 99", "resid 8"), "selection2 'resid 99' has no donors"),
+        (("resid 5", "resid 7"), "water_selection 'resname SOL' has no donors"),
+        (("resid 5 and name H1", "resid 7", "resid 8"), "selection1"),
     ],
 )
 def test_selections_without_donors_and_acceptors_warn_and_have_no_bridges(
     selections: tuple[str, ...], message: str
 ) -> None:
     with pytest.warns(MdreelWarning, match=message):
-        made = WaterBridgeAnalysis(small(), *selections)
+        made = WaterBridgeAnalysis(small(), *selections, filter_first=False)
     found = made.run(stop=3).results
     assert not made.has_candidates
     assert found.network == [{}, {}, {}]
@@ -304,19 +302,17 @@ def test_selections_that_are_far_apart_warn() -> None:
 
 def test_invalid_selections_and_atoms_are_refused() -> None:
     with pytest.raises(SelectionError, match="water_selection"):
-        WaterBridgeAnalysis(small(), "resid 1", "resid 2", "resname and")
+        WaterBridgeAnalysis(small(), "resid 5", "resid 7", "resname and")
     with pytest.raises(SelectionError, match="Universe"):
         WaterBridgeAnalysis(small().atoms, *GROUPS)
 
 
 def test_groups_that_overlap_each_other_and_the_water_are_allowed() -> None:
-    limits = {"order": 2, "distance": 5.0, "angle": 60.0}
-    made = WaterBridgeAnalysis(small(), "resid 1 2 3", "resid 2 3", "resid 1 4 5", **limits).run()
-    same_as_mdanalysis(
-        lambda cls: cls(small(), "resid 1 2 3", "resid 2 3", "resid 1 4 5", filter_first=False, **limits)
-    )
+    limits = {"order": 2, "distance": 5.0, "angle": 60.0, "filter_first": False}
+    made = WaterBridgeAnalysis(small(), "resid 5 7 8", "resid 7 8", "resid 5 15 21", **limits).run()
+    same_as_mdanalysis(lambda cls: cls(small(), "resid 5 7 8", "resid 7 8", "resid 5 15 21", **limits))
     assert made.results.counts.sum() > 0
-    with_water = WaterBridgeAnalysis(small(), "resid 1", "resid 2 3", "all", **limits).run()
+    with_water = WaterBridgeAnalysis(small(), "resid 5 7 8", "resid 7 8", "all", **limits).run()
     assert with_water.results.counts.sum() > 0
 
 

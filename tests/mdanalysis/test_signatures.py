@@ -165,7 +165,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "Janin": lambda cls: cls(adk().select_atoms("resname LYS")),
     "Ramachandran": lambda cls: cls(adk().select_atoms("protein")),
     "HydrogenBondAnalysis": lambda cls: cls(water(), "protein and name N", "protein and name H", "protein and name O"),
-    "WaterBridgeAnalysis": lambda cls: cls(small_water(), "resid 1 2", "resid 3", "resid 4 5", order=2, distance=4.0),
+    "WaterBridgeAnalysis": lambda cls: cls(small_water(), "resid 5 7", "resid 8", "resid 15 21", order=2, distance=4.0),
     "EinsteinMSD": lambda cls: cls(adk(), select="name CA", fft=False),
     "DSSP": lambda cls: cls(adk()),
     "LinearDensity": of_charged_residues,

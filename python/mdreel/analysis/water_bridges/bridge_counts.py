@@ -73,7 +73,7 @@ class BridgeCounts(Analysis):
         >>> from MDAnalysisTests.datafiles import waterPSF, waterDCD
         >>> from mdreel.analysis import WaterBridgeAnalysis
         >>> u = mda.Universe(waterPSF, waterDCD)
-        >>> water = WaterBridgeAnalysis(u, "resid 1", "resid 4", "resid 2 3 5", order=2).run()
+        >>> water = WaterBridgeAnalysis(u, "resid 5 7", "resid 8", "resid 15 21", order=2).run()
         >>> len(water.count_by_type())
         2
         """

@@ -162,7 +162,7 @@ class WaterBridgeAnalysis(BridgeCounts):
     >>> from MDAnalysisTests.datafiles import waterPSF, waterDCD
     >>> from mdreel.analysis import WaterBridgeAnalysis
     >>> u = mda.Universe(waterPSF, waterDCD)
-    >>> bridges = WaterBridgeAnalysis(u, "resid 1", "resid 4", "resid 2 3 5", order=2).run()
+    >>> bridges = WaterBridgeAnalysis(u, "resid 5 7", "resid 8", "resid 15 21", order=2).run()
     >>> bridges.results.counts.shape
     (10,)
     """
