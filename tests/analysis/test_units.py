@@ -81,6 +81,8 @@ MAY_BE_SMALL = {
     ("Projection", "origin"): "any positions are possible",
     ("RMSD", "reference"): "any positions are possible",
     ("RMSF", "reference"): "any positions are possible",
+    ("WaterBridgeAnalysis", "distance_type"): "a choice, not a distance",
+    ("WaterBridgeAnalysis", "filter_first"): "whether atoms are left out",
     ("FunctionAnalysis", "limits"): "numbers of a function of the user",
 }
 OPTIONS = {

@@ -153,6 +153,11 @@ class FrameSequence(Sequence[Item], Generic[Item]):
     def _of_frame(self, i: int) -> Item:
         raise NotImplementedError  # each subclass has its items
 
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of frames, as the shape of an array."""
+        return (len(self),)
+
     def __len__(self) -> int:
         return self._bonds.n_frames
 

@@ -153,7 +153,7 @@ class WaterBridgeAnalysis(BridgeCounts):
     float64. The run time for the bonds grows linearly with the number of atoms, and that for the chains exponentially
     with `order`.
 
-    The results need 72 bytes per bond and frame, 16 bytes per pair and 40 bytes per frame, and twice as much while they
+    The results need 72 bytes of memory per bond and frame, 16 bytes per pair and 40 bytes per frame, and twice as much while they
     are assembled. The results are bitwise identical for every executor and any number of workers and blocks.
 
     Examples
