@@ -28,13 +28,20 @@ def test_water_bridges_writes_a_row_for_each_pair_or_bond(run, tmp_path: Path) -
     found = expected()
     for done in (pairs, bonds):
         assert done.returncode == 0, done.stderr
-        assert f"{found.results.counts.mean():.3f}" in done.stdout
     for name, columns in (("p.csv", found.columns()), ("b.csv", found.bond_columns())):
         head, rows = table(tmp_path / name)
         assert head == [column.heading for column in columns]
         numbers = [column.values for column in columns if not column.is_text]
         np.testing.assert_allclose(rows, np.column_stack(numbers), rtol=1e-12)
     assert (tmp_path / "p.png").stat().st_size > 10_000
+
+
+def test_summary_shows_the_number_of_bridges(run) -> None:
+    counts = expected().results.counts
+    lowest, mean, highest = run("water-bridges", *INPUT, *OPTIONS).stdout.splitlines()[1:]
+    assert f"{counts.min():.3f}" in lowest
+    assert f"{counts.mean():.3f}" in mean
+    assert f"{counts.max():.3f}" in highest
 
 
 def test_options_are_those_of_the_analysis(run, tmp_path: Path) -> None:
