@@ -76,8 +76,8 @@ def hydrogens_of_donors(
 
     Notes
     -----
-    As in MDAnalysis, hydrogens are found in the current frame, and then by name: if one residue has a hydrogen near
-    its donor, atoms with these names are donor and hydrogen in all residues with the same name.
+    As in MDAnalysis, hydrogens are first found by distance in the current frame, and then by name. If a hydrogen is
+    near a donor in one residue, atoms with the same names are bonded in all residues with the same name.
     """
     atoms = universe.atoms
     if not hasattr(atoms, "names"):
@@ -180,8 +180,8 @@ def _contacts(
     dimensions: NDArray[np.float32] | None,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     positions = universe.atoms.positions
-    of_both = (np.asarray(positions[each], np.float64) for each in (first, second))
-    places, distances = contacts_of(*of_both, dimensions, distance)
+    of_first, of_second = (np.asarray(positions[each], np.float64) for each in (first, second))
+    places, distances = contacts_of(of_first, of_second, dimensions, distance)
     return places.astype(np.intp), distances
 
 

@@ -63,9 +63,9 @@ class BridgeCounts(Analysis):
         Returns
         -------
         list or None
-            One list per type: the index of the first atom, the index of the last atom, residue name, residue number and
-            atom name of the first, the same of the last, and the sum over all frames divided by the number of frames.
-            With `analysis_func`, one tuple per type with its key and this number. None if there are no results.
+            One list per type: the indices of the first and the last atom, residue name, residue number and atom name of
+            both, and the mean number. With `analysis_func`, one tuple per type with its key and the mean number. None
+            if there are no results.
 
         Examples
         --------
@@ -117,9 +117,9 @@ class BridgeCounts(Analysis):
         Returns
         -------
         list or None
-            One list per bridge and frame, as in MDAnalysis: the type as in `count_by_type`, followed by the times of
-            all frames so far in which a bridge of this type exists. With `analysis_func`, one tuple per bridge and
-            frame, with the key and the time. None if there are no results.
+            One list per bridge and frame. As in MDAnalysis, it contains the type, followed by the times of all frames
+            so far in which a bridge of this type exists. With `analysis_func`, one tuple per bridge and frame, with the
+            key and the time. None if there are no results.
         """
         networks = self._networks()
         if networks is None:

@@ -153,8 +153,9 @@ class WaterBridgeAnalysis(BridgeCounts):
     float64. The run time for the bonds grows linearly with the number of atoms, and that for the chains exponentially
     with `order`.
 
-    The results need 72 bytes of memory per bond and frame, 16 bytes per pair and 40 bytes per frame, and twice as much while they
-    are assembled. The results are bitwise identical for every executor and any number of workers and blocks.
+    The results need 72 bytes of memory per bond and frame, 16 bytes per pair and 40 bytes per frame. While they are
+    assembled, they need twice as much. The results are bitwise identical for every executor and any number of workers
+    and blocks.
 
     Examples
     --------
@@ -266,10 +267,12 @@ class WaterBridgeAnalysis(BridgeCounts):
         pairs = hydrogens_of_donors(self.u, residues, self.donors, self.r_cov, cell)
         self._lacking = ""
         if self.filter_first and hasattr(self.u, "trajectory"):
-            given, groups = groups, self._filtered(groups, cell if self.pbc else None)
-            if all(map(len, given)) and not all(map(len, groups)):
+            kept = self._filtered(groups, cell if self.pbc else None)
+            if all(map(len, groups)) and not all(map(len, kept)):
                 self._lacking = f"no atoms of the selections are within {self._reach:g} Å in the current frame"
-        found = [sites_of(group, self.acceptors, pairs[:, 0]) for group in groups]
+        else:
+            kept = list(groups)
+        found = [sites_of(group, self.acceptors, pairs[:, 0]) for group in kept]
         self._members = [sites for sites, _ in found]
         self._sites = np.unique(np.concatenate(self._members))
         self._acceptors = np.unique(np.concatenate([accepting for _, accepting in found]))
