@@ -19,6 +19,7 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ("run", "backend"): "None are threads here, not one process: results are the same, and ready sooner",
     ("PCA", "results.p_components"): "eigenvectors have any sign; here the largest entry of each is positive",
     ("WaterBridgeAnalysis", "results.timeseries"): "MDAnalysis leaves out most bonds if a frame has several bridges",
+    ("WaterBridgeAnalysis", "set_network"): "deprecated in MDAnalysis: set results.network",
     ("WaterBridgeAnalysis", "logger_debug"): "writes to MDAnalysis's log; not part of the documented interface",
     ("DistanceMatrix", "metric"): "None stands for MDAnalysis's rmsd, so that mdreel need not import MDAnalysis",
 }

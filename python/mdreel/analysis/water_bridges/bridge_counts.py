@@ -178,12 +178,6 @@ class BridgeCounts(Analysis):
         self.table = table
         return table
 
-    def set_network(self, network: Sequence[Network]) -> None:
-        """Set ``results.network``. This method is deprecated in MDAnalysis."""
-        message = "The `set_network` method was deprecated in MDAnalysis 2.0.0: set `results.network`"
-        warnings.warn(message, DeprecationWarning, stacklevel=caller_level())
-        self.results.network = network
-
     def _networks(self) -> Sequence[Network] | None:
         """Return the networks of all frames, or None if there are none."""
         return self.results.get("network") or None
