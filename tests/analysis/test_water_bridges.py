@@ -181,7 +181,7 @@ def test_own_functions_count_bridges() -> None:
 def test_counts_before_the_run_are_none() -> None:
     made = WaterBridgeAnalysis(small(), *GROUPS)
     assert made.count_by_type() is made.count_by_time() is made.timesteps_by_type() is None
-    with pytest.warns(MDAnalysis.MissingDataWarning):
+    with pytest.warns(MdreelWarning, match="no water bridges yet"):
         assert made.generate_table() is None
 
 

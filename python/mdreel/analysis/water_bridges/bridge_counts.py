@@ -22,6 +22,7 @@ from mdreel.analysis.water_bridges.bridge_networks import (
     chains_of,
     check_format,
 )
+from mdreel.errors import MdreelWarning
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
@@ -152,17 +153,13 @@ class BridgeCounts(Analysis):
 
         Warns
         -----
-        MissingDataWarning
-            If there are no results. The warning is that of MDAnalysis.
+        MdreelWarning
+            If there are no results.
         """
         chosen = check_format(output_format or self.output_format)
         networks = self._networks()
         if networks is None:
-            from MDAnalysis import MissingDataWarning
-
-            warnings.warn(
-                "there are no water bridges yet: call run() first", MissingDataWarning, stacklevel=caller_level()
-            )
+            warnings.warn("there are no water bridges yet: call run() first", MdreelWarning, stacklevel=caller_level())
             return None
         rows = []
         for time, network in zip(self._steps(networks), networks, strict=True):

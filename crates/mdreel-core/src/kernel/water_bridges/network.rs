@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::search::Bond;
+use super::sites::{Chains, FIRST, NO_ATOM, SECOND, SiteLayout, WATER};
 use super::table::BridgeTable;
-use super::{Chains, FIRST, NO_ATOM, SECOND, SiteLayout, WATER};
 
 /// The number of bonds to the second group, where it cannot be reached.
 const FAR: u32 = u32::MAX;

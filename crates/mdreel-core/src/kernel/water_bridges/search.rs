@@ -1,6 +1,6 @@
 //! Search for the hydrogen bonds that a bridge may have: those of the groups, and those of waters near one of them.
 
-use super::{BridgeCriteria, Chains, FIRST, SECOND, SiteLayout, WATER};
+use super::sites::{BridgeCriteria, Chains, FIRST, SECOND, SiteLayout, WATER};
 use crate::frame::Columns;
 use crate::kernel::hydrogen_bonds::angle;
 use crate::neighbours::{Neighbours, Run, Visit};
