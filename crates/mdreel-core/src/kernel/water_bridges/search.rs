@@ -194,12 +194,14 @@ impl Operation for Find<'_> {
             is_reached.clear();
             is_reached.resize(layout.n_residues(), false);
             first_waters(bonds, layout, members, chains, [&mut *layer, &mut *other]);
-            if layer.len() > other.len() {
+            // A bond between waters may end in the second group only if that has waters.
+            let has_waters = members.iter().any(|role| role & (SECOND | WATER) == SECOND | WATER);
+            if layer.len() > other.len() && !has_waters {
                 std::mem::swap(layer, other);
             }
             layer.iter().for_each(|&residue| is_reached[residue as usize] = true);
             // Bridges need waters at both ends. Those that are farther than `order` from one end have no part in them.
-            let n_layers = if layer.is_empty() { 0 } else { chains.order - 1 };
+            let n_layers = if has_waters { chains.order } else { chains.order - 1 };
             for _ in 0..n_layers {
                 next.clear();
                 let mut reach = |site: u32| {
