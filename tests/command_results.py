@@ -6,7 +6,7 @@ from subprocess import CompletedProcess
 import numpy as np
 
 TEXT = ("segment", "resname")
-ALL_TEXT = (*TEXT, "interaction", *(f"{side}_{name}" for side in ("first", "second") for name in TEXT))
+ALL_TEXT = (*TEXT, "interaction", *(f"{side}_{name}" for side in ("first", "second") for name in (*TEXT, "name")))
 
 
 def table(path: Path) -> tuple[list[str], np.ndarray]:

@@ -35,6 +35,15 @@ def bonds_by_ids(analysis: Any) -> list[np.ndarray]:
     return [hbonds[np.lexsort(hbonds[:, 3::-1].T)]]
 
 
+def bridges_by_ids(analysis: Any) -> list[np.ndarray]:
+    """Hydrogen bonds of bridges whose atoms go by the order of the residues, and the numbers of bridges."""
+    found = analysis.results
+    ids = np.append(analysis.u.atoms.ids, -1)[found.bonds]
+    frames = np.repeat(np.arange(len(found.counts)), np.diff(found.offsets))
+    rows = np.column_stack([frames, ids, found.distances, found.angles])
+    return [rows[np.lexsort(rows[:, 4::-1].T)], found.counts, found.starts]
+
+
 def contacts_by_ids(analysis: Any) -> list[np.ndarray]:
     """Frequencies of the contacts by the numbers of the residues, and the number of contacts in each frame."""
     resids = analysis.atomgroup.universe.residues.resids[analysis.results.pairs]

@@ -13,7 +13,15 @@ import numpy as np
 
 import mdreel
 import mdreel.analysis
-from comparable_results import arrays_in, bonds_by_ids, by_ids, contacts_by_ids, interactions_by_ids, on_the_circle
+from comparable_results import (
+    arrays_in,
+    bonds_by_ids,
+    bridges_by_ids,
+    by_ids,
+    contacts_by_ids,
+    interactions_by_ids,
+    on_the_circle,
+)
 from mdreel.analysis import CrossCorrelation
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
@@ -248,6 +256,40 @@ CASES = {
         bonds_by_ids,
         motion="the selection depends on where the peptide is",
         copies=2,
+    ),
+    "WaterBridgeAnalysis": Case(
+        lambda s: mdreel.analysis.WaterBridgeAnalysis(
+            s.universe,
+            "resid 1:5",
+            "resid 8:14",
+            "resid 4:9",
+            3,
+            angle=90.0,
+            filter_first=False,
+            trajectory=s.trajectory,
+        ),
+        bridges_by_ids,
+        result("counts"),
+        tolerance=30,  # a bond may be at a limit, and is in several bridges
+        copies=2,
+        beside=(40, 0),
+    ),
+    "WaterBridgeAnalysis, selected again": Case(
+        lambda s: mdreel.analysis.WaterBridgeAnalysis(
+            s.universe,
+            "resid 1:5 and around 9 resid 9",
+            "resid 8:14",
+            "name N O and around 6 resid 5",
+            2,
+            update_selection=True,
+            angle=90.0,
+            trajectory=s.trajectory,
+        ),
+        bridges_by_ids,
+        result("counts"),
+        tolerance=30,
+        copies=2,
+        beside=(40, 0),
     ),
     "InterRDF": Case(
         lambda s: mdreel.InterRDF(s.pick("name C*"), s.pick(), 40, (0, 12), "density", trajectory=s.trajectory),

@@ -48,7 +48,8 @@ def line_of(kind: type, systems: Systems) -> str:
     """Return the line of an analysis in the table."""
     name = kind.__name__
     ours = COUNTERPARTS.get(name, name)
-    counterpart = f"`mdreel.{ours}`" if ours in mdreel.__all__ else ""
+    module = next((one for one in (mdreel, mdreel.analysis) if ours in one.__all__), None)
+    counterpart = f"`{module.__name__}.{ours}`" if module else ""
     found = [f"not run: {SKIPPED[name]}"] * 2 if name in SKIPPED else _found(kind, systems)
     return f"| `{kind.__module__.removeprefix('MDAnalysis.analysis.')}.{name}` | {counterpart} | {' | '.join(found)} |"
 

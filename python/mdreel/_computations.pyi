@@ -53,11 +53,13 @@ __all__ = [
     "surface_area",
     "symmetric_rmsd",
     "template_scores",
+    "water_bridges",
 ]
 
 _Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
 _Residues: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 _Part: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
+_Sites: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 _Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
 
 @final
@@ -216,6 +218,15 @@ def surface_area(
     measured: NDArray[np.uint32],
     is_periodic: bool,
     keep: str,
+) -> Computation: ...
+def water_bridges(
+    n_atoms: int,
+    sites: _Sites,
+    groups: tuple[_Members, _Members, _Members],
+    criteria: tuple[float, bool, float],
+    order: int,
+    roles: tuple[bool, bool],
+    is_periodic: bool | None,
 ) -> Computation: ...
 def contacts_of(
     first: NDArray[np.float64],

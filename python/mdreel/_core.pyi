@@ -112,6 +112,7 @@ __all__ = [
     "symmetric_rmsd",
     "template_scores",
     "version",
+    "water_bridges",
     "whole",
     "without_jumps",
     "wrapped",

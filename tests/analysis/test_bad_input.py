@@ -67,6 +67,7 @@ NONE: dict[str, Made] = {
     "FunctionAnalysis": lambda none, _: mdreel.from_function(spread, none),
     "HelixEigenvalues": lambda none, _: mdreel.HelixEigenvalues([none]),
     "HydrogenBondAnalysis": lambda _, u: mdreel.HydrogenBondAnalysis(u, hydrogens_sel="name NONE and"),
+    "WaterBridgeAnalysis": lambda _, u: mdreel.analysis.WaterBridgeAnalysis(u, "name NONE and"),
     "InterRDF": lambda none, u: mdreel.InterRDF(u.atoms, none),
     "InterRDF_s": lambda none, u: mdreel.InterRDF_s(u, [(none, u.atoms)]),
     "LinearDensity": lambda none, _: mdreel.LinearDensity(none),
@@ -163,6 +164,10 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
     "HydrogenBondAnalysis": (
         lambda one, s: mdreel.HydrogenBondAnalysis(one.universe, between=["index 0", "all"], trajectory=s),
         finite(),
+    ),
+    "WaterBridgeAnalysis": (
+        lambda one, s: mdreel.analysis.WaterBridgeAnalysis(one.universe, "index 0", "all", "resid 3", trajectory=s),
+        zeros("counts"),
     ),
     "InterRDF": (lambda one, s: mdreel.InterRDF(one, one, norm="none", trajectory=s), counted),
     "InterRDF_s": (lambda one, s: mdreel.InterRDF_s(one.universe, [(one, one)], norm="none", trajectory=s), counted),

@@ -51,6 +51,9 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "residue-contacts": [{}, {"list_contacts": True}],
     "fingerprint": [{}, {"list_entries": True}],
     "hbonds": [{}],
+    "water-bridges": [
+        {"other": "resid 8:14", "water": "resid 1:7", "list_bonds": is_list} for is_list in (False, True)
+    ],
     "density": [{}],
     "linear-density": [{}],
     "msd": [{}],

@@ -17,6 +17,8 @@ FOUND_IN_THE_FRAMES = {
     "AnalysisBase": "the class of a user allocates its own results",
     "HydrogenBondAnalysis": "the number of bonds is known after the run",
     "HydrogenBondAnalysis, selected again": "the number of bonds is known after the run",
+    "WaterBridgeAnalysis": "the number of bonds is known after the run",
+    "WaterBridgeAnalysis, selected again": "the number of bonds is known after the run",
     "InteractionFingerprint": "the number of interactions is known after the run",
     "ResidueContacts": "the number of contacts is known after the run",
     "ResidueContacts, of two groups": "the number of contacts is known after the run",

@@ -87,6 +87,12 @@ COMMANDS: dict[str, tuple[str, Any]] = {
     "msd": ('select = "name CA"', lambda u: mdreel.EinsteinMSD(alpha(u), None, per_particle=False)),
     "sasa": ("points = 50", lambda u: mdreel.SASA(protein(u), 1.4, 50, "total")),
     "hbonds": ("", lambda u: mdreel.HydrogenBondAnalysis(u, between=("protein", "protein"))),
+    "water-bridges": (
+        'select = "resid 1:60"\nother = "resid 80:214"\nwater = "resid 61:79"\nrole = "donor"',
+        lambda u: mdreel.analysis.WaterBridgeAnalysis(
+            u, "resid 1:60", "resid 80:214", "resid 61:79", selection1_type="donor", filter_first=False, pbc=True
+        ),
+    ),
     "residue-contacts": ("", lambda u: mdreel.ResidueContacts(protein(u))),
     "fingerprint": ("", lambda u: mdreel.analysis.InteractionFingerprint(protein(u))),
     "contacts": ("", lambda u: mdreel.Contacts(u, (alpha(u), alpha(u)), 0, pairs="unique")),

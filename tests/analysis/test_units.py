@@ -19,6 +19,12 @@ from peptide_system import System, in_memory, peptide, peptide_positions
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*:UserWarning:MDAnalysis")
 
+
+def bridges(universe: MDAnalysis.Universe, **limits: float) -> Any:
+    """Water bridges of parts of a peptide, some of which stand for water."""
+    return mdreel.analysis.WaterBridgeAnalysis(universe, "resid 1:4", "resid 8:14", "resid 5:7", **limits)
+
+
 Make = Callable[[MDAnalysis.Universe, Any], Any]
 CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
     # Of each parameter: a usual value, and how an analysis is made with another.
@@ -37,6 +43,8 @@ CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
         150.0,
         lambda u, x: mdreel.HydrogenBondAnalysis(u, d_h_a_angle_cutoff=x),
     ),
+    ("WaterBridgeAnalysis", "distance"): (3.0, lambda u, x: bridges(u, distance=x)),
+    ("WaterBridgeAnalysis", "angle"): (120.0, lambda u, x: bridges(u, angle=x)),
     ("InterRDF", "range"): (15.0, lambda u, x: mdreel.InterRDF(u.atoms, u.atoms, range=(0, x))),
     ("InterRDF_s", "range"): (15.0, lambda u, x: mdreel.InterRDF_s(u, [(u.atoms[:2], u.atoms[5:7])], range=(0, x))),
     ("InteractionFingerprint", "parameters"): (
@@ -49,8 +57,12 @@ CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
     ("SASA", "probe_radius"): (1.4, lambda u, x: mdreel.SASA(u.atoms, probe_radius=x)),
     ("SASA", "radii"): (1.7, lambda u, x: mdreel.SASA(u.atoms, radii=np.full(len(u.atoms), x))),
 }
-ANGLES = {("HydrogenBondAnalysis", "d_h_a_angle_cutoff")}
-REFUSED = {("HydrogenBondAnalysis", "d_h_cutoff"), ("HydrogenBondAnalysis", "d_a_cutoff")}
+ANGLES = {("HydrogenBondAnalysis", "d_h_a_angle_cutoff"), ("WaterBridgeAnalysis", "angle")}
+REFUSED = {
+    ("HydrogenBondAnalysis", "d_h_cutoff"),
+    ("HydrogenBondAnalysis", "d_a_cutoff"),
+    ("WaterBridgeAnalysis", "distance"),
+}
 MAY_BE_SMALL = {
     ("AverageStructure", "tol_mass"): "a difference of masses, amu",
     ("Contacts", "kwargs"): "the steepness of a function of distances, not a distance",
@@ -71,6 +83,8 @@ MAY_BE_SMALL = {
     ("Projection", "origin"): "any positions are possible",
     ("RMSD", "reference"): "any positions are possible",
     ("RMSF", "reference"): "any positions are possible",
+    ("WaterBridgeAnalysis", "distance_type"): "a choice, not a distance",
+    ("WaterBridgeAnalysis", "filter_first"): "whether atoms are left out",
     ("FunctionAnalysis", "limits"): "numbers of a function of the user",
 }
 OPTIONS = {
@@ -81,6 +95,8 @@ OPTIONS = {
     ("density", "padding"): ("DensityAnalysis", "padding"),
     ("distances", "cutoff"): ("DistanceArray", "cutoff"),
     ("dssp", "longest_bond"): ("DSSP", "longest_bond"),
+    ("water-bridges", "angle"): ("WaterBridgeAnalysis", "angle"),
+    ("water-bridges", "distance"): ("WaterBridgeAnalysis", "distance"),
     ("hbonds", "angle"): ("HydrogenBondAnalysis", "d_h_a_angle_cutoff"),
     ("hbonds", "distance"): ("HydrogenBondAnalysis", "d_a_cutoff"),
     ("residue-contacts", "cutoff"): ("ResidueContacts", "cutoff"),

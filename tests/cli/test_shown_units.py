@@ -40,6 +40,7 @@ SETTINGS = {
     "residue-contacts": {},
     "fingerprint": {"select": "resid 1:20"},
     "hbonds": {"select": "resid 1:40"},
+    "water-bridges": {"select": "resid 1:20", "other": "resid 30:60", "water": "resid 21:29 61:120"},
     "density": {"select": "resid 1:40", "delta": 2.0},
     "linear-density": {},
     "select": {"dynamic": "name N and around 5 resid 13"},

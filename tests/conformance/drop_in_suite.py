@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import tempfile
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ REPLACED = {
     "Ramachandran": ["dihedrals"],
     "Janin": ["dihedrals"],
     "HydrogenBondAnalysis": ["hydrogenbonds.hbond_analysis", "hydrogenbonds"],
+    "WaterBridgeAnalysis": ["hydrogenbonds.wbridge_analysis", "hydrogenbonds"],
     "EinsteinMSD": ["msd"],
     "DSSP": ["dssp.dssp", "dssp"],
     "LinearDensity": ["lineardensity"],
@@ -40,15 +42,21 @@ REPLACED = {
 }
 
 
+def of_mdreel(name: str) -> Any:
+    """Return our analysis of this name. The newer ones are in `mdreel.analysis`."""
+    return getattr(mdreel if hasattr(mdreel, name) else mdreel.analysis, name)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     parse_once()
     suite = Suite(DESELECTED)
     for name, modules in REPLACED.items():
-        ours = getattr(mdreel, name)
+        ours = of_mdreel(name)
         ours.run = counted(suite, name, ours.run)
         for module in modules:
             setattr(importlib.import_module(f"MDAnalysis.analysis.{module}"), name, ours)
     config.pluginmanager.register(suite)
+    config.pluginmanager.register(FilesForStreams())
     comparison = LenientComparison()
     suite.lenient = comparison.lenient
     config.pluginmanager.register(comparison)
@@ -58,6 +66,22 @@ def pytest_configure(config: pytest.Config) -> None:
     lasting.enter_context(forked_workers())
     start = functools.cache(lambda *of: lasting.enter_context(local_cluster(*of)))
     cluster.local_cluster = lambda *of: nullcontext(start(*of))  # type: ignore[assignment]
+
+
+class FilesForStreams:
+    """A plugin that gives files to tests that read structures from memory, which mdreel refuses."""
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for module in {item.module for item in items if isinstance(item, pytest.Function)}:
+            if hasattr(module, "StringIO"):
+                module.StringIO = written
+
+
+def written(text: str) -> str:
+    """Return the path of a new file with this text, in the folder of the tests."""
+    with tempfile.NamedTemporaryFile("w", suffix=".gro", dir=".", delete=False) as file:
+        file.write(text)
+    return file.name
 
 
 def counted(suite: Suite, name: str, run: Any) -> Any:

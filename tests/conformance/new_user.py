@@ -73,6 +73,9 @@ MAKE: dict[str, Made] = {
     "InteractionFingerprint": mdreel.analysis.InteractionFingerprint,
     "HelixEigenvalues": lambda a, **k: mdreel.HelixEigenvalues([a], **k),
     "HydrogenBondAnalysis": mdreel.HydrogenBondAnalysis,
+    "WaterBridgeAnalysis": lambda a, **k: mdreel.analysis.WaterBridgeAnalysis(
+        a, "resid 1:40", "resid 60:120", "resid 41:59", **k
+    ),
     "InterRDF": lambda a, **k: mdreel.InterRDF(a, a, **k),
     "InterRDF_s": lambda a, **k: mdreel.InterRDF_s(a, [(a.atoms[:2], a.atoms[:3])] if hasattr(a, "atoms") else [], **k),
     "Janin": mdreel.Janin,
@@ -90,7 +93,7 @@ MAKE: dict[str, Made] = {
 }
 """Analyses of some atoms, with other arguments as a user gives them."""
 
-OF_UNIVERSES = ("HydrogenBondAnalysis", "InterRDF_s")
+OF_UNIVERSES = ("HydrogenBondAnalysis", "InterRDF_s", "WaterBridgeAnalysis")
 
 
 def some_atoms(name: str, of: MDAnalysis.Universe) -> Any:

@@ -19,6 +19,7 @@ MODULES = {
     "test_density": ["DensityAnalysis"],
     "test_dihedrals": ["Dihedral", "Ramachandran", "Janin"],
     "test_hydrogenbonds_analysis": ["HydrogenBondAnalysis"],
+    "test_wbridge": ["WaterBridgeAnalysis"],
     "test_msd": ["EinsteinMSD"],
     "test_dssp": ["DSSP"],
     "test_lineardensity": ["LinearDensity"],

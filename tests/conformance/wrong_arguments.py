@@ -118,6 +118,7 @@ def calls(s: System) -> dict[str, Call]:
     prints = mdreel.analysis.InteractionFingerprint(u, atom_indices=True).run()
     staying = mdreel.analysis.SurvivalProbability(u, "name C* and around 4 name O", 2).run()
     turning = mdreel.analysis.WaterOrientationalRelaxation(u, "name CA", 2, molecules=backbone(s)).run()
+    bridges = mdreel.analysis.WaterBridgeAnalysis(u, "resid 1:5", "resid 9:14", "resid 6:8").run()
     shell = mdreel.Selection(u, "name C* and around 4 name O").run()
     rama = mdreel.Ramachandran(protein).run()
     janin = mdreel.Janin(u.select_atoms("resname ARG ILE LEU")).run()
@@ -175,6 +176,11 @@ def calls(s: System) -> dict[str, Call]:
         "InteractionFingerprint.plot_network": Call(prints.plot_network),
         "InteractionFingerprint.tanimoto": Call(prints.tanimoto),
         "InteractionFingerprint.to_bitvectors": Call(prints.to_bitvectors),
+        "WaterBridgeAnalysis": analysis(mdreel.analysis.WaterBridgeAnalysis, universe=u),
+        "WaterBridgeAnalysis.count_by_time": Call(bridges.count_by_time),
+        "WaterBridgeAnalysis.count_by_type": Call(bridges.count_by_type),
+        "WaterBridgeAnalysis.generate_table": Call(bridges.generate_table),
+        "WaterBridgeAnalysis.timesteps_by_type": Call(bridges.timesteps_by_type),
         "InterRDF": analysis(mdreel.InterRDF, g1=ca, g2=ca),
         "InterRDF_s": analysis(mdreel.InterRDF_s, u=u, ags=[(ca, ca)]),
         "Janin": analysis(mdreel.Janin, atomgroup=u.select_atoms("resname ARG ILE LEU")),

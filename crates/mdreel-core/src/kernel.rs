@@ -42,6 +42,7 @@ pub mod site_distribution;
 pub mod surface;
 pub mod symmetric_rmsd;
 pub mod template_scores;
+pub mod water_bridges;
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};

@@ -7,6 +7,7 @@ use mdreel_core::frame::FrameBatch;
 use mdreel_core::kernel::Computation as CoreComputation;
 use mdreel_core::kernel::fingerprint::FingerprintTable;
 use mdreel_core::kernel::residue_contacts::ContactTable;
+use mdreel_core::kernel::water_bridges::BridgeTable;
 use mdreel_core::reduce::{Ids, Layout, Own, Slots, Value};
 use mdreel_core::{Error, Result};
 use numpy::IntoPyArray;
@@ -16,7 +17,7 @@ use pyo3::types::PyBytes;
 use crate::computation::Computation;
 use crate::function::failure;
 use crate::given::{Given, Places, batch_of};
-use crate::kernels::{fingerprint, residue_contacts};
+use crate::kernels::{fingerprint, residue_contacts, water_bridges};
 
 /// A fold over frames.
 #[derive(Clone)]
@@ -121,7 +122,7 @@ fn value(py: Python<'_>, fold: &Py<PyAny>, own: Own) -> PyResult<Option<Py<PyAny
     }
 }
 
-/// The values of the folds of a run, and arrays of atoms that are listed, of contacts of residues and of interactions.
+/// The values of the folds of a run, and arrays of atoms that are listed, of contacts of residues, of interactions and of water bridges.
 pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAny>>> {
     let mut own = own;
     let value = |own: &mut Own| {
@@ -133,6 +134,9 @@ pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAn
         }
         if let Some(table) = own.here::<FingerprintTable>() {
             return fingerprint::arrays(py, table).ok();
+        }
+        if let Some(table) = own.here::<BridgeTable>() {
+            return water_bridges::arrays(py, table).ok();
         }
         own.here::<Folded>().and_then(|folded| folded.value.take()).map(|value| value.into_bound(py))
     };

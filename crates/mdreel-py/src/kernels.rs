@@ -9,6 +9,7 @@ pub(crate) mod positions;
 pub(crate) mod repeated;
 pub(crate) mod residue_contacts;
 pub(crate) mod superposed;
+pub(crate) mod water_bridges;
 
 use numpy::ndarray::{Dimension, Ix1, Ix2};
 use numpy::{Element, IntoPyArray, PyArray, PyReadonlyArray, PyReadonlyArray2};

@@ -126,6 +126,8 @@ mod _core {
     #[pymodule_export]
     use crate::kernels::superposed::{covariance, cross_correlation, group_rmsd, projection, superposed_fluctuation};
     #[pymodule_export]
+    use crate::kernels::water_bridges::water_bridges;
+    #[pymodule_export]
     use crate::lent_file::LentFile;
     #[cfg(target_os = "linux")]
     #[pymodule_export]

@@ -14,3 +14,4 @@ from .fingerprints.fingerprint import InteractionFingerprint as InteractionFinge
 from .hydration.survival_probability import SurvivalProbability as SurvivalProbability
 from .hydration.water_relaxation import WaterOrientationalRelaxation as WaterOrientationalRelaxation
 from .user.reducers import Reducer as Reducer
+from .water_bridges.water_bridges import WaterBridgeAnalysis as WaterBridgeAnalysis

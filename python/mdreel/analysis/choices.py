@@ -40,6 +40,12 @@ InteractionName: TypeAlias = Literal[
 ]
 """Interaction of two residues, named as in ProLIF for the part of the first residue."""
 
+BridgeRole: TypeAlias = Literal["both", "donor", "acceptor"]
+"""Role of the first selection in the hydrogen bonds of water bridges."""
+
+BondDistance: TypeAlias = Literal["hydrogen", "heavy"]
+"""Atom of a donor from which the length of a hydrogen bond is measured."""
+
 TorsionKind: TypeAlias = Literal["phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"]
 """Type of torsion in a protein."""
 

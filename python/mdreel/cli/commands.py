@@ -71,6 +71,7 @@ ANALYSES = (
     ),
     Entry("fingerprint", "mdreel.cli.analyses.fingerprint", "Interactions between residues, as in ProLIF."),
     Entry("hbonds", "mdreel.cli.analyses.hbonds", "Hydrogen bonds and their lifetimes."),
+    Entry("water-bridges", "mdreel.cli.analyses.water_bridges", "Water bridges between two selections."),
     Entry("density", "mdreel.cli.analyses.density", "Density of atoms on a grid."),
     Entry("linear-density", "mdreel.cli.analyses.linear_density", "Mass and charge density along x, y and z."),
     Entry("select", "mdreel.cli.analyses.select", "Atoms that a selection matches in each frame."),

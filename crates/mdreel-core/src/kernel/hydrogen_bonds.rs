@@ -143,7 +143,7 @@ impl Computation for HydrogenBonds {
 }
 
 /// The angle at the second of three points, degrees.
-fn angle([a, b, c]: [[f64; 3]; 3], images: Option<Periodic>) -> f64 {
+pub(super) fn angle([a, b, c]: [[f64; 3]; 3], images: Option<Periodic>) -> f64 {
     let shortest = |d| images.as_ref().map_or(d, |cell| cell.shortest(d));
     let [u, v] = [a, c].map(|end| shortest(std::array::from_fn(|k| end[k] - b[k])));
     let cross = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];

@@ -234,6 +234,7 @@ def _made(universe: Any, job: Job) -> Any:
         "msd-protein": lambda: msd.EinsteinMSD(universe, _selected(job)),
         "hbonds": lambda: bonds(universe, **water, update_selections=False),
         "hbonds-protein": lambda: bonds(universe, **ask.OF_PROTEIN, update_selections=False),
+        "water-bridges": lambda: hydrogenbonds.WaterBridgeAnalysis(universe, **ask.BRIDGED),
     }
     return makers[job.what]()
 
@@ -242,6 +243,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     **ask.VALUES,
     "rg": lambda found: found.timeseries.mean(),
     "dssp": lambda found: (found.dssp != "-").mean(),
+    "water-bridges": lambda found: sum(map(len, found.network)),
 }
 """The number to which every part of a result contributes, by analysis."""
 

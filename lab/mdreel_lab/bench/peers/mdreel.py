@@ -69,6 +69,7 @@ def analysis_of(job: Job) -> Any:
         "msd": lambda: mdreel.EinsteinMSD(oxygen, **of),
         "msd-protein": lambda: mdreel.EinsteinMSD(selected, **of),
         "hbonds": lambda: mdreel.HydrogenBondAnalysis(universe, **water, update_selections=False, **of),
+        "water-bridges": lambda: mdreel.analysis.WaterBridgeAnalysis(universe, **ask.BRIDGED, **of),
         "shell": lambda: mdreel.Selection(universe, ask.SHELL, **of),
         "shell-pass": lambda: mdreel.Contacts(
             universe, (oxygen, protein), refgroup=None, method="count", radius=ask.SHELL_WIDTH, **of
@@ -93,6 +94,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "survival": lambda found: found.sp_timeseries.mean(),
     "clusters": lambda found: ask.mean_size(found.sizes),
     "shell": lambda found: found.counts.mean(),
+    "water-bridges": lambda found: found.starts.sum(),
     "shell-pass": lambda found: found.timeseries[:, 1].mean(),
 }
 """The number to which every part of a result contributes, by analysis."""

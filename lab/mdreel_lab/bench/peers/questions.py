@@ -25,6 +25,14 @@ SALT_BRIDGES = ("resname ARG LYS and name NH* NZ", "resname ASP GLU and name OE*
 SALT_BRIDGE = 6.0
 """The charged atoms whose native contacts are counted, and their distance, Å."""
 
+BRIDGED: dict[str, Any] = {
+    "selection1": "protein and resid 122:159",
+    "selection2": "protein and resid 1:121 160:214",
+    "water_selection": "resname SOL",
+    "order": 2,
+}
+"""Lid and core of adenylate kinase, and the waters that link them."""
+
 RESIDUE_CONTACT = 4.5
 """Distance of the nearest heavy atoms of two residues in contact, Å."""
 

@@ -1,0 +1,75 @@
+//! Water bridges, and the tables of them.
+
+use mdreel_core::kernel::group::Group;
+use mdreel_core::kernel::water_bridges::{BridgeCriteria, BridgeSites, BridgeTable, Chains, WaterBridges};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use super::{copied, rows};
+use crate::computation::Computation;
+use crate::error::to_python;
+use crate::selection::Members;
+
+type Indices<'py> = PyReadonlyArray1<'py, u32>;
+
+/// Heavy atoms: their places, their residues, the numbers of those that are acceptors; and the hydrogens of donors, shape
+/// (`n_hydrogens`, 2), each with the number of its donor and its place.
+type Sites<'py> = (Indices<'py>, Indices<'py>, Indices<'py>, PyReadonlyArray2<'py, u32>);
+
+/// Networks of hydrogen bonds from one group to another through at most `order` waters, in each frame: how many bridges they are, how
+/// many bonds the first group has in them, how many bonds and pairs of consecutive bonds they have, and a table of these. `groups` are the first, the
+/// second, and the water. `criteria` are the longest distance (Å), whether it is that of the donor, and the lower limit of the angle
+/// (degrees). `roles` says whether the first group may donate, and accept. Images as for `native_contacts`.
+#[pyfunction]
+#[pyo3(signature = (n_atoms, sites, groups, criteria, order, roles, is_periodic))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
+pub(crate) fn water_bridges<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    sites: Sites<'py>,
+    groups: (Members<'py>, Members<'py>, Members<'py>),
+    criteria: (f64, bool, f64),
+    order: u32,
+    roles: (bool, bool),
+    is_periodic: Option<bool>,
+) -> PyResult<Computation> {
+    let (atoms, residues, acceptors, hydrogens) = sites;
+    let mut of_core = BridgeSites {
+        atoms: atoms.as_array().to_vec(),
+        residues: residues.as_array().to_vec(),
+        are_acceptors: vec![false; atoms.as_array().len()],
+        hydrogens: rows::<u32, 2>(&hydrogens, "a hydrogen has a donor and a place")?,
+    };
+    for &site in acceptors.as_array() {
+        let Some(is_acceptor) = of_core.are_acceptors.get_mut(site as usize) else {
+            let message = format!("acceptor {site} is not a site");
+            return Err(to_python(py, mdreel_core::Error::mismatch(message)));
+        };
+        *is_acceptor = true;
+    }
+    let (first, second, water) = &groups;
+    let given: mdreel_core::Result<Vec<Group>> = [first, second, water].into_iter().map(Members::group).collect();
+    let (distance, is_heavy, angle) = criteria;
+    let limits = BridgeCriteria { distance, is_heavy, angle };
+    let (first_donates, first_accepts) = roles;
+    let chains = Chains { order, first_donates, first_accepts };
+    let computation = given.and_then(|given| {
+        let given = <[Group; 3]>::try_from(given).expect("three groups stay three");
+        WaterBridges::new(n_atoms, of_core, given, limits, chains, is_periodic.into())
+    });
+    let groups = (groups.0.copied(py)?, groups.1.copied(py)?, groups.2.copied(py)?);
+    let sites = (copied(atoms), copied(residues), copied(acceptors), copied(hydrogens));
+    let arguments = (n_atoms, sites, groups, criteria, order, roles, is_periodic);
+    Computation::new(py, computation, "water_bridges", arguments)
+}
+
+/// The table as arrays: both atoms of each bond, each followed by its heavy atom (`n_bonds`, 4), with the largest number for none; their
+/// distance and angle (`n_bonds`, 2); and pairs of consecutive bonds, numbered in each frame (`n_pairs`, 2).
+pub(crate) fn arrays<'py>(py: Python<'py>, table: &mut BridgeTable) -> PyResult<Bound<'py, PyAny>> {
+    let (atoms, measures, pairs) = table.take();
+    let atoms = Array2::from_shape_fn((atoms.len(), 4), |(row, k)| atoms[row][k]).into_pyarray(py);
+    let measures = Array2::from_shape_fn((measures.len(), 2), |(row, k)| measures[row][k]).into_pyarray(py);
+    let pairs = Array2::from_shape_fn((pairs.len(), 2), |(row, k)| pairs[row][k]).into_pyarray(py);
+    Ok((atoms, measures, pairs).into_pyobject(py)?.into_any())
+}
