@@ -6,13 +6,13 @@ A new analysis belongs into `CASES`: `test_laws.py` fails where one is missing.
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
 import mdreel
 import mdreel.analysis
+from analysis_case import Case, result
 from comparable_results import (
     arrays_in,
     bonds_by_ids,
@@ -27,51 +27,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
 from peptide_groups import backbone, fours, shell
 from peptide_system import System, peptide_positions
-
-
-def everything(analysis: Analysis) -> list[np.ndarray]:
-    """All that it has found."""
-    return [array for name in sorted(analysis.results) for array in arrays_in(analysis.results[name])]
-
-
-@dataclass(frozen=True)
-class Case:
-    """An analysis.
-
-    `renumbered` is what of its results does not depend on how atoms are numbered, `unmoved` what a rigid `motion`
-    leaves: one of each frame ("each"), one of all frames ("all"), or, where there is no such law, why. `tolerance` is
-    what the rounding of moved coordinates may do. Of memory, the docstring says that results are there `copies` times,
-    with so many bytes for each frame, and for each atom of it, `beside` them. `step` leaves out frames of what is slow.
-    """
-
-    make: Callable[[System], Analysis]
-    renumbered: Callable[[Analysis], list[np.ndarray]] = everything
-    unmoved: Callable[[Analysis], list[np.ndarray]] | None = None
-    motion: str = "each"
-    tolerance: float = 1e-3
-    copies: int = 1
-    beside: tuple[int, int] = (16, 0)
-    step: int = 1
-
-
-class Spread(mdreel.AnalysisBase):
-    """An analysis of a user's: how far atoms are from their centre."""
-
-    def _prepare(self) -> None:
-        self.results.spread = np.zeros(self.n_frames)
-
-    def _single_frame(self) -> None:
-        self.results.spread[self._frame_index] = spread(self.atomgroup.positions)
-
-
-def spread(positions: np.ndarray) -> float:
-    """A function of a user's: how far atoms are from their centre."""
-    return float(np.sqrt(((positions - positions.mean(axis=0, dtype=np.float64)) ** 2).sum(axis=1).mean()))
-
-
-def gap(first: np.ndarray, second: np.ndarray, dimensions: np.ndarray | None) -> float:
-    """A function of a user's: how far the centres of two groups are from each other."""
-    return float(np.linalg.norm(first.mean(axis=0, dtype=np.float64) - second.mean(axis=0, dtype=np.float64)))
+from users_code import Spread, gap, spread
 
 
 def projection(system: System) -> Projection:
@@ -81,11 +37,6 @@ def projection(system: System) -> Projection:
     directions = np.random.default_rng(2).normal(0, 0.05, (2, *origin.shape))
     directions = np.ascontiguousarray(directions[:, ranks])
     return Projection(system.universe.atoms, origin, directions, origin, system.trajectory)
-
-
-def result(*names: str) -> Callable[[Analysis], list[np.ndarray]]:
-    """Some of the results."""
-    return lambda analysis: [np.asarray(analysis.results[name]) for name in names]
 
 
 CASES = {

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mdreel
-from every_analysis import CASES, everything
+from analysis_case import everything
+from every_analysis import CASES
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.execution.executors.mpi.launcher import launched
 from peptide_system import System, peptide

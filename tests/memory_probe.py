@@ -30,7 +30,8 @@ def kilobytes(name: str) -> int:
 
 def measure(name: str, trajectory: str) -> dict[str, int]:
     """Run an analysis."""
-    from every_analysis import CASES, everything
+    from analysis_case import everything
+    from every_analysis import CASES
     from mdreel._core import FrameSet
     from mdreel.trajectory.open import open as open_trajectory
     from peptide_system import System, peptide

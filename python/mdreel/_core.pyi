@@ -1,5 +1,4 @@
 # What each does is documented in Rust, and shown by help().
-
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path

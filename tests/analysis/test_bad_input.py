@@ -14,12 +14,14 @@ import pytest
 from MDAnalysisTests.datafiles import DCD, PSF
 
 import mdreel
+from analysis_case import everything
 from comparable_results import arrays_in
-from every_analysis import CASES, Spread, everything, spread
+from every_analysis import CASES
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.projection import Projection
 from mdreel.errors import FunctionError, MismatchError, SelectionError, UnsupportedError
 from peptide_system import System, in_memory, peptide, peptide_positions
+from users_code import Spread, spread
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::RuntimeWarning")
 N_FRAMES = 6

@@ -15,7 +15,8 @@ import pytest
 
 import mdreel
 import mdreel.analysis.transformations as transformations_module
-from every_analysis import CASES, analyses, everything
+from analysis_case import everything
+from every_analysis import CASES, analyses
 from mdreel import errors
 from mdreel._core import Source
 from mdreel.errors import MismatchError

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import mdreel
-from every_analysis import CASES, analyses, everything
+from analysis_case import everything
+from every_analysis import CASES, analyses
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.execution.executors.local.processes import Processes
 from mdreel.execution.executors.local.serial import Serial

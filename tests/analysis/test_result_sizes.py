@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import mdreel
-from every_analysis import CASES, everything
+from analysis_case import everything
+from every_analysis import CASES
 from mdreel.foundation import size_check, usable_memory
 from peptide_system import System, peptide, write_peptide
 

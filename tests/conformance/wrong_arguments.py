@@ -16,10 +16,10 @@ import MDAnalysis
 import numpy as np
 
 import mdreel
-from every_analysis import Spread, spread
 from mdreel.errors import MdreelError
 from peptide_groups import backbone, fours
 from peptide_system import System, peptide, write_peptide
+from users_code import Spread, spread
 
 N_FRAMES = 4
 SECONDS = 5.0

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.topology.residue_labels import ResidueLabels
+from mdreel.analysis.user.user_functions import function_name
 from mdreel.analysis.water_bridges.bridge_networks import (
     Bond,
     BondLabels,
@@ -22,7 +23,7 @@ from mdreel.analysis.water_bridges.bridge_networks import (
     chains_of,
     check_format,
 )
-from mdreel.errors import MdreelWarning
+from mdreel.errors import FunctionError, MdreelWarning
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.stack_level import caller_level
 from mdreel.results.column import Column
@@ -131,7 +132,7 @@ class BridgeCounts(Analysis):
                 if analysis_func is None:
                     times[self._type_of(chain)].append(time)
                 else:
-                    analysis_func(chain, times, self.u, time=time, **kwargs)
+                    _call(analysis_func, chain, times, self.u, time=time, **kwargs)
         if analysis_func is not None:
             return [(key, time) for key, of_type in times.items() for time in of_type]
         return [[*key, *of_type[: i + 1]] for key, of_type in times.items() for i in range(len(of_type))]
@@ -189,7 +190,7 @@ class BridgeCounts(Analysis):
             if function is None:
                 counts[self._type_of(chain)] += 1
             else:
-                function(chain, counts, self.u, **arguments)
+                _call(function, chain, counts, self.u, **arguments)
         return counts
 
     def _type_of(self, chain: list[Bond]) -> tuple[Any, ...]:
@@ -250,3 +251,13 @@ class BridgeCounts(Analysis):
 
         counts = self.results.counts.astype(np.float64)
         return time_series(self.times, counts, "Water bridges", title, ax, frames=self.frames)
+
+
+def _call(function: Count, chain: list[Bond], output: dict[Any, Any], universe: Any, **arguments: Any) -> None:
+    """Call a function of the user for a bridge."""
+    try:
+        function(chain, output, universe, **arguments)
+    except TypeError as error:
+        given = "".join(f", {name}=" for name in arguments)
+        message = f"{function_name(function)} is called as analysis_func(bonds, output, universe{given}): {error}"
+        raise FunctionError(message) from error
