@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "cluster slurn": (USAGE, "(?i)did you mean .*slurm|see mdreel cluster --help"),
     f"rmsd {ADK} --selct 'name CA'": (USAGE, "(?i)did you mean .*--select"),
     f"rmsd {ADK} -select 'name CA'": (USAGE, "No such option '-select'. Did you mean '--select'"),
+    f"rmsd {ADK} -b 20 -e 10": (INPUT, "the end, 10 ps, is earlier than the begin, 20 ps"),
     f"rmsd {ADK} -superposition": (USAGE, "Did you mean '--superposition'"),
     f"rmsd {ADK} --n_workers 2": (USAGE, "(?i)did you mean .*--n-workers"),
     f"rmsf {ADK} --align": (USAGE, "(?i)did you mean .--superposition"),
