@@ -53,6 +53,7 @@ def test_parameters_become_options(message: str, shown: str) -> None:
 def test_path_with_the_name_of_a_parameter_is_no_option() -> None:
     message = "memory: the channel does not exist"
     assert in_options(message, COMMAND, {"memory": Path("memory")}) == message
+    assert in_options(message, COMMAND, {"memory": "./memory"}) == message
     assert in_options(message, COMMAND, {"memory": None}) == "--memory: the channel does not exist"
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from os.path import normpath
 
 import click
 
@@ -74,7 +75,7 @@ def in_options(text: str, command: click.Command, values: Mapping[str, object] |
 
     def named(match: re.Match[str]) -> str:
         option = _find(options, match[1])
-        is_value = option is not None and str((values or {}).get(str(option.name))) == match[1]
+        is_value = option is not None and normpath(str((values or {}).get(str(option.name)))) == match[1]
         return match[0] if option is None or is_value else _long(option)
 
     def offered(match: re.Match[str]) -> str:
