@@ -29,6 +29,12 @@ def test_script_goes_to_standard_output_and_bash_understands_it(run, scheduler):
     assert "26:03:04" in done.stdout
 
 
+def test_command_without_mdreel_is_refused_with_the_remedy(run):
+    done = run("cluster", "slurm", *JOB, "--", *RMSD[1:])
+    assert done.returncode == 2
+    assert done.stderr.startswith("mdreel: error: the command must begin with mdreel: mdreel rmsd ")
+
+
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 @pytest.mark.parametrize(

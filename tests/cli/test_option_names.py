@@ -1,5 +1,7 @@
 """Messages of the library in the words of the command line."""
 
+from pathlib import Path
+
 import click
 import pytest
 
@@ -46,6 +48,13 @@ COMMAND = click.Command(
 )
 def test_parameters_become_options(message: str, shown: str) -> None:
     assert in_options(message, COMMAND) == shown
+
+
+def test_path_with_the_name_of_a_parameter_is_no_option() -> None:
+    message = "memory: the channel does not exist"
+    assert in_options(message, COMMAND, {"memory": Path("memory")}) == message
+    assert in_options(message, COMMAND, {"memory": "./memory"}) == message
+    assert in_options(message, COMMAND, {"memory": None}) == "--memory: the channel does not exist"
 
 
 def test_renamed_parameters_have_an_option() -> None:

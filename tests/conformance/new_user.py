@@ -193,6 +193,19 @@ ARGUMENTS: dict[str, Mistake] = {
     "path of a reference": (lambda s: mdreel.RMSD(s.u, PDB_small), r"open files with MDAnalysis\.Universe"),
     "reference of another size": (lambda s: mdreel.RMSD(s.ca, s.u), "select the same atoms in both"),
     "one analysis for several": (lambda s: mdreel.run(mdreel.RMSD(s.ca)), "not an RMSD: put it into a list"),
+    "one analysis for several live": (
+        lambda s: mdreel.live.stream_results(mdreel.RMSD(s.ca)),
+        "not an RMSD: put it into a list",
+    ),
+    "unknown parameter of a live analysis": (
+        lambda s: mdreel.live.stream_results([mdreel.RMSD(s.ca)], n_worker=2),
+        "did you mean 'n_workers'",
+    ),
+    "one file for several": (
+        lambda s: mdreel.trajectory.concat("a.xtc", "b.xtc"),
+        "a sequence of texts or paths, .*put it into a list",
+    ),
+    "analysis in small letters": (lambda s: getattr(mdreel, "rmsd"), "did you mean 'RMSD'"),  # noqa: B009
     "class of an analysis": (lambda s: mdreel.run([mdreel.RMSD]), r"such as mdreel\.RMSD\(atoms\)"),
     "one group for several": (
         lambda s: mdreel.Dihedral(s.u.atoms[:4]),

@@ -180,3 +180,10 @@ def test_rest_of_another_run_beside_a_checkpoint_is_noticed(adk_xtc: Path, tmp_p
     path.rename(tmp_path / "run.checkpoint.rank3")  # as an MPI run would leave, of which rank 0's was removed
     with pytest.raises(MismatchError, match=r"rank3: .*those of another run: remove it"):
         run(job_of(open_trajectory(adk_xtc)), None, Serial(), n_parts=9, checkpoint=path)
+
+
+def test_checkpoint_that_cannot_be_created_is_named_as_given(adk_xtc, tmp_path):
+    path = tmp_path / "gone" / "adk.checkpoint"
+    with pytest.raises(FileNotFoundError) as raised:
+        run(job_of(open_trajectory(adk_xtc)), None, Serial(), checkpoint=path)
+    assert raised.value.filename == str(path)

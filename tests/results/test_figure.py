@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mdreel.errors import UnsupportedError
+from mdreel.results.curves import explained_variance
 from mdreel.results.envelope import envelope, running_median
 from mdreel.results.figure import check_figure, save, time_series
 
@@ -32,6 +33,14 @@ def test_running_median_is_the_median_of_each_window():
     expected = [sorted(values[first : first + 5])[2] for first in range(399)]
     np.testing.assert_array_equal(medians, expected)
     np.testing.assert_array_equal(at, x[2:-2])
+
+
+@pytest.mark.parametrize(("n_components", "last"), [(1, 1), (3, 3), (10, 10), (25, 19)])
+def test_first_component_has_a_tick(n_components, last):
+    (axes,) = explained_variance(np.linspace(0.5, 1.0, n_components)).axes
+    ticks = axes.get_xticks()
+    assert (ticks[0], ticks[-1]) == (1, last)
+    assert len(ticks) <= 10
 
 
 def test_running_median_looks_at_no_more_windows_than_asked():

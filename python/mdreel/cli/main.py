@@ -173,7 +173,7 @@ def _show_warning(
         from mdreel.cli.option_names import in_options
 
         context = get_current_context(silent=True)
-        text = str(message) if context is None else in_options(str(message), context.command)
+        text = str(message) if context is None else in_options(str(message), context.command, context.params)
         # A warning about several frames has one line for each.
         for line_of_text in text.splitlines():
             echo(f"mdreel: warning: {printable(line_of_text)}", err=True)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from os.path import normpath
 
 import click
 
@@ -43,7 +44,7 @@ _WORD = re.compile(r"(?<![\w/.=-])([A-Za-z]+(?:_[A-Za-z]+)+|nbins|groupselection
 """A parameter whose name is not an English word."""
 
 
-def in_options(text: str, command: click.Command) -> str:
+def in_options(text: str, command: click.Command, values: Mapping[str, object] | None = None) -> str:
     """Replace the library parameters in a message by the options of a command.
 
     Parameters
@@ -52,6 +53,9 @@ def in_options(text: str, command: click.Command) -> str:
         The message.
     command : click.Command
         The command that was called.
+    values : mapping, optional
+        Values of the options by parameter. A word of the message that is also the value of the option, such as the
+        path ``channel`` of ``--channel channel``, is not replaced.
 
     Examples
     --------
@@ -71,7 +75,8 @@ def in_options(text: str, command: click.Command) -> str:
 
     def named(match: re.Match[str]) -> str:
         option = _find(options, match[1])
-        return match[0] if option is None else _long(option)
+        is_value = option is not None and normpath(str((values or {}).get(str(option.name)))) == match[1]
+        return match[0] if option is None or is_value else _long(option)
 
     def offered(match: re.Match[str]) -> str:
         return match[0] if _find(options, match[1]) else ""

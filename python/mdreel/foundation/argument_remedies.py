@@ -32,7 +32,7 @@ def remedy(error: RefusedError, name: str, call: BoundArguments, kinds: Mapping[
         return _instead_of_text(fsdecode(error.value), has_select="select" in call.signature.parameters)
     if error.expected == "a Transformation":
         return ": take one of mdreel.transformations, such as unwrap(atoms)"
-    if error.expected == "a sequence":
+    if error.expected in ("a sequence", "a sequence of texts or paths", "a sequence of Analysis objects"):
         return _IN_A_LIST
     return _instead_of_group(error) if has_atoms(error.value) else ""
 

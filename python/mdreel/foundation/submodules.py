@@ -35,5 +35,7 @@ def submodule_names(package: str) -> list[str]:
 def _hint(package: str, name: str) -> str:
     from difflib import get_close_matches  # rarely needed
 
-    close = get_close_matches(name, dir(sys.modules[package]), 1)
+    names = dir(sys.modules[package])
+    same = [one for one in names if one.lower() == name.lower()]
+    close = same or get_close_matches(name, names, 1)
     return f": did you mean {close[0]!r}?" if close else ""

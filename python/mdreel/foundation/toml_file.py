@@ -38,4 +38,5 @@ def read_toml(path: str | PathLike[str], *, has_commands: bool = False) -> dict[
         with open_trusted(path, root_may_own=True) if has_commands else path.open("rb") as file:
             return tomllib.load(file)
     except ValueError as error:  # invalid TOML, or bytes that are not UTF-8
-        raise FormatError(f"no TOML: {error}", path=path) from error
+        hint = ': texts need quotation marks, as in select = "name CA"' if "Invalid value" in str(error) else ""
+        raise FormatError(f"no TOML: {error}{hint}", path=path) from error

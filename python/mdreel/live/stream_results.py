@@ -8,6 +8,7 @@ from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.base.observer import ResultsView
 from mdreel.errors import MdreelError, MismatchError
 from mdreel.execution.progress import Progress
+from mdreel.foundation.arguments import checked_arguments
 from mdreel.live.incremental_run import IncrementalRun
 from mdreel.trajectory.opener import Trajectory
 
@@ -15,6 +16,7 @@ _WAIT_SECONDS = 1.0
 """Maximum time, in s, that a round waits for a frame if there are no new results."""
 
 
+@checked_arguments
 def stream_results(
     analyses: Sequence[Analysis],
     start: int | None = None,
@@ -59,6 +61,8 @@ def stream_results(
 
     Raises
     ------
+    ArgumentError
+        If an argument has the wrong type, for example one analysis instead of a list.
     UnsupportedError
         If the trajectory does not grow, or if an analysis needs to know the number of frames in advance.
     MdreelError

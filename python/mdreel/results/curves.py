@@ -204,8 +204,6 @@ def explained_variance(cumulated: NDArray[np.float64], title: str = "", ax: "Axe
     cumulated : ndarray, shape (n_components,), float64
         Cumulative fraction of the variance, from 0 to 1.
     """
-    from matplotlib.ticker import MaxNLocator
-
     shown = 100 * cumulated[:_MOST_COMPONENTS]
     numbers = np.arange(1, len(shown) + 1)
     with canvas(ax, title) as axes:
@@ -214,5 +212,5 @@ def explained_variance(cumulated: NDArray[np.float64], title: str = "", ax: "Axe
         axes.legend(**_ABOVE)
         limits = {"xlim": (0.3, len(shown) + 0.7), "ylim": (0.0, 104.0)}
         axes.set(xlabel="Principal component", ylabel="Variance (%)", **limits)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xticks(numbers[:: 1 + len(numbers) // 11])
     return figure_of(axes)

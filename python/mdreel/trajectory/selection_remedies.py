@@ -42,6 +42,8 @@ def remedy_for_syntax(message: str) -> str:
     unknown = _UNKNOWN.search(message)
     if unknown is not None and unknown[1] == "None":
         return f"the selection ends too early, see {LANGUAGE}"
+    if "'None' Expected: ')'" in message:
+        return "a closing ')' is missing"
     close = get_close_matches(unknown[1], _KEYWORDS, 1) if unknown is not None else []
     return f"did you mean {close[0]!r}?" if close else f"see {LANGUAGE}"
 

@@ -87,6 +87,8 @@ class TimeWindow:
             off = np.abs(since - np.round(since / self.interval) * self.interval)
             frames = frames[off <= tolerance[frames]]
         if len(frames) == 0:
+            if self.begin is not None and self.end is not None and self.end < self.begin:
+                raise FrameIndexError(f"the end, {self.end:g} ps, is earlier than the begin, {self.begin:g} ps")
             held = f"it has frames from {times[0]:g} to {times[-1]:g} ps" if len(times) else "it has no frames"
             raise FrameIndexError(f"no frame of the trajectory lies in the time window: {held}")
         return frames

@@ -215,6 +215,24 @@ def test_simulation_is_not_started_if_a_selection_has_no_atoms(tmp_path: Path) -
     assert not (tmp_path / "started").exists()
 
 
+@pytest.mark.parametrize("status", [0, 7])
+def test_rules_are_not_checked_on_frames_of_an_earlier_run(tmp_path: Path, status: int) -> None:
+    """An engine that ends before it opens the channel leaves the frames of the run before."""
+    write_inputs(tmp_path)
+    earlier = ENDLESS.replace("100000", "5").replace('"run"', '"./run"')
+    words = ["rules.toml", "-s", "top.gro", "--channel", "./run", "--log", "log.jsonl", "--dry-run", "--"]
+    done = run_steer(tmp_path, *words, sys.executable, "-c", earlier)  # a short run is not taken for an earlier one
+    assert done.returncode == 0, done.stderr
+    assert "after 5 frames" in (tmp_path / "log.jsonl").read_text()
+    (tmp_path / "log.jsonl").unlink()
+    done = run_steer(tmp_path, *words, "sh", "-c", f"exit {status}")
+    assert done.returncode == 3
+    assert f"ended with status {status} without publishing" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "log.jsonl").exists()
+    done = run_steer(tmp_path, *words, sys.executable, "-c", earlier)
+    assert done.returncode == 0, done.stderr
+
+
 def test_engine_without_dashes_is_refused_with_the_remedy(tmp_path: Path) -> None:
     done = run_steer(tmp_path, "rules.toml", "-s", "top.gro", "--channel", "run", "gmx", "mdrun", "-deffnm", "md")
     assert done.returncode == 2

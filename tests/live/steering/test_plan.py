@@ -84,6 +84,7 @@ def test_plan_of_a_file(tmp_path: Path) -> None:
     ("change", "expected"),
     [
         (("[run]", "[run"), "no TOML"),
+        (('select = "name CA"', "select = name CA"), "texts need quotation marks, as in select = "),
         (("step = 2", "steps = 2"), "[run]: unknown name 'steps'"),
         (("[run]", "more = 1\n[run]"), "unknown name 'more'"),
         (('type = "helices"', 'type = "rmsf"'), "analysis 2: rules need values of each frame"),
@@ -144,7 +145,11 @@ def test_what_is_wrong_with_rules_is_said_in_one_line(
     [
         ((), "name the rules file"),
         (("none.toml", *FILES), "none.toml: No such file or directory"),
-        (("rules.toml", "-f", "a.xtc", "--follow", "--end-idle", "1"), "rules.toml: topology is missing"),
+        (
+            ("rules.toml", "-f", "a.xtc", "--follow", "--end-idle", "1"),
+            "rules.toml: topology is missing: add it to this file, or use -s",
+        ),
+        (("rules.toml", "-s", "a.psf"), "trajectory is missing: add it to this file, or use -f or --channel"),
         (("rules.toml", "-s", "a.psf", "-f", "a.xtc"), "name the running simulation: --channel, or -f with --follow"),
         (("rules.toml", "-s", "a.psf", "-f", "a.xtc", "--follow"), "--follow needs an end"),
         (("rules.toml", "-s", "a.psf", "-f", "a.xtc", "--channel", "b"), "either --trajectory or --channel"),

@@ -45,7 +45,8 @@ def open_topology(
     if not path.is_file():
         if path.exists():
             raise IsADirectoryError(f"{path}: not a file")
-        raise FileNotFoundError(f"{path}: no such file")
+        hint = f"; for a frame of the trajectory, give ref_frame={path}" if str(path).isdigit() else ""
+        raise FileNotFoundError(f"{path}: no such file{hint}")
     try:
         if groups is None:
             return MDAnalysis.Universe(str(path))

@@ -24,6 +24,7 @@ _OF_CHANNEL = (
     "channel_restart",
     "channel_on_late",
 )
+_OPTIONS_OF_INPUTS = (("topology", "topology", "-s"), ("trajectory", "trajectories", "-f or --channel"))
 _MAY_BE_MISSING = "selection"  # each analysis has its own default
 
 
@@ -66,8 +67,14 @@ def requests_in(path: Path, content: Mapping[str, Any], **of_command: Any) -> tu
     if "channel" in given:
         given.setdefault("trajectories", ())
     commands = analysis_commands()
-    with failing_with(ExitCode.INPUT):
-        recipe = parse_recipe(path, content, recipe_format(commands), given)
+    try:
+        with failing_with(ExitCode.INPUT):
+            recipe = parse_recipe(path, content, recipe_format(commands), given)
+    except CommandError as error:
+        for name, field, option in _OPTIONS_OF_INPUTS:
+            if str(error) == f"{path}: {name} is missing" and field in of_command:
+                raise CommandError(f"{error}: add it to this file, or use {option}", error.code) from error
+        raise
     request = Request(selection="", **{**recipe.inputs, **recipe.run, **given})
     return request, [_request_of(commands[one.type], one, request) for one in recipe.analyses]
 

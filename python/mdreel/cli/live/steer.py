@@ -18,7 +18,7 @@ from mdreel.cli.live.running_input import EVERY_SECONDS, live_results, open_inpu
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo, echo_json
-from mdreel.errors import MismatchError, SelectionError
+from mdreel.errors import MdreelError, MismatchError, SelectionError
 from mdreel.foundation.formatting import counted
 
 if TYPE_CHECKING:
@@ -205,12 +205,26 @@ def _start_engine(command: list[str], request: Request, place: Path) -> "Iterato
     from mdreel.live.steering.engine_process import engine
 
     before = _file_state(place)
+    earlier = None if request.channel is None or request.channel_new_run else _run_of(place)
     with engine(command) as process:
         if request.channel is not None:
             _await_channel(place, request, process)
+            if process.poll() is not None and earlier is not None and earlier == _run_of(place):
+                message = f"the engine has ended with status {process.returncode} without publishing on the channel"
+                raise MismatchError(f"{message}, which has only frames of an earlier run", path=place)
         else:
             _await_change(place, before, process)
         yield process
+
+
+def _run_of(place: Path) -> tuple[int, int] | None:
+    """Return values that differ for each run of a channel, or None if there is no channel."""
+    from mdreel.live.channels.status import Status
+
+    try:
+        return place.stat().st_ino, Status.read(place).epoch
+    except (OSError, MdreelError):
+        return None
 
 
 def _await_channel(place: Path, request: Request, process: "subprocess.Popen[bytes]") -> None:

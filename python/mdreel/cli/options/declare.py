@@ -129,6 +129,10 @@ class SectionedCommand(click.Command):
 
             takes_arguments = any(isinstance(one, click.Argument) for one in self.params)
             check_quotes(ctx, args, selections, takes_arguments=takes_arguments)
+        long = {name for one in self.params if isinstance(one, click.Option) for name in one.opts}
+        single = next((word for word in args if f"-{word.partition('=')[0]}" in long), None)
+        if single is not None and "-- " not in (self.usage or ""):
+            raise click.UsageError(f"No such option '{single}'. Did you mean '-{single}'?", ctx)
         try:
             return super().parse_args(ctx, _repeated(args, names) if names else args)
         except click.MissingParameter as error:
@@ -154,8 +158,8 @@ class SectionedCommand(click.Command):
             from mdreel.cli.option_names import in_options  # only for errors
 
             if isinstance(error, CommandError):
-                raise CommandError(in_options(str(error), self), error.code) from error
-            raise CommandError(in_options(one_line(error), self), ExitCode.INPUT) from error
+                raise CommandError(in_options(str(error), self, ctx.params), error.code) from error
+            raise CommandError(in_options(one_line(error), self, ctx.params), ExitCode.INPUT) from error
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the usage text that follows the name of the command."""

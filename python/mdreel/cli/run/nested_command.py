@@ -56,6 +56,8 @@ def parse_nested(context: click.Context, words: list[str]) -> NestedCommand:
         If the command is not an analysis. Click raises its own errors for invalid options.
     """
     if len(words) < 2 or Path(words[0]).name != "mdreel" or words[1] not in _COMMANDS:
+        if words and words[0] in _COMMANDS:
+            raise CommandError(f"the command must begin with mdreel: mdreel {shlex.join(words)}", ExitCode.USAGE)
         known = ", ".join(f"mdreel {name}" for name in _COMMANDS)
         raise CommandError(f"expected an analysis ({known}), not '{shlex.join(words)}'", ExitCode.USAGE)
     program, name, *rest = words

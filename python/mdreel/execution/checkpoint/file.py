@@ -188,6 +188,8 @@ def _begin(path: Path, identity: dict[str, str], blocks: Blocks, key: bytes) -> 
             records.append(json.dumps(head).encode())
             records.append(blocks.to_bytes())
         give_name(temporary, path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename == os.fspath(temporary):
+            error.filename = os.fspath(path)  # the name that the user knows
         temporary.unlink(missing_ok=True)
         raise

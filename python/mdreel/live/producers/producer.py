@@ -374,7 +374,8 @@ class Producer:
             return NEW_RUN
         if not status["has_producer"] and status["end"] is None and status["sequence"]:
             message = f"its producer died after {counted(status['sequence'], 'frame')}"
-            advice = "set resume_step= to the first step to publish, or remove the channel"
+            remove = f"remove the channel (mdreel channels {self.path} --remove)"
+            advice = f"set resume_step= to the first step to publish, or {remove}"
             raise MismatchError(f"{message}; {advice}", path=self.path)
         return NEW_RUN
 
