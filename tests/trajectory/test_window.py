@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.errors import FrameIndexError, MdreelWarning, MismatchError
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.window import TimeWindow, frames_in_window
 
@@ -20,6 +20,15 @@ def test_window_counts_the_interval_from_its_first_frame():
     times = np.arange(5.0, 26.0)
     assert times[TimeWindow(6.0, None, 3.0).frames(times)].tolist() == [6, 9, 12, 15, 18, 21, 24]
     assert times[TimeWindow(None, None, 2.0).frames(times)].tolist() == list(range(5, 26, 2))
+
+
+def test_interval_that_leaves_wider_gaps_gives_a_warning():
+    times = np.arange(98.0)
+    with pytest.warns(MdreelWarning, match=r"the chosen frames are 3 ps apart, not 0\.3 ps: .*choose a multiple"):
+        assert TimeWindow(None, None, 0.3).frames(times).tolist() == list(range(0, 98, 3))
+    # Neither a trajectory with wider gaps than the interval nor an interval beyond its end leaves out what was wanted.
+    assert len(TimeWindow(None, None, 0.5).frames(times)) == 98
+    assert len(TimeWindow(None, None, 1000.0).frames(times)) == 1
 
 
 def test_window_holds_all_frames_without_limits():
@@ -46,6 +55,7 @@ def test_window_tells_neighbours_apart_when_float32_hardly_does():
     assert TimeWindow(1e6 + 1, 1e6 + 2, 0.25).frames(times).tolist() == list(range(8, 17, 2))
 
 
+@pytest.mark.filterwarnings("ignore:the chosen frames are")
 @given(
     steps=st.lists(st.integers(1, 5), min_size=1, max_size=60),
     begin=st.none() | st.integers(0, 100),

@@ -1,13 +1,15 @@
 """Time windows, similar to the options ``-b``, ``-e`` and ``-dt`` of GROMACS."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Source
-from mdreel.errors import FrameIndexError, MismatchError
+from mdreel.errors import FrameIndexError, MdreelWarning, MismatchError
 from mdreel.execution.shared_files import check_end, locate
+from mdreel.foundation.stack_level import caller_level
 
 # Times are stored as float32 in XTC files, and are products of a float32 in DCD files.
 _RELATIVE_ERROR = 4 * float(np.finfo(np.float32).eps)
@@ -70,6 +72,11 @@ class TimeWindow:
         FrameIndexError
             If no frame is in the window.
 
+        Warns
+        -----
+        MdreelWarning
+            If frames are left out, and the other ones are further apart than the interval.
+
         Notes
         -----
         As in GROMACS, intervals are counted from the time of the first frame at or after `begin`. Times are compared
@@ -85,13 +92,26 @@ class TimeWindow:
         if self.interval is not None and len(frames):
             since = times[frames] - times[frames[0]]
             off = np.abs(since - np.round(since / self.interval) * self.interval)
-            frames = frames[off <= tolerance[frames]]
+            near = frames[off <= tolerance[frames]]
+            self._warn_of_wide_intervals(times[near], len(frames))
+            frames = near
         if len(frames) == 0:
             if self.begin is not None and self.end is not None and self.end < self.begin:
                 raise FrameIndexError(f"the end, {self.end:g} ps, is earlier than the begin, {self.begin:g} ps")
             held = f"it has frames from {times[0]:g} to {times[-1]:g} ps" if len(times) else "it has no frames"
             raise FrameIndexError(f"no frame of the trajectory lies in the time window: {held}")
         return frames
+
+    def _warn_of_wide_intervals(self, times: NDArray[np.float64], n_in_window: int) -> None:
+        """Warn if frames are left out, and the other ones are further apart than the interval."""
+        spacing = _spacing(times)
+        if self.interval is not None and len(times) < n_in_window and 1.01 * self.interval < spacing < np.inf:
+            warnings.warn(
+                f"the chosen frames are {spacing:g} ps apart, not {self.interval:g} ps: few frames lie at multiples of "
+                "the interval; choose a multiple of the time between frames, or a step in frames",
+                MdreelWarning,
+                stacklevel=caller_level(),
+            )
 
     def reaches_the_end(self, times: NDArray[np.float64]) -> bool:
         """Return whether a frame after the last of `times` (in ps) could be in the window."""
