@@ -28,6 +28,8 @@ MOST_FRAMES = 400
 _SHOWN = "Clusters of all replicas"
 _HISTORY = "Visited clusters"
 _JOIN_SECONDS = 120.0
+_POLL_SECONDS = 0.02
+"""Time to wait for frames of a replica, in s. Without any wait, the source does not look for new frames."""
 
 
 class ReplicaFrames:
@@ -64,8 +66,8 @@ class ReplicaFrames:
         self._stride = 1
 
     def take(self) -> bool:
-        """Take the frames that have arrived, without waiting. Return whether there were any."""
-        n_there, self.is_over = await_arrival(self.source, self.n_frames, 1, 0.0)
+        """Take the frames that have arrived. Return whether there were any."""
+        n_there, self.is_over = await_arrival(self.source, self.n_frames, 1, _POLL_SECONDS)
         n_new = n_there - self.n_frames
         if n_new <= 0:
             return False
@@ -215,7 +217,7 @@ def main() -> None:
     parser.add_argument("topology", type=Path)
     parser.add_argument("channels", nargs="+")
     parser.add_argument("--select", default="name CA")
-    parser.add_argument("--cutoff", type=float, default=1.0, help="in Å")
+    parser.add_argument("--cutoff", type=float, default=0.8, help="in Å")
     parser.add_argument("--every", type=float, default=5.0, help="time between two updates in s")
     parser.add_argument("--output", type=Path, default=Path("clusters.csv"))
     given = parser.parse_args()
