@@ -36,7 +36,9 @@ Folder = Annotated[
 ]
 Seconds = Annotated[
     float | None,
-    Option("--seconds", metavar="SECONDS", minimum=0, group=shared.OUTPUT, help="Time to run.  [default: until Ctrl-C]"),
+    Option(
+        "--seconds", metavar="SECONDS", minimum=0, group=shared.OUTPUT, help="Time to run.  [default: until Ctrl-C]"
+    ),
 ]
 
 
@@ -111,5 +113,3 @@ def _new_folder(folder: Path | None) -> Path:
             place.mkdir()
             return place.absolute()
         number += 1
-
-

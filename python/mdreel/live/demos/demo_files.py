@@ -113,7 +113,9 @@ class Demo:
         """Raise WorkerError if a program has failed."""
         for words, program in zip(self.commands, self._programs, strict=False):
             if status := program.status():
-                message = f"{' '.join(words[1:4])} has ended with {describe_status(status)}: read {self.folder / OUTPUT}"
+                message = (
+                    f"{' '.join(words[1:4])} has ended with {describe_status(status)}: read {self.folder / OUTPUT}"
+                )
                 raise WorkerError(message)
 
     def due_analyses(self) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -191,4 +193,3 @@ def ensemble_demo(folder: Path) -> Demo:
     channels = tuple(f"{name}-{number:03d}" for number in range(N_REPLICAS))
     commands = [(*_MDREEL, "ensemble", "run", "ensemble.toml", "--quiet"), (*_CLUSTERS, topology.name, *channels)]
     return Demo(folder, topology, channels, commands, has_replicas=True)
-

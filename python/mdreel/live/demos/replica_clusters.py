@@ -134,7 +134,7 @@ class ReplicaClusters:
 
     def take(self) -> bool:
         """Take the frames that have arrived from all replicas. Return whether there were any."""
-        return any([one.take() for one in self.replicas])
+        return sum(one.take() for one in self.replicas) > 0  # not `any`, which would stop at the first
 
     def update(self) -> None:
         """Cluster the kept frames of all replicas. Frames of each replica have the same distance in time."""

@@ -38,7 +38,9 @@ def check_openmm() -> None:
     try:
         from openmm import app
     except ImportError as error:
-        raise UnsupportedError(f"the demo runs OpenMM, which cannot be imported ({error}): pip install openmm") from None
+        raise UnsupportedError(
+            f"the demo runs OpenMM, which cannot be imported ({error}): pip install openmm"
+        ) from None
     path = _structure(app)
     if not path.is_file():
         raise UnsupportedError("the demo starts from this structure of OpenMM, which is missing", path=path)
@@ -138,9 +140,7 @@ def simulate(kind: str, channel: str, seed: int, n_frames: int, n_consumers: int
     ) as producer:
         producer.await_consumers(n_consumers, timeout=_JOIN_SECONDS)
         # Molecules stay whole, because the analyses compare shapes.
-        reporter = OpenMMReporter(
-            producer, interval, CHECKPOINT, checkpoint_frames=_FRAMES_PER_CHECKPOINT, wrap=False
-        )
+        reporter = OpenMMReporter(producer, interval, CHECKPOINT, checkpoint_frames=_FRAMES_PER_CHECKPOINT, wrap=False)
         simulation.reporters.append(reporter)
         return reporter.run(simulation, n_frames * interval)
 
