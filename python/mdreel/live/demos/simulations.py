@@ -5,7 +5,6 @@ The program ``python -m mdreel.live.demos.simulations water`` runs villin, a pro
 """
 
 import argparse
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -164,4 +163,4 @@ def _structure(app: Any) -> Path:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
