@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
+from urllib.parse import quote
 from urllib.request import urlopen
 
 import numpy as np
@@ -34,10 +35,14 @@ class RunningDemo:
         command = [*MDREEL, "demo", name, "-o", str(folder)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = address_of(self.process)
+        self.first = ""
 
     def channels(self) -> list[dict[str, Any]]:
-        with urlopen(self.url.replace("/?", "/state?"), timeout=30) as answer:
+        """Return the channels on the page, the first of which is expanded."""
+        url = self.url.replace("/?", "/state?") + (f"&open={quote(self.first)}" if self.first else "")
+        with urlopen(url, timeout=30) as answer:
             found: list[dict[str, Any]] = json.load(answer)["channels"]
+        self.first = found[0]["path"] if found else ""
         return found
 
     def await_page(self, is_so: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
@@ -97,9 +102,11 @@ def test_protein_in_water_is_analysed_and_steered_and_leaves_nothing(
     demo = start("openmm")
 
     def is_whole(channels: list[dict[str, Any]]) -> bool:
+        if not channels:
+            return False
         events = [one["event"] for one in channels[0].get("steering") or ()]
         values = [one["latest"] for one in analyses_of(channels[0]).values()]
-        return len(values) == 3 and sum(map(bool, values)) >= 1 and "acted" in events
+        return len(values) == 3 and any(values) and "acted" in events
 
     (channel,) = demo.await_page(is_whole)
     assert channel["state"] == "running"
@@ -115,7 +122,7 @@ def test_protein_in_water_is_analysed_and_steered_and_leaves_nothing(
     rows = np.loadtxt(demo.folder / "rmsd.csv", delimiter=",", skiprows=1)
     log = [json.loads(line) for line in (demo.folder / "steering.jsonl").read_text().splitlines()]
     (fired,) = [one for one in log if one["event"] == "fired"]
-    assert fired["values"]["rmsd"] == rows[fired["sequence"], 2] > 0.5
+    assert fired["values"]["rmsd"] == rows[fired["sequence"], 2] > 0.3
     assert log[-1]["event"] == "ended"
     assert (demo.folder / "state.checkpoint").stat().st_size > 0
 
@@ -126,7 +133,7 @@ def test_replicas_are_clustered_and_leave_nothing(start: Callable[[str], Running
 
     def is_whole(channels: list[dict[str, Any]]) -> bool:
         each = [analyses_of(channel) for channel in channels]
-        return all({*one} == names and one["Visited clusters"]["latest"] for one in each)
+        return len(each) == N_REPLICAS and all({*one} == names and one["Visited clusters"]["latest"] for one in each)
 
     channels = demo.await_page(is_whole)
     assert len(channels) == N_REPLICAS

@@ -42,7 +42,7 @@ output = "rmsd.csv"
 [[rule]]
 name = "left the first conformation"
 analysis = "rmsd"
-above = 0.5           # Å
+above = 0.3           # Å; this small only to let the rule fire soon
 frames = 5
 share = 0.8           # 4 of the last 5 frames
 actions = ["checkpoint"]
