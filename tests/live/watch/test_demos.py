@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import mdreel
-from mdreel.errors import UnsupportedError
+from mdreel.errors import UnsupportedError, WorkerError
 from mdreel.live.demos import replica_clusters
-from mdreel.live.demos.demo_files import N_REPLICAS
+from mdreel.live.demos.demo_files import N_REPLICAS, Demo
 from mdreel.live.demos.simulations import check_openmm
 from watched_page import MDREEL, address_of
 
@@ -193,3 +193,28 @@ def test_an_existing_folder_is_not_used(tmp_path: Path) -> None:
     assert done.returncode == 4
     assert f"{tmp_path}: already exists; name a new folder with -o" in done.stderr
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("name", ["openmm", "ensemble"])
+def test_a_demo_that_ends_before_its_first_frame_leaves_nothing(name: str, tmp_path: Path, folder: Path) -> None:
+    pytest.importorskip("openmm", reason="openmm is not installed")
+    command = [*MDREEL, "demo", name, "--seconds", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LONGEST_SECONDS)
+    assert done.returncode == 0, done.stderr
+    place = tmp_path / "mdreel-demo"
+    assert str(place) in done.stderr
+    assert (place / "output.log").is_file()
+    assert processes_in(tmp_path) == []
+    assert [*folder.iterdir()] == []
+
+
+def test_a_program_that_fails_is_named_with_its_output(tmp_path: Path) -> None:
+    demo = Demo(tmp_path, tmp_path / "top.pdb", ("failing",), [(sys.executable, "-c", "raise SystemExit('no atoms')")])
+    demo.start()
+    until = monotonic() + LONGEST_SECONDS
+    with pytest.raises(WorkerError, match=r"exit status 1: read .*output\.log"):
+        while monotonic() < until:
+            demo.check()
+            sleep(0.05)
+    demo.stop()
+    assert (tmp_path / "output.log").read_text() == "no atoms\n"
