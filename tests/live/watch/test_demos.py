@@ -111,7 +111,7 @@ def test_protein_in_water_is_analysed_and_steered_and_leaves_nothing(
     (channel,) = demo.await_page(is_whole)
     assert channel["state"] == "running"
     assert channel["n_frames"] > 0
-    assert {*analyses_of(channel)} == {"RMSD", "Hydrogen bonds", "DSSP"}
+    assert {*analyses_of(channel)} == {"RMSD", "Lifetime of hydrogen bonds", "DSSP"}
     assert analyses_of(channel)["RMSD"]["latest"]["rmsd"] > 0
     assert {one["state"] for one in analyses_of(channel).values()} == {"running"}
     assert processes_in(demo.folder) != []

@@ -172,6 +172,7 @@ def water_demo(folder: Path) -> Demo:
             "select": "protein",
             "hydrogens": "protein and name H",
             "acceptors": "protein and name O",
+            "lifetime": 20,
         },
         {"type": "dssp"},
     )
