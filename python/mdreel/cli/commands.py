@@ -98,6 +98,7 @@ SIMULATIONS = (
     Entry("serve", "mdreel.cli.live.serve", "Serve channels to other nodes."),
     Entry("relay", "mdreel.cli.live.relay", "Make a channel on another node available on this node."),
     Entry("hub", "mdreel.cli.live.hub", "Serve many IMD clients from one engine or channel."),
+    Entry("demo", "mdreel.cli.live.demo", "Run a simulation with live analyses, and watch it in a browser."),
     Entry("managed", "mdreel.cli.live.managed", "Publish files when they are complete, and wait for them."),
 )
 TABLES = (

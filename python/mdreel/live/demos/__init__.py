@@ -1,0 +1,1 @@
+"""Simulations and analyses of the commands ``mdreel demo``."""
