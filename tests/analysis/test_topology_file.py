@@ -17,7 +17,7 @@ def test_topology_is_opened_and_atoms_are_selected() -> None:
 
 
 def test_bad_topologies_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"none.psf: no such file"):
+    with pytest.raises(FileNotFoundError, match=r"none.psf: No such file or directory"):
         open_topology(tmp_path / "none.psf")
     with pytest.raises(IsADirectoryError, match="not a file"):
         open_topology(tmp_path)

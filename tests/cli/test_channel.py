@@ -174,11 +174,11 @@ def test_channel_of_another_version_does_not_hide_the_others(run, adk, folder):
 def test_waiting_for_an_absent_channel_is_said_at_once_with_those_that_exist(run, adk, folder):
     asked = ["rmsd", "-s", adk["psf"], "--channel", "run2", "--wait", "0.1"]
     assert run(*asked).stderr.splitlines()[0] == (
-        f"mdreel: waiting up to 0.1 s for the channel {folder}/run2, which does not exist yet; there are no channels"
+        f"mdreel: waiting up to 0.1 s for the channel {folder}/run2, which does not exist yet (there are no channels)"
     )
     produce(run, adk["dcd"], "--stop", "2", "-q")
     first, last = run(*asked).stderr.splitlines()
-    existing = "; existing channels: run1; did you mean 'run1'?"
+    existing = " (existing channels: run1; did you mean 'run1'?)"
     assert first.endswith(f"which does not exist yet{existing}")
     assert last.startswith(f"mdreel: error: {folder}/run2: the channel was not created within 0.1 s")
     assert last.endswith(existing)

@@ -31,7 +31,7 @@ def refused(done, code, *words):
     ("arguments", "words"),
     [
         (["--nope"], ["--nope", "mdreel rmsd --help"]),
-        (["-nt", "many"], ["-nt", "integer"]),
+        (["-nt", "many"], ["-nt", "whole number"]),
         (["-nt", "-1"], ["-nt"]),
         (["--step", "0"], ["--step"]),
         (["-dt", "0"], ["-dt", "more than 0"]),

@@ -15,7 +15,8 @@ from mdreel.cli.options.option_types import Number, NumberInRange
         (("-b", "10ns"), "'10ns' has a unit: write the number of ps, 10000"),
         (("-dt", "0.5 ns"), "'0.5 ns' has a unit: write the number of ps, 500"),
         (("-e", "1e3fs"), "write the number of ps, 1"),
-        (("-e", "5apples"), "'5apples' is not a valid float"),
+        (("-nt", "two"), "'two' is not a valid whole number"),
+        (("-e", "5apples"), "'5apples' is not a valid number"),
     ],
 )
 def test_time_with_a_unit_is_refused_with_the_number(run, words: tuple[str, ...], message: str) -> None:

@@ -83,7 +83,7 @@ def test_nothing_to_look_at_is_an_error_once(run: Any, folder: Path) -> None:
         (["-s", "a.psf"], "--topology requires --web"),
         (["--web", "--view", "all"], "--view requires --topology"),
         (["--web", "-n", "a.ndx"], "--index requires --topology"),
-        (["--web", "-s", "missing.psf"], "missing.psf: no such file"),
+        (["--web", "-s", "missing.psf"], "missing.psf: No such file or directory"),
         (["--web", "--alert", "rmsd"], "expected COLUMN>NUMBER or ANALYSIS:COLUMN<NUMBER, got 'rmsd'"),
         (["--web", "--alert", "rmsd>six"], "expected COLUMN>NUMBER"),
         (["--web", "--alert", "rmsd>nan"], "must be a finite number"),

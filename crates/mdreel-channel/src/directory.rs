@@ -26,7 +26,7 @@ impl Directory {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let facts = path.symlink_metadata().map_err(|error| Error::io(path, error))?;
         if !facts.is_dir() {
-            return Err(refused(path, "expected a directory".to_owned()));
+            return Err(refused(path, "expected the directory of a channel, not a file".to_owned()));
         }
         check_owner(path, &facts)?;
         Ok(Directory { path: path.to_owned() })

@@ -56,7 +56,7 @@ BAD = [
     ('restart = ["simulate", "{channel}", "{checkpoint}"]\n', "", "restart is missing; checkpoint requires it"),
     ('"state.chk"', '"../state.chk"', "checkpoint: expected the name of a file, got '../state.chk'"),
     ('topology = "top.pdb"\n', "", "topology is missing"),
-    ('"top.pdb"', '"none.pdb"', "none.pdb: no such file"),
+    ('"top.pdb"', '"none.pdb"', "none.pdb: No such file or directory"),
     ('[[analysis]]\ntype = "rmsd"\nselect = "all"', "", "there is no [[analysis]]"),
     ('"rmsd"', '"rmsq"', "analysis 1: type must be one of"),
     ('select = "all"', 'selekt = "all"', "analysis 1 (rmsd): unknown name 'selekt'"),

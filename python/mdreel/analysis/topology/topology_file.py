@@ -46,7 +46,7 @@ def open_topology(
         if path.exists():
             raise IsADirectoryError(f"{path}: not a file")
         hint = f"; for a frame of the trajectory, give ref_frame={path}" if str(path).isdigit() else ""
-        raise FileNotFoundError(f"{path}: no such file{hint}")
+        raise FileNotFoundError(f"{path}: No such file or directory{hint}")
     try:
         if groups is None:
             return MDAnalysis.Universe(str(path))

@@ -256,7 +256,7 @@ def _page_features(
     topology, index, view = system
     for path in (topology, index):
         if path is not None and not path.is_file():
-            raise CommandError(f"{path}: no such file", ExitCode.INPUT)
+            raise CommandError(f"{path}: No such file or directory", ExitCode.INPUT)
     if topology is not None:
         from mdreel.live.watch.molecule import Molecule
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import click
 
 from mdreel.cli.errors import CommandError, ExitCode, one_line
-from mdreel.cli.options.option_types import FilePath, Number, NumberInRange
+from mdreel.cli.options.option_types import FilePath, Number, NumberInRange, WholeNumberInRange
 from mdreel.errors import MdreelError
 
 HELP = "Help"
@@ -305,7 +305,7 @@ def _type(kind: Any, declared: Any) -> Any:
         metavar = declared.metavar
         return NumberInRange(metavar, declared.minimum, declared.maximum) if has_limits else Number(metavar)
     if has_limits:
-        return click.IntRange(declared.minimum, declared.maximum)
+        return WholeNumberInRange(declared.minimum, declared.maximum)
     return kind
 
 

@@ -37,6 +37,8 @@ class Number(click.types.FloatParamType):
         Name of the value in the help text, which is the unit.
     """
 
+    name = "number"
+
     def __init__(self, metavar: str | None) -> None:
         self.metavar = metavar
 
@@ -49,6 +51,8 @@ class Number(click.types.FloatParamType):
 class NumberInRange(click.FloatRange):
     """A number in a given unit and within limits; see `Number`."""
 
+    name = "number"
+
     def __init__(self, metavar: str | None, minimum: float | None, maximum: float | None) -> None:
         super().__init__(minimum, maximum)
         self.metavar = metavar
@@ -57,6 +61,12 @@ class NumberInRange(click.FloatRange):
         """Return the number."""
         _refuse_unit(value, self.metavar, param, ctx)
         return super().convert(value, param, ctx)
+
+
+class WholeNumberInRange(click.IntRange):
+    """A whole number within limits."""
+
+    name = "whole number"
 
 
 def _refuse_unit(value: Any, metavar: str | None, param: click.Parameter | None, ctx: click.Context | None) -> None:

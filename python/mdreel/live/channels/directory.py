@@ -98,9 +98,9 @@ def describe_other_channels(place: Path) -> str:
     except OSError:  # no channel has been created yet
         names = []
     if not names:
-        return "; there are no channels"
+        return " (there are no channels)"
     shown = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
-    return printable(f"; existing channels: {shown}{did_you_mean(place.name, names)}")
+    return " " + printable(f"(existing channels: {shown}{did_you_mean(place.name, names)})")
 
 
 def wait_until_available(join: Callable[[], T], place: Path, seconds: float, what: str = "channel") -> T:
