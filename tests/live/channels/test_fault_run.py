@@ -1,6 +1,5 @@
 """Tests of channels under random faults on three hosts."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ from mdreel_lab.bench.rigs.hosts import why_there_are_none
 
 pytest.importorskip("zenoh")
 
-IS_SLOW = bool(os.environ.get("MDREEL_SLOW_TESTS"))
 WHY_NOT = why_there_are_none()
-SECONDS = 180.0 if IS_SLOW else 90.0
+SECONDS = 180.0
 
 
 def test_plan_of_faults_is_the_same_for_the_same_seed() -> None:
