@@ -45,7 +45,10 @@ from mdreel.live.nodes.messages import (
 from mdreel.live.notices.file import notice_process
 from mdreel.live.notices.reader import NoticeReader
 from mdreel.live.producers.producer import Producer
+from mdreel.live.watch.alerts import Alerts
 from mdreel.live.watch.metrics import metrics
+from mdreel.live.watch.operations import Operations
+from mdreel.live.watch.simulation_control import SimulationControl
 from mdreel.live.watch.snapshot import AnalysisSnapshot, ChannelSnapshot
 from mdreel.live.watch.snapshot_json import to_json
 from mdreel.live.watch.steering import NAME, SteeringLog
@@ -221,7 +224,11 @@ def _client(content: bytes, folder: Path) -> None:
 def _granted(content: bytes, _: Path) -> object:
     text = content.decode("latin-1")
     access = PageAccess("a token of the test")
-    return access.is_granted(text, text, text) or access.is_granted("localhost", None, text)
+    return access.role_of(text, text, text) or access.role_of("localhost", None, text)
+
+
+def _operation(content: bytes, _: Path) -> object:
+    return Operations(None, Alerts(), SimulationControl()).carry_out(content, ())
 
 
 def _frame(content: bytes, _: Path) -> object:
@@ -340,6 +347,12 @@ DECODERS = {
         (header(Kind.GO) + header(Kind.PAUSE) + header(Kind.FORCES_TO_APPLY, 1) + bytes(16) + header(Kind.RATE, -1),),
         ("live/engines/imd/client.py:Client._execute_all", "live/engines/imd/client.py:Client._is_admitted"),
         is_json=False,
+    ),
+    "request of an operator": Decoder(
+        _operation,
+        tuple(_json({"do": "add-alert", "column": "rmsd", side: 5, "analysis": "RMSD"}) for side in ("above", "below")),
+        ("live/watch/operations.py:Operations.carry_out",),
+        (FormatError, MismatchError, StreamError),
     ),
     "request for the page": Decoder(
         _granted, (b"/state?token=a%20token", b"[::1]:80", b"Bearer a token of the test"), refuses=(), is_json=False

@@ -337,7 +337,7 @@ CASES = {
     ),
     "SurvivalProbability": Case(
         lambda s: mdreel.analysis.SurvivalProbability(
-            s.universe, "name C* and around 4 (name O N)", 5, 2, 1, trajectory=s.trajectory
+            s.universe, "name C* and around 4 (name O N)", 2, 2, 1, trajectory=s.trajectory
         ),
         unmoved=result("counts"),
         tolerance=2,  # some atoms are at the limit
@@ -345,7 +345,7 @@ CASES = {
     ),
     "SurvivalProbability, of residues": Case(
         lambda s: mdreel.analysis.SurvivalProbability(
-            s.universe, "name C* and around 4 (name O N)", 5, residues=True, trajectory=s.trajectory
+            s.universe, "name C* and around 4 (name O N)", 2, residues=True, trajectory=s.trajectory
         ),
         unmoved=result("counts"),
         tolerance=2,
@@ -353,7 +353,7 @@ CASES = {
     ),
     "WaterOrientationalRelaxation": Case(
         lambda s: mdreel.analysis.WaterOrientationalRelaxation(
-            s.universe, "name CA and around 5 name HN", 4, molecules=backbone(s), trajectory=s.trajectory
+            s.universe, "name CA and around 5 name HN", 2, molecules=backbone(s), trajectory=s.trajectory
         ),
         unmoved=result("oh", "hh", "dipole"),
         motion="all",

@@ -11,7 +11,7 @@ from MDAnalysisTests.datafiles import DCD, PSF
 from mdreel.cli.commands import groups, load
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
-COMMANDS = {"rmsd", "rmsf", "average", "align"}
+COMMANDS = {"rmsd", "rmsf", "average", "align", "compare"}
 """The commands that take a structure as reference."""
 
 SELECT = ("--select", "protein and resid 1:14")
@@ -46,7 +46,7 @@ def test_every_command_with_a_reference_is_listed() -> None:
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_command_refuses_a_reference_in_another_order(run, command: str, references: dict[str, Path]) -> None:
-    own = ("--superposition",) if command == "rmsf" else ()
+    own = {"rmsf": ("--superposition",), "compare": ("--score", "lddt")}.get(command, ())
     words = (command, "-s", PSF, "-f", DCD, *SELECT, *own, "--step", "40", "-q", "-o")
     output = "a.xtc" if command == "align" else "a.csv"
     done = run(*words, output, "--reference", references["reversed"])

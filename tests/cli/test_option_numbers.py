@@ -6,7 +6,7 @@ from MDAnalysisTests.datafiles import DCD, PSF
 
 from command_results import refused
 from mdreel.cli import commands
-from mdreel.cli.options.option_types import Number, NumberInRange
+from mdreel.cli.options.declare import Number, NumberInRange
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,10 @@ COMMANDS: dict[str, tuple[int, str]] = {
         USAGE,
         "mdreel convert adk.dcd -s adk.psf --select 'name CA' -o ca.dcd ",
     ),
-    f"rmsd {ADK} --reference 20": (INPUT, "20: No such file or directory; for a frame of the trajectory, give --ref-frame 20"),
+    f"rmsd {ADK} --reference 20": (
+        INPUT,
+        "20: No such file or directory; for a frame of the trajectory, give --ref-frame 20",
+    ),
     "rmsd -s '' -f adk.dcd": (USAGE, "'-s' / '--topology': the name of the file is empty"),
     f"rmsd {ADK} --select ''": (INPUT, "the selection is empty: give one such as 'protein and name CA', or 'all'"),
     f"rmsd {ADK} --select 'name ca'": (INPUT, "did you mean 'CA'"),

@@ -102,12 +102,26 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
+EMPTY_PAGE = "/empty-page"
+
+
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """Give the address of a server of the files of a folder for a while."""
 
     class Quiet(SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:  # noqa: N802 (a name of the standard library)
+            if self.path != EMPTY_PAGE:
+                super().do_GET()
+                return
+            content = b"<!doctype html><link rel=icon href='data:,'>"  # without it, the browser asks for favicon.ico
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
 
         def end_headers(self) -> None:
             self.send_header("Cache-Control", "max-age=3600")  # scripts and styles of all pages
@@ -137,7 +151,7 @@ def complaints(browser: Browser) -> list[str]:
 def faults(browser: Browser, folder: Path, address: str, pages: Iterable[Path]) -> list[str]:
     """Return what does not fit a desktop or a phone, and the errors of the browser."""
     wrong = []
-    browser.visit(f"{address}/none", width=max(SCREENS))  # an empty page of the server
+    browser.visit(address + EMPTY_PAGE, width=max(SCREENS))
     browser.log()
     for path in pages:
         beside = browser.beside(f"{address}/{path.relative_to(folder).as_posix()}", SCREENS)

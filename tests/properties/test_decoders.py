@@ -26,6 +26,8 @@ NOT_OF_OTHERS = {
     "live/ensemble/result_tables.py:ResultTables._read": "a table of a run of this user, read without pickle",
     "live/archives/archiver_process.py:ArchiverProcess._start_and_wait": "the error of a process of our own",
     "live/producers/producer.py:Producer.__init__": "a hash",
+    "live/watch/analysis_process.py:AnalysisProcess._listen": "the analysis that this process has started",
+    "live/watch/molecule.py:Molecule._read": "the outline of a topology of this user, from a process of our own",
     "live/channels/sections.py:Encoder.positions": "bytes that this process has made",
     "live/channels/sections.py:section_arrays": "a section whose length and checksum the core has compared",
 }

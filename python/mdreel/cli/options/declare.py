@@ -1,7 +1,8 @@
 """Declaration of Click commands, whose options and arguments are the annotated parameters of functions."""
 
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from types import UnionType
@@ -10,7 +11,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 import click
 
 from mdreel.cli.errors import CommandError, ExitCode, one_line
-from mdreel.cli.options.option_types import FilePath, Number, NumberInRange, WholeNumberInRange
 from mdreel.errors import MdreelError
 
 HELP = "Help"
@@ -331,3 +331,68 @@ def _show_all(context: click.Context, parameter: click.Parameter, is_given: bool
         context.meta[HELP] = True
         echo(context.get_help())
         context.exit()
+
+
+class FilePath(click.Path):
+    """The path of a file. An empty text, such as that of an unset variable of the shell, is an error."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if value == "":
+            raise click.BadParameter("the name of the file is empty: give the path of a file", ctx, param)
+        return super().convert(value, param, ctx)
+
+
+class Number(click.types.FloatParamType):
+    """A number in a given unit. For a value such as ``10ns``, the error message suggests the number to enter.
+
+    Parameters
+    ----------
+    metavar : str or None
+        Name of the value in the help text, which is the unit.
+    """
+
+    name = "number"
+
+    def __init__(self, metavar: str | None) -> None:
+        self.metavar = metavar
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        with _suggesting_number(value, self.metavar, param, ctx):
+            return super().convert(value, param, ctx)
+
+
+class NumberInRange(click.FloatRange):
+    """A number in a given unit and within limits; see `Number`."""
+
+    name = "number"
+
+    def __init__(self, metavar: str | None, minimum: float | None, maximum: float | None) -> None:
+        super().__init__(minimum, maximum)
+        self.metavar = metavar
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        with _suggesting_number(value, self.metavar, param, ctx):
+            return super().convert(value, param, ctx)
+
+
+class WholeNumberInRange(click.IntRange):
+    """A whole number within limits."""
+
+    name = "whole number"
+
+
+@contextmanager
+def _suggesting_number(
+    value: Any, metavar: str | None, param: click.Parameter | None, ctx: click.Context | None
+) -> Iterator[None]:
+    """Replace the error about a number with a unit by one that suggests the number."""
+    try:
+        yield
+    except click.BadParameter:
+        from mdreel.cli.options.usage_hints import check_unit  # only for errors
+
+        check_unit(value, metavar, param, ctx)
+        raise

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import click
 
@@ -16,6 +17,18 @@ _UNFINISHED = {"name", "resid", "resname", "segid", "type", "index", "bynum", "c
 
 _NEGATIVE_NUMBER = re.compile(r"-[\d.]")
 _INPUTS = frozenset(("-s", "--topology", "-f", "--trajectory"))
+
+_WITH_UNIT = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-zµÅ°]+)")
+
+_FACTORS = {
+    "PS": {"fs": 1e-3, "ps": 1.0, "ns": 1e3, "us": 1e6, "µs": 1e6},
+    "Å": {"pm": 1e-2, "A": 1.0, "Å": 1.0, "nm": 10.0},
+    "SECONDS": {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0},
+    "DEGREES": {"deg": 1.0, "degrees": 1.0, "°": 1.0},
+}
+"""Factors that convert other units to the units of options, by the metavars of the options."""
+
+_NAMES = {"PS": "ps", "SECONDS": "seconds", "DEGREES": "degrees"}
 
 
 def with_synonym(error: click.NoSuchOption, parameters: Sequence[click.Parameter]) -> click.UsageError:
@@ -92,3 +105,19 @@ def _with_inputs(words: list[str], takes_arguments: bool) -> list[str]:
     if takes_arguments or leading != 2 or not _INPUTS.isdisjoint(words):
         return words
     return ["-s", words[0], "-f", words[1], *words[2:]]
+
+
+def check_unit(value: Any, metavar: str | None, param: click.Parameter | None, ctx: click.Context | None) -> None:
+    """Check that a number has no unit.
+
+    Raises
+    ------
+    click.BadParameter
+        If the value has a unit that can be converted to the unit of the option.
+    """
+    factors = _FACTORS.get(metavar or "", {})
+    found = _WITH_UNIT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if metavar is not None and found is not None and found[2] in factors:
+        unit = _NAMES.get(metavar, metavar)
+        number = float(found[1]) * factors[found[2]]
+        raise click.BadParameter(f"{value!r} has a unit: write the number of {unit}, {number:.10g}", ctx, param)
