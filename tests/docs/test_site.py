@@ -112,7 +112,7 @@ def served(folder: Path) -> Iterator[str]:
     class Quiet(SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:  # noqa: N802 (a name of the standard library)
+        def do_GET(self) -> None:
             if self.path != EMPTY_PAGE:
                 super().do_GET()
                 return
