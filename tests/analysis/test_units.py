@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*
 
 
 def bridges(universe: MDAnalysis.Universe, **limits: float) -> Any:
-    """Water bridges of parts of a peptide, some of which stand for water."""
+    """Water bridges in a peptide. Some of its residues stand for water."""
     return mdreel.analysis.WaterBridgeAnalysis(universe, "resid 1:4", "resid 8:14", "resid 5:7", **limits)
 
 

@@ -38,7 +38,7 @@ class RunningDemo:
         self.first = ""
 
     def channels(self) -> list[dict[str, Any]]:
-        """Return the channels on the page, the first of which is expanded."""
+        """Return the channels on the page. The first channel is expanded."""
         url = self.url.replace("/?", "/state?") + (f"&open={quote(self.first)}" if self.first else "")
         with urlopen(url, timeout=30) as answer:
             found: list[dict[str, Any]] = json.load(answer)["channels"]

@@ -1,4 +1,4 @@
-"""Tests of requests that change something on the page, and of who may send them."""
+"""Tests of requests that change something on the page, and of the users who may send them."""
 
 import http.client
 import json

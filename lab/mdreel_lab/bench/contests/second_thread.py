@@ -88,7 +88,7 @@ def _gains(text: str, case: Case, way: str, bound: float, settings: Settings) ->
         one, two = (statistics.median(report[key]) for key in ("one", "two"))
         said = f"{text}, {report['n_frames']:,} frames, {name}: {1e3 * one:.3g} and {1e3 * two:.3g} ms"
         if "first" in report:
-            said += f", of which {1e3 * statistics.median(report['first']):.2g} ms until the first frame"
+            said += f"; the first frame takes {1e3 * statistics.median(report['first']):.2g} ms"
         if "floor_one" in report:
             alone, both = (statistics.median(report[key]) for key in ("floor_one", "floor_two"))
             said += f"; floor {1e3 * alone:.3g} and {1e3 * both:.3g} ms ({alone / both:.2f})"

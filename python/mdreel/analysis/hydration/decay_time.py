@@ -80,7 +80,7 @@ def decay_time(
 
 
 def decay_line(name: str, compute: Callable[[], float]) -> str:
-    """Return a line of text with a decay time, or with the reason why there is none.
+    """Return a line of text with a decay time. If there is no decay time, the text states the reason.
 
     Parameters
     ----------

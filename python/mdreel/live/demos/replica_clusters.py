@@ -33,7 +33,7 @@ _POLL_SECONDS = 0.02
 
 
 class ReplicaFrames:
-    """Frames of a replica, of which at most `MOST_FRAMES` are kept.
+    """Frames of a replica. At most `MOST_FRAMES` frames are kept.
 
     Parameters
     ----------

@@ -147,7 +147,7 @@ class ManagedAnalyses:
             self._find(number).process.resume()
 
     def find(self, number: int) -> ManagedAnalysis:
-        """Return an analysis. Raise MismatchError if there is none with this number."""
+        """Return the analysis with a number. Raise MismatchError if no analysis has this number."""
         with self._lock:
             return self._find(number)
 

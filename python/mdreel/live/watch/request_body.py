@@ -19,7 +19,7 @@ def body_length(given: str | None) -> int | None:
 def read_body(
     connection: socket.socket, begun: bytes, n_bytes: int, clock: Callable[[], float] = monotonic
 ) -> bytes | None:
-    """Read a body of `n_bytes`, of which `begun` has arrived together with the head of the request.
+    """Read a body of `n_bytes` bytes. Its first bytes, `begun`, have arrived together with the head of the request.
 
     Return None if the body is longer than `MOST_BODY_BYTES`, or if it is still incomplete after `BODY_SECONDS`,
     measured with `clock` (in s).
