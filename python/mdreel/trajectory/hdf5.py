@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -213,24 +215,20 @@ def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None =
         )
     chunk, stored = _storage(dataset, where)
     properties = dataset.id.get_create_plist()
-    columns = np.array(stored, np.uint64).reshape(-1, 4).T.copy()
     return Dataset(
         dataset.name,
         dataset.dtype.str,
         (shape[0], shape[1], shape[2]),
         (chunk[0], 1 if len(chunk) == 2 else chunk[1], chunk[-1]),
         [_filter(properties.get_filter(i), where) for i in range(properties.get_nfilters())],
-        columns[0],
-        columns[1],
-        columns[2],
-        columns[3].astype(np.uint32),
+        *stored,
         float(dataset.fillvalue),
         **conversion,
     )
 
 
-def _storage(dataset: "h5py.Dataset", where: str) -> tuple[list[int], list[tuple[int, int, int, int]]]:
-    """Return the chunk shape, and the grid index, first byte, size and filter mask of each stored chunk."""
+def _storage(dataset: "h5py.Dataset", where: str) -> tuple[list[int], list[NDArray[Any]]]:
+    """Return the chunk shape, and arrays with the grid index, first byte, size and filter mask of each stored chunk."""
     from h5py import h5d
 
     properties = dataset.id.get_create_plist()
@@ -239,11 +237,13 @@ def _storage(dataset: "h5py.Dataset", where: str) -> tuple[list[int], list[tuple
         offset = dataset.id.get_offset()
         is_stored = offset is not None and dataset.size > 0
         size = dataset.size * dataset.dtype.itemsize
-        return [int(length) for length in dataset.shape], [(0, offset, size, 0)] if is_stored else []
+        stored = [(0, offset, size, 0)] if is_stored else []
+        columns = np.array(stored, np.uint64).reshape(-1, 4).T.copy()
+        return [int(length) for length in dataset.shape], [*columns[:3], columns[3].astype(np.uint32)]
     if layout == h5d.CHUNKED:
         chunk = [int(length) for length in dataset.chunks]
         grid = [-(-length // piece) for length, piece in zip(dataset.shape, chunk, strict=True)]
-        return chunk, [_stored(info, chunk, grid) for info in _chunks(dataset)]
+        return chunk, _columns(_chunks(dataset), chunk, grid)
     kind = {h5d.COMPACT: "compact", h5d.VIRTUAL: "virtual"}.get(layout, "external")
     raise UnsupportedError(f"{where}: {kind} storage is not supported: copy it with h5repack")
 
@@ -256,11 +256,15 @@ def _chunks(dataset: "h5py.Dataset") -> list[Any]:
     return [dataset.id.get_chunk_info(i) for i in range(dataset.id.get_num_chunks())]
 
 
-def _stored(info: Any, chunk: list[int], grid: list[int]) -> tuple[int, int, int, int]:
-    cell = 0
-    for start, piece, length in zip(info.chunk_offset, chunk, grid, strict=True):
-        cell = cell * length + start // piece
-    return cell, info.byte_offset, info.size, info.filter_mask
+def _columns(chunks: list[Any], chunk: list[int], grid: list[int]) -> list[NDArray[Any]]:
+    # There can be millions of chunks, and each of these lines costs a tenth of a loop over them.
+    n_chunks = len(chunks)
+    corners = chain.from_iterable(map(attrgetter("chunk_offset"), chunks))
+    starts = np.fromiter(corners, np.uint64, n_chunks * len(chunk)).reshape(n_chunks, len(chunk))
+    strides = np.cumprod([1, *grid[:0:-1]], dtype=np.uint64)[::-1]
+    cells = (starts // np.array(chunk, np.uint64)) @ strides
+    fields = {"byte_offset": np.uint64, "size": np.uint64, "filter_mask": np.uint32}
+    return [cells, *(np.fromiter(map(attrgetter(name), chunks), kind, n_chunks) for name, kind in fields.items())]
 
 
 def _filter(described: Any, where: str) -> tuple[int, int]:

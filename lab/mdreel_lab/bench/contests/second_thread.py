@@ -2,11 +2,13 @@
 
 ``python -m mdreel_lab.bench.contests.second_thread JOB REPEATS`` runs one job with one and with two threads in turn.
 The gain is measured twice: with the allocator's defaults, which return the memory of every result to the system, and
-with an allocator that keeps it. The difference is the price of new memory, which threads pay together. The floor of the
-formats without compression is NumPy, which copies as many numbers from the mapped file to a new array.
+with an allocator that keeps it. The difference is the price of new memory, which threads pay together. Two floors are measured
+beside it. Two processes that share nothing, with one thread and half of the frames each, show what the machine allows.
+For formats without compression, NumPy copies as many numbers from the mapped file to a new array.
 """
 
 import json
+import multiprocessing
 import statistics
 import sys
 import time
@@ -14,6 +16,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ from mdreel_lab.bench.contests.pages import bounded
 from mdreel_lab.bench.contests.rounds import TIME_LIMIT, Settings
 from mdreel_lab.bench.data import FORMS, SYSTEMS
 from mdreel_lab.bench.peers.job import Job
+from mdreel_lab.bench.peers.mdreel import prepare as prepare_job
 from mdreel_lab.bench.processes import child_environment, run_process
 
 N_WORKERS = 2
@@ -87,6 +91,8 @@ def _gains(text: str, case: Case, way: str, bound: float, settings: Settings) ->
         report = json.loads(printed.splitlines()[-1])
         one, two = (statistics.median(report[key]) for key in ("one", "two"))
         said = f"{text}, {report['n_frames']:,} frames, {name}: {1e3 * one:.3g} and {1e3 * two:.3g} ms"
+        apart = statistics.median(report["halves"])
+        said += f"; two processes with half of the frames each: {1e3 * apart:.3g} ms ({one / apart:.2f})"
         if "first" in report:
             said += f"; the first frame takes {1e3 * statistics.median(report['first']):.2g} ms"
         if "floor_one" in report:
@@ -100,12 +106,11 @@ def _gains(text: str, case: Case, way: str, bound: float, settings: Settings) ->
 def main() -> None:
     """Run the job named on the command line and print its times."""
     warnings.simplefilter("ignore")
-    from mdreel_lab.bench.peers.mdreel import prepare
-
     job, repeats = Job.of_json(sys.argv[1]), int(sys.argv[2])
     works: dict[str, Callable[[], Any]] = {
-        key: prepare(replace(job, n_workers=n_workers)) for key, n_workers in (("one", 1), ("two", N_WORKERS))
+        key: prepare_job(replace(job, n_workers=n_workers)) for key, n_workers in (("one", 1), ("two", N_WORKERS))
     }
+    works["halves"] = _halves(job, works["one"]().n_frames)
     if job.way == "arrays":
         works["first"] = _first_frame(job)
         if job.trajectory.endswith(_FIXED_SIZE):
@@ -131,6 +136,33 @@ def _first_frame(job: Job) -> Callable[[], Any]:
 
     chosen = None if job.what == "read" else job.indices()
     return lambda: read(job.trajectory, chosen, stop=1, n_workers=1)
+
+
+def _halves(job: Job, n_frames: int) -> Callable[[], None]:
+    """Return work that does one half of a job here and the other half in another process, with one thread each."""
+    middle = n_frames // 2 * job.step
+    here = prepare_job(replace(job, n_workers=1, stop=middle))
+    context = multiprocessing.get_context("spawn")
+    near, far = context.Pipe()
+    context.Process(target=_serve, args=(replace(job, n_workers=1, start=middle).to_json(), far), daemon=True).start()
+    near.recv()
+
+    def work() -> None:
+        near.send(True)
+        here()
+        near.recv()
+
+    return work
+
+
+def _serve(job: str, requests: Connection) -> None:
+    """Do a job on each request."""
+    warnings.simplefilter("ignore")
+    work = prepare_job(Job.of_json(job))
+    while True:
+        requests.send(True)
+        requests.recv()
+        work()
 
 
 def _floor(job: Job, n_frames: int, n_threads: int) -> Callable[[], None]:

@@ -39,6 +39,8 @@ class Job(JsonLine):
         The trajectory is read this often, as a chain of segments.
     step
         Stride of the analysed frames.
+    start, stop
+        First frame, and the frame before which to stop. Only arrays and analyses of mdreel heed them.
     """
 
     what: str
@@ -50,6 +52,8 @@ class Job(JsonLine):
     selection: str
     n_times: int = 1
     step: int = 1
+    start: int | None = None
+    stop: int | None = None
 
     def indices(self) -> Indices:
         """Return the selected atoms, 0-based."""

@@ -29,7 +29,7 @@ def prepare(job: Job) -> Work:
     analysis, value_of = analysis_of(job), VALUES[job.what]
 
     def work() -> Found:
-        analysis.run(step=job.step, backend="threads", n_workers=job.n_workers)
+        analysis.run(job.start, job.stop, job.step, backend="threads", n_workers=job.n_workers)
         return Found(analysis.n_frames, float(value_of(analysis.results)))
 
     return work
@@ -107,7 +107,7 @@ def _arrays(job: Job) -> Work:
     chosen = None if job.what == "read" else job.indices()
 
     def work() -> Read:
-        positions = read(job.trajectory, chosen, n_workers=job.n_workers).positions
+        positions = read(job.trajectory, chosen, job.start, job.stop, n_workers=job.n_workers).positions
         assert positions is not None
         return Read.of(len(positions), positions[-1])
 
