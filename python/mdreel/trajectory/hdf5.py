@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 # Deflate compresses at most 1032 bytes to one (RFC 1951). A file that claims more is damaged.
 MOST_EXPANSION = 1032
 
+_Stored: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32]]
+"""Index in the chunk grid, first byte, size and filter mask of each stored chunk."""
+
 # Filters that the core supports; other names are those of the HDF5 registry.
 KNOWN_FILTERS = {1: "gzip", 2: "shuffle", 3: "fletcher32", 32000: "lzf"}
 OTHER_FILTERS = {4: "szip", 5: "nbit", 6: "scaleoffset", 32001: "blosc", 32004: "lz4", 32013: "zfp", 32015: "zstd"}
@@ -227,7 +230,7 @@ def describe_dataset(dataset: "h5py.Dataset", path: str, *, n_rows: int | None =
     )
 
 
-def _storage(dataset: "h5py.Dataset", where: str) -> tuple[list[int], list[NDArray[Any]]]:
+def _storage(dataset: "h5py.Dataset", where: str) -> tuple[list[int], _Stored]:
     """Return the chunk shape, and arrays with the grid index, first byte, size and filter mask of each stored chunk."""
     from h5py import h5d
 
@@ -239,7 +242,8 @@ def _storage(dataset: "h5py.Dataset", where: str) -> tuple[list[int], list[NDArr
         size = dataset.size * dataset.dtype.itemsize
         stored = [(0, offset, size, 0)] if is_stored else []
         columns = np.array(stored, np.uint64).reshape(-1, 4).T.copy()
-        return [int(length) for length in dataset.shape], [*columns[:3], columns[3].astype(np.uint32)]
+        cells, offsets, sizes, masks = columns
+        return [int(length) for length in dataset.shape], (cells, offsets, sizes, masks.astype(np.uint32))
     if layout == h5d.CHUNKED:
         chunk = [int(length) for length in dataset.chunks]
         grid = [-(-length // piece) for length, piece in zip(dataset.shape, chunk, strict=True)]
@@ -256,15 +260,17 @@ def _chunks(dataset: "h5py.Dataset") -> list[Any]:
     return [dataset.id.get_chunk_info(i) for i in range(dataset.id.get_num_chunks())]
 
 
-def _columns(chunks: list[Any], chunk: list[int], grid: list[int]) -> list[NDArray[Any]]:
+def _columns(chunks: list[Any], chunk: list[int], grid: list[int]) -> _Stored:
     # There can be millions of chunks, and each of these lines costs a tenth of a loop over them.
     n_chunks = len(chunks)
     corners = chain.from_iterable(map(attrgetter("chunk_offset"), chunks))
     starts = np.fromiter(corners, np.uint64, n_chunks * len(chunk)).reshape(n_chunks, len(chunk))
     strides = np.cumprod([1, *grid[:0:-1]], dtype=np.uint64)[::-1]
     cells = (starts // np.array(chunk, np.uint64)) @ strides
-    fields = {"byte_offset": np.uint64, "size": np.uint64, "filter_mask": np.uint32}
-    return [cells, *(np.fromiter(map(attrgetter(name), chunks), kind, n_chunks) for name, kind in fields.items())]
+    offsets = np.fromiter(map(attrgetter("byte_offset"), chunks), np.uint64, n_chunks)
+    sizes = np.fromiter(map(attrgetter("size"), chunks), np.uint64, n_chunks)
+    masks = np.fromiter(map(attrgetter("filter_mask"), chunks), np.uint32, n_chunks)
+    return cells, offsets, sizes, masks
 
 
 def _filter(described: Any, where: str) -> tuple[int, int]:

@@ -2,9 +2,9 @@
 
 ``python -m mdreel_lab.bench.contests.second_thread JOB REPEATS`` runs one job with one and with two threads in turn.
 The gain is measured twice: with the allocator's defaults, which return the memory of every result to the system, and
-with an allocator that keeps it. The difference is the price of new memory, which threads pay together. Two floors are measured
-beside it. Two processes that share nothing, with one thread and half of the frames each, show what the machine allows.
-For formats without compression, NumPy copies as many numbers from the mapped file to a new array.
+with an allocator that keeps it. The difference is the price of new memory, which threads pay together. Two floors are
+measured beside it. Two processes that share nothing, with one thread and half of the frames each, show what the machine
+allows. For formats without compression, NumPy copies as many numbers from the mapped file to a new array.
 """
 
 import json
