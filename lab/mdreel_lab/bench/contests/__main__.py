@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mdreel_lab.bench.cache_state import held_in_memory
-from mdreel_lab.bench.contests import advice, memory, pages, recording, second_thread, startup
+from mdreel_lab.bench.contests import advice, engine_cost, memory, pages, recording, second_thread, startup
 from mdreel_lab.bench.contests.cases import PAGES, Cases, read_cases
 from mdreel_lab.bench.contests.contenders import build, entrant_of, entrants_of, job_of
 from mdreel_lab.bench.contests.rounds import LONG_FRAMES, Settings, in_turn, launch
@@ -38,6 +38,7 @@ FIGURES: Mapping[str, Callable[[Settings], dict[str, Any]]] = {
     "recording": recording.measure,
     "advice": advice.measure,
     "second-thread": second_thread.measure,
+    "engine-cost": engine_cost.measure,
 }
 """Measures of mdreel alone."""
 

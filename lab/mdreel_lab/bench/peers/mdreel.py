@@ -21,7 +21,7 @@ COMPUTING = ("compute", "reduce")
 def prepare(job: Job) -> Work:
     """Create the analysis, and start the cluster or the ranks of the backend before the measured run."""
     if job.what.startswith("read"):
-        return _arrays(job) if job.way == "arrays" else _reading(job)
+        return {"arrays": _arrays, "chunks": _chunks}.get(job.way, _reading)(job)
     if job.what == "one-pass":
         return _one_pass(job)
     if job.what == "rmsd":
@@ -110,6 +110,21 @@ def _arrays(job: Job) -> Work:
         positions = read(job.trajectory, chosen, job.start, job.stop, n_workers=job.n_workers).positions
         assert positions is not None
         return Read.of(len(positions), positions[-1])
+
+    return work
+
+
+def _chunks(job: Job) -> Work:
+    from mdreel import iread
+
+    chosen = None if job.what == "read" else job.indices()
+
+    def work() -> Read:
+        n_frames = 0
+        for chunk in iread(job.trajectory, chosen, n_workers=job.n_workers):
+            n_frames += len(chunk)
+        assert chunk.positions is not None
+        return Read.of(n_frames, chunk.positions[-1])
 
     return work
 
