@@ -57,6 +57,13 @@ def test_mixtures_and_missing_files_are_refused(run) -> None:
     refused(run("split", "--n-parts", "2", "-o", "x.xtc"), 2, "name a trajectory")
 
 
+def test_swapped_options_are_named(run) -> None:
+    for words in (["rmsd"], ["rdf", "--select", "name OW"]):
+        done = run(*words, "-s", "a.dcd", "-f", PSF)
+        refused(done, 3, "-s names the trajectory a.dcd: give the topology with -s and the trajectory with -f")
+    assert "-s names" not in run("rmsd", "-s", PSF, "-f", PSF).stderr
+
+
 def test_analyses_take_several_files_after_f(run, tmp_path: Path) -> None:
     words = ("rg", "-s", PSF, "-f", "a.dcd", "b.dcd", "-q", "-o", "rg.csv", "-o", "rg.png", "-o", "rg.json")
     done = run(*words, "--plot", "rg.pdf")

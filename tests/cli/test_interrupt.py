@@ -70,7 +70,7 @@ def test_interrupt_ends_soon_and_quietly_and_leaves_nothing(
 def test_interrupted_run_says_how_to_continue(long_run: list[str], tmp_path: Path) -> None:
     checkpoint = tmp_path / "rmsd.checkpoint"
     command = [forked_python(), "-m", "mdreel.cli", "rmsd", *long_run, "-o", "rmsd.csv", "--n-parts", "400"]
-    for beginning in ("", f"{checkpoint}: reading the blocks that an earlier run has finished"):
+    for beginning in ("", f"{checkpoint}: the file exists; if it belongs to this run"):
         n_bytes = checkpoint.stat().st_size if checkpoint.exists() else 0
         words = [*command, "--checkpoint", str(checkpoint)]
         with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:

@@ -9,7 +9,8 @@ mod linux {
     use std::hint::black_box;
     use std::path::Path;
     use std::process::{Child, Command};
-    use std::time::Duration;
+    use std::sync::LazyLock;
+    use std::time::{Duration, Instant};
 
     use criterion::{BatchSize, Criterion, Throughput};
     use mdreel_channel::consumer::{Consumer, Next, Start};
@@ -43,7 +44,9 @@ mod linux {
 
     fn publish(producer: &mut Producer, bytes: &[u8]) {
         let section = Section { kind: SectionKind::Positions, data_type: DataType::TypeAndFloat64, bytes };
-        let moment = Moment { step: 0, time: 0.0, cell: None };
+        // Steps must increase.
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        let moment = Moment { step: START.elapsed().as_nanos() as i64, time: 0.0, cell: None };
         producer.publish(&moment, &[section]).expect("room in the ring");
     }
 

@@ -130,7 +130,9 @@ mod linux {
     fn publish(producer: &mut Producer, frames: Frames, bytes: &[u8]) {
         let data_type = if frames.bytes_an_atom == 12 { DataType::Float32 } else { DataType::TypeAndFloat64 };
         let section = Section { kind: SectionKind::Positions, data_type, bytes };
-        producer.publish(&Moment { step: 0, time: 0.0, cell: None }, &[section]).expect("room in the ring");
+        // Steps must increase.
+        let moment = Moment { step: now() as i64, time: 0.0, cell: None };
+        producer.publish(&moment, &[section]).expect("room in the ring");
     }
 
     fn took(work: impl FnOnce()) -> u64 {

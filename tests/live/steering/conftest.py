@@ -13,6 +13,7 @@ import pytest
 
 import mdreel
 from forked_python.command import forked_python
+from growing_file import N_ATOMS
 
 LONGEST_SECONDS = 300
 
@@ -41,6 +42,30 @@ def lines_of(log: Path) -> list[dict[str, Any]]:
 def events(log: Path) -> list[tuple[Any, ...]]:
     """Return event, rule, action and frame of each line."""
     return [(line["event"], line["rule"], line["action"], line["sequence"]) for line in lines_of(log)]
+
+
+def write_inputs(folder: Path) -> None:
+    """Write a structure and a rule that always fires."""
+    (folder / "top.gro").write_text(
+        "water\n"
+        f"{N_ATOMS}\n"
+        + "".join(f"{i + 1:5}ALA  {'CA':>5}{i + 1:5}{0.1 * i:8.3f}{0:8.3f}{0:8.3f}\n" for i in range(N_ATOMS))
+        + "   5.0   5.0   5.0\n"
+    )
+    (folder / "rules.toml").write_text(
+        '[[analysis]]\ntype = "rg"\nselect = "all"\n[[rule]]\nname = "any"\nanalysis = "rg"\ncolumn = "rg"\nabove = 0\n'
+        'actions = "wait"\n[[action]]\ntype = "run-command"\nname = "wait"\n'
+        'command = ["sh", "-c", "echo $$ > pid; sleep 600"]\n'
+    )
+
+
+ENDLESS = f"""
+import time, numpy as np, mdreel
+with mdreel.live.Producer("run", {N_ATOMS}, time_step=1.0) as producer:
+    for step in range(100000):
+        producer.publish(np.zeros(({N_ATOMS}, 3), np.float32) + step, step, float(step))
+        time.sleep(0.02)
+"""
 
 
 @pytest.fixture

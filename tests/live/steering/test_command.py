@@ -13,8 +13,7 @@ from time import monotonic, sleep
 import pytest
 
 from forked_python.command import forked_python
-from growing_file import N_ATOMS
-from live.steering.conftest import LONGEST_SECONDS, events, lines_of, run_steer
+from live.steering.conftest import LONGEST_SECONDS, events, lines_of, run_steer, write_inputs
 from publishing import said, simulate
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -163,74 +162,6 @@ def waiting(path: Path, n_lines: int) -> list[dict[str, object]]:
             return [json.loads(line) for line in found]
         sleep(0.01)
     raise AssertionError(f"{path} did not get {n_lines} lines in time")
-
-
-def write_inputs(folder: Path) -> None:
-    """Write a structure and a rule that always fires."""
-    (folder / "top.gro").write_text(
-        "water\n"
-        f"{N_ATOMS}\n"
-        + "".join(f"{i + 1:5}ALA  {'CA':>5}{i + 1:5}{0.1 * i:8.3f}{0:8.3f}{0:8.3f}\n" for i in range(N_ATOMS))
-        + "   5.0   5.0   5.0\n"
-    )
-    (folder / "rules.toml").write_text(
-        '[[analysis]]\ntype = "rg"\nselect = "all"\n[[rule]]\nname = "any"\nanalysis = "rg"\ncolumn = "rg"\nabove = 0\n'
-        'actions = "wait"\n[[action]]\ntype = "run-command"\nname = "wait"\n'
-        'command = ["sh", "-c", "echo $$ > pid; sleep 600"]\n'
-    )
-
-
-ENDLESS = f"""
-import time, numpy as np, mdreel
-with mdreel.live.Producer("run", {N_ATOMS}, time_step=1.0) as producer:
-    for step in range(100000):
-        producer.publish(np.zeros(({N_ATOMS}, 3), np.float32) + step, step, float(step))
-        time.sleep(0.02)
-"""
-
-
-@pytest.mark.parametrize(
-    ("column", "topology", "message"), [("radius", "top.gro", "radius"), ("rg", "none.gro", "none.gro")]
-)
-def test_simulation_that_cannot_be_checked_is_stopped(tmp_path: Path, column: str, topology: str, message: str) -> None:
-    write_inputs(tmp_path)
-    rules = (tmp_path / "rules.toml").read_text()
-    (tmp_path / "rules.toml").write_text(rules.replace('column = "rg"', f'column = "{column}"'))
-    words = ["rules.toml", "-s", topology, "--channel", "run", "--log", "log.jsonl"]
-    done = run_steer(tmp_path, *words, "--", sys.executable, "-c", ENDLESS)
-    assert done.returncode != 0
-    stopped, error = done.stderr.splitlines()[-2:]
-    assert stopped == "mdreel: stopped the simulation, because its frames cannot be checked"
-    assert message in error
-
-
-def test_simulation_is_not_started_if_a_selection_has_no_atoms(tmp_path: Path) -> None:
-    write_inputs(tmp_path)
-    rules = (tmp_path / "rules.toml").read_text()
-    (tmp_path / "rules.toml").write_text(rules.replace('select = "all"', 'select = "name OW"'))
-    words = ["rules.toml", "-s", "top.gro", "--channel", "run", "--log", "log.jsonl"]
-    done = run_steer(tmp_path, *words, "--", sys.executable, "-c", "open('started', 'w')")
-    assert done.returncode == 3
-    assert "selection 'name OW' matches none of the" in done.stderr
-    assert not (tmp_path / "started").exists()
-
-
-@pytest.mark.parametrize("status", [0, 7])
-def test_rules_are_not_checked_on_frames_of_an_earlier_run(tmp_path: Path, status: int) -> None:
-    """An engine that ends before it opens the channel leaves the frames of the run before."""
-    write_inputs(tmp_path)
-    earlier = ENDLESS.replace("100000", "5").replace('"run"', '"./run"')
-    words = ["rules.toml", "-s", "top.gro", "--channel", "./run", "--log", "log.jsonl", "--dry-run", "--"]
-    done = run_steer(tmp_path, *words, sys.executable, "-c", earlier)  # a short run is not taken for an earlier one
-    assert done.returncode == 0, done.stderr
-    assert "after 5 frames" in (tmp_path / "log.jsonl").read_text()
-    (tmp_path / "log.jsonl").unlink()
-    done = run_steer(tmp_path, *words, "sh", "-c", f"exit {status}")
-    assert done.returncode == 3
-    assert f"ended with status {status} without publishing" in done.stderr.splitlines()[-1]
-    assert not (tmp_path / "log.jsonl").exists()
-    done = run_steer(tmp_path, *words, sys.executable, "-c", earlier)
-    assert done.returncode == 0, done.stderr
 
 
 def test_engine_without_dashes_is_refused_with_the_remedy(tmp_path: Path) -> None:

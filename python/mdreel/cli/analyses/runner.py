@@ -99,18 +99,6 @@ def check(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
         written.add(path.resolve())
 
 
-def check_selections(request: Request, analyses: Sequence[AnalysisRequest]) -> None:
-    """Check that the selections match atoms of the topology, if the topology already exists."""
-    from mdreel.analysis.topology.topology_file import open_topology, select_atoms
-
-    if not Path(request.topology).exists():
-        return
-    with failing_with(ExitCode.INPUT):
-        universe = open_topology(request.topology, request.index)
-        for one in analyses:
-            select_atoms(universe, one.selection, request.topology)
-
-
 def open_files(request: Request) -> "Source":
     """Open the trajectory files. With ``--follow``, wait for the first frame."""
     from mdreel.trajectory.follow import follow
@@ -119,13 +107,29 @@ def open_files(request: Request) -> "Source":
     return follow(request.trajectories[0], **request.ends) if request.follow else open_trajectory(request.trajectories)
 
 
+def _opened(request: Request, open_input: "Callable[[Request], Source]") -> "Source":
+    """Open the input. If this fails because -s and -f are swapped, the error explains it."""
+    from mdreel.errors import FormatError, MdreelError
+    from mdreel.trajectory.open import open as open_trajectory
+
+    try:
+        return open_input(request)
+    except FormatError as error:
+        try:
+            open_trajectory(request.topology)
+        except (MdreelError, OSError):
+            raise error from None
+        swapped = f"-s names the trajectory {request.topology}: give the topology with -s and the trajectory with -f"
+        raise FormatError(f"{error}; {swapped}") from error
+
+
 def prepare(
     request: Request, analyses: Sequence[AnalysisRequest], open_input: "Callable[[Request], Source]"
 ) -> PreparedAnalyses:
     """Open the trajectory and the topology, and create the analyses."""
     with failing_with(ExitCode.INPUT):
         # Open the trajectory first: this is fast, and importing MDAnalysis is slow.
-        source = open_input(request)
+        source = _opened(request, open_input)
     since = perf_counter()
 
     from mdreel.analysis.named_transformations import transformed_by_name
@@ -213,7 +217,7 @@ def _run(request: Request, prepared: PreparedAnalyses) -> None:
     say = reporter(request.quiet)
     checkpoint = request.checkpoint
     if checkpoint is not None and checkpoint.exists():
-        say(f"{checkpoint}: reading the blocks that an earlier run has finished")
+        say(f"{checkpoint}: the file exists; if it belongs to this run, its finished blocks are not computed again")
     try:
         run(prepared.analyses, checkpoint=checkpoint, **run_settings(request, prepared.source))
     except KeyboardInterrupt:

@@ -2,23 +2,25 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from mdreel.cli.analyses.request import AnalysisRequest, Request
-from mdreel.cli.analyses.runner import PreparedAnalyses, check_selections, prepare, write_outputs
+from mdreel.cli.analyses.runner import PreparedAnalyses, prepare, write_outputs
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
+from mdreel.cli.live.engine_start import start_engine
+from mdreel.cli.live.rehearsal import rehearse
 from mdreel.cli.live.rules_file import RulesFile, read_steering, steering_schema
 from mdreel.cli.live.running_input import EVERY_SECONDS, live_results, open_input
 from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Argument, Option, command
 from mdreel.cli.output import echo, echo_json
-from mdreel.errors import MdreelError, MismatchError, SelectionError
+from mdreel.errors import MismatchError, SelectionError
 from mdreel.foundation.formatting import counted
 
 if TYPE_CHECKING:
@@ -48,8 +50,6 @@ A rules file:
 """
 
 STEERING = "Steering"
-
-_POLL_SECONDS = 0.02
 
 _OF_INPUT = (MismatchError, SelectionError, FileNotFoundError)
 """Errors that no later frame would remove."""
@@ -141,9 +141,9 @@ def _steer(task: RulesFile, command: list[str], log: Path | None, dry_run: bool)
     process: subprocess.Popen[bytes] | None = None
     with ExitStack() as resources:
         if command:
-            check_selections(request, list(task.analyses.values()))
+            rehearse(task)
             with failing_with(ExitCode.INPUT):
-                process = resources.enter_context(_start_engine(command, request, place))
+                process = resources.enter_context(start_engine(command, request, place))
         found, n_checked = SteeringStatistics(), 0
         try:
             for found in _run_steering(task, place, process, file, dry_run):
@@ -197,62 +197,6 @@ def _run_steering(
                 step_of=_step_lookup(request, prepared),
             )
             yield from resources.enter_context(closing(looks))
-
-
-@contextmanager
-def _start_engine(command: list[str], request: Request, place: Path) -> "Iterator[subprocess.Popen[bytes]]":
-    """Start the engine, and wait until the channel or trajectory belongs to this run rather than an earlier run."""
-    from mdreel.live.steering.engine_process import engine
-
-    before = _file_state(place)
-    earlier = None if request.channel is None or request.channel_new_run else _run_of(place)
-    with engine(command) as process:
-        if request.channel is not None:
-            _await_channel(place, request, process)
-            if process.poll() is not None and earlier is not None and earlier == _run_of(place):
-                message = f"the engine has ended with status {process.returncode} without publishing on the channel"
-                raise MismatchError(f"{message}, which has only frames of an earlier run", path=place)
-        else:
-            _await_change(place, before, process)
-        yield process
-
-
-def _run_of(place: Path) -> tuple[int, int] | None:
-    """Return values that differ for each run of a channel, or None if there is no channel."""
-    from mdreel.live.channels.status import Status
-
-    try:
-        return place.stat().st_ino, Status.read(place).epoch
-    except (OSError, MdreelError):
-        return None
-
-
-def _await_channel(place: Path, request: Request, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the engine has opened its channel, because an existing channel could belong to an earlier run."""
-    from mdreel.live.channels.status import Status
-
-    until = None if request.channel_wait is None else monotonic() + request.channel_wait
-    while process.poll() is None and (until is None or monotonic() < until):
-        try:
-            if Status.read(place).state == "running":
-                return
-        except FileNotFoundError:
-            pass
-        sleep(_POLL_SECONDS)
-
-
-def _file_state(path: Path) -> tuple[int, int, int] | None:
-    try:
-        facts = path.stat()
-    except FileNotFoundError:
-        return None
-    return facts.st_ino, facts.st_size, facts.st_mtime_ns
-
-
-def _await_change(path: Path, before: tuple[int, int, int] | None, process: "subprocess.Popen[bytes]") -> None:
-    """Wait until the engine has modified an existing trajectory, because it could belong to an earlier run."""
-    while before is not None and _file_state(path) == before and process.poll() is None:
-        sleep(_POLL_SECONDS)
 
 
 def _run_analyses(request: Request, prepared: PreparedAnalyses) -> Iterator[None]:

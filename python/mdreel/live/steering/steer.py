@@ -15,6 +15,7 @@ from mdreel.foundation.nearest_name import did_you_mean
 from mdreel.live.steering.action_runner import ActionRunner, Firing
 from mdreel.live.steering.engine_control import EngineConnection
 from mdreel.live.steering.log import AuditLog, EventFrame
+from mdreel.live.steering.rules import Rule
 from mdreel.live.steering.rules_file import Plan
 from mdreel.live.steering.trigger import Decision, RuleState
 
@@ -185,10 +186,7 @@ class _Steering:
         columns = {name: one.columns(one.analysis) for name, one in wanted.items()}
         first = next(iter(wanted.values())).analysis
         frames, times = first.frames, first.times
-        values = [
-            (state, *_column(state.rule.name, state.rule.analysis, state.rule.column, columns, len(frames)))
-            for state in self._states
-        ]
+        values = [(state, *_values(state.rule, columns[state.rule.analysis], len(frames))) for state in self._states]
         for i in range(self._n_frames, len(frames)):
             for state, column, series in values:
                 self._evaluate(state, column, float(series[i]), int(frames[i]), float(times[i]))
@@ -212,22 +210,39 @@ class _Steering:
         self._has_stopped = self._has_stopped or not self._stops.isdisjoint(state.rule.actions)
 
 
-def _column(
-    rule: str, analysis: str, wanted: str | None, columns: Mapping[str, Mapping[str, ArrayLike]], n_frames: int
+def column_of_rule(rule: Rule, columns: Mapping[str, object]) -> str:
+    """Return the name of the column that a rule checks.
+
+    Parameters
+    ----------
+    rule : Rule
+        The rule.
+    columns : mapping
+        Columns of its analysis by name.
+
+    Raises
+    ------
+    MismatchError
+        If there is no such column, or if the rule has to name one of several.
+    """
+    wanted, known = rule.column, ", ".join(columns) or "none"
+    where = f"rule {rule.name!r}: {rule.analysis}"
+    if wanted is None:
+        if len(columns) != 1:
+            raise MismatchError(f"{where} has several columns; set column to one of: {known}")
+        return next(iter(columns))
+    if wanted not in columns:
+        raise MismatchError(f"{where} has no column {wanted!r}; known: {known}{did_you_mean(wanted, columns)}")
+    return wanted
+
+
+def _values(
+    rule: Rule, columns: Mapping[str, ArrayLike], n_frames: int
 ) -> tuple[str, "np.ndarray[Any, np.dtype[Any]]"]:
     """Return the name and the values of the column that a rule checks."""
-    there = columns[analysis]
-    known = ", ".join(there) or "none"
-    if wanted is None:
-        if len(there) != 1:
-            raise MismatchError(f"rule {rule!r}: {analysis} has several columns; set column to one of: {known}")
-        wanted = next(iter(there))
-    if wanted not in there:
-        raise MismatchError(
-            f"rule {rule!r}: {analysis} has no column {wanted!r}; known: {known}{did_you_mean(wanted, there)}"
-        )
-    series = np.asarray(there[wanted])
+    name = column_of_rule(rule, columns)
+    series = np.asarray(columns[name])
     if series.shape != (n_frames,) or series.dtype.kind not in "iufb":
-        message = f"expected one number for each of {n_frames} frames in {wanted}, got {series.dtype} {series.shape}"
-        raise MismatchError(f"rule {rule!r}: {analysis}: {message}")
-    return wanted, series
+        message = f"expected one number for each of {n_frames} frames in {name}, got {series.dtype} {series.shape}"
+        raise MismatchError(f"rule {rule.name!r}: {rule.analysis}: {message}")
+    return name, series
