@@ -100,7 +100,7 @@ def test_bridges_of_a_protein_in_water_are_those_of_mdanalysis(order: int, pbc: 
 def test_filtered_and_fixed_selections_are_those_of_mdanalysis() -> None:
     for options in ({}, {"update_water_selection": False}, {"filter_first": False}, {"distance_type": "heavy"}):
         same_as_mdanalysis(
-            lambda cls, options=options: cls(solvated(), LID, "resname ARG LYS", **options), stop=9, step=4
+            lambda cls, options=options: cls(solvated(), LID, "resname ARG LYS", **options), stop=9, step=8
         )
 
 
