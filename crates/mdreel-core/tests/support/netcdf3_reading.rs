@@ -1,9 +1,5 @@
 //! Reading whole NetCDF files, for tests.
 
-// Each test program uses a part of this.
-#![allow(dead_code, reason = "each test crate uses a part of it")]
-
-use std::io::Write;
 use std::path::Path;
 
 use mdreel_core::Result;
@@ -13,14 +9,8 @@ use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::netcdf3::NetCdf3;
 use mdreel_core::source::read::{FrameArray, read_frames};
 use mdreel_core::source::{AtomSelection, Source, SourceExt};
-use tempfile::NamedTempFile;
 
-/// A file that holds `bytes`.
-pub(crate) fn file_of(bytes: &[u8]) -> NamedTempFile {
-    let mut file = NamedTempFile::new().expect("a temporary file");
-    file.write_all(bytes).expect("room on the disk");
-    file
-}
+use crate::file_of;
 
 /// Opens a file.
 pub(crate) fn open_path(path: &Path, access: Access) -> Result<NetCdf3> {
