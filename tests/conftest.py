@@ -30,8 +30,11 @@ ORDER = (
     "cli",
     "analysis",
 )
-"""Folders whose tests come before the others. Tests of the first five wait for processes and timers; meanwhile, the checks
-in Rust use the processors. Single tests of the next two take minutes: at the end, one of them would run alone."""
+"""Folders whose tests come before the others.
+
+Tests of the first five wait for processes and timers, while the checks in Rust use the processors. Single tests of the
+next two take minutes: at the end, one of them would run alone.
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
