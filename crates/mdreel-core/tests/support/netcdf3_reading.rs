@@ -4,7 +4,6 @@ use std::path::Path;
 
 use mdreel_core::Result;
 use mdreel_core::block::FrameSet;
-use mdreel_core::frame::Quantities;
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::netcdf3::NetCdf3;
 use mdreel_core::source::read::{FrameArray, read_frames};
@@ -34,6 +33,3 @@ pub(crate) fn read_bytes(bytes: &[u8]) -> Result<FrameArray> {
     netcdf.check_end()?;
     read_all(&netcdf)
 }
-
-/// All quantities.
-pub(crate) const ALL: Quantities = Quantities::ALL;
