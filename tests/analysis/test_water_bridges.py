@@ -88,8 +88,7 @@ def test_bridges_of_five_waters_are_those_of_mdanalysis(order: int, kind: str, r
     assert found.results.counts.sum() > 0
 
 
-@pytest.mark.parametrize("pbc", [False, True])
-@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize(("order", "pbc"), [(1, True), (2, False), (3, True)])
 def test_bridges_of_a_protein_in_water_are_those_of_mdanalysis(order: int, pbc: bool) -> None:
     found = same_as_mdanalysis(
         lambda cls: cls(solvated(), LID, CORE, order=order, pbc=pbc, update_selection=True), frames=[8]
