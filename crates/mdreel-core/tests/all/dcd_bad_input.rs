@@ -7,9 +7,8 @@ use mdreel_core::source::dcd::Dcd;
 use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use proptest::prelude::*;
 
-use crate::dcd_reading::{open, read, read_all};
+use crate::dcd_reading::{file_of, open, read, read_all};
 use crate::dcd_writer::DcdWriter;
-use crate::file_of;
 
 const CELL: [f64; 6] = [30.0, 80.0, 40.0, 70.0, 60.0, 50.0];
 

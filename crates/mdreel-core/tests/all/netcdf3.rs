@@ -12,8 +12,7 @@ use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::unit_cell::UnitCell;
 use proptest::prelude::*;
 
-use crate::file_of;
-use crate::netcdf3_reading::{open, open_path, read_all, read_bytes};
+use crate::netcdf3_reading::{file_of, open, open_path, read_all, read_bytes};
 use crate::netcdf3_writer::{NetCdf3Writer, Variable};
 use crate::rows_reading::{check_rows, read_rows};
 

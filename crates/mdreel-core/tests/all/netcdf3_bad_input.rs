@@ -5,8 +5,7 @@ use mdreel_core::source::bytes::Access;
 use mdreel_core::source::{Source, SourceExt};
 use proptest::prelude::*;
 
-use crate::file_of;
-use crate::netcdf3_reading::{open, open_path, read_all, read_bytes};
+use crate::netcdf3_reading::{file_of, open, open_path, read_all, read_bytes};
 use crate::netcdf3_writer::{NetCdf3Writer, Variable, Written};
 
 fn writers() -> Vec<NetCdf3Writer> {

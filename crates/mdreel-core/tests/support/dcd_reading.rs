@@ -1,5 +1,9 @@
 //! Reading whole DCD files, for tests.
 
+// Each test program uses a part of this.
+#![allow(dead_code, reason = "each test crate uses a part of it")]
+
+use std::io::Write;
 use std::time::Instant;
 
 use mdreel_core::Result;
@@ -9,8 +13,7 @@ use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::dcd::Dcd;
 use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::{Recorder, Span};
-
-use crate::file_of;
+use tempfile::NamedTempFile;
 
 /// What was read.
 pub(crate) struct Frames {
@@ -18,6 +21,13 @@ pub(crate) struct Frames {
     /// x, y and z of each frame.
     pub columns: Vec<[Vec<f32>; 3]>,
     pub spans: Vec<Span>,
+}
+
+/// A file that holds `bytes`.
+pub(crate) fn file_of(bytes: &[u8]) -> NamedTempFile {
+    let mut file = NamedTempFile::new().expect("a temporary file");
+    file.write_all(bytes).expect("room on the disk");
+    file
 }
 
 /// Opens a file that holds `bytes`. The file is gone at once, its content stays readable.

@@ -1,15 +1,26 @@
 //! Reading whole NetCDF files, for tests.
 
+// Each test program uses a part of this.
+#![allow(dead_code, reason = "each test crate uses a part of it")]
+
+use std::io::Write;
 use std::path::Path;
 
 use mdreel_core::Result;
 use mdreel_core::block::FrameSet;
+use mdreel_core::frame::Quantities;
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::netcdf3::NetCdf3;
 use mdreel_core::source::read::{FrameArray, read_frames};
 use mdreel_core::source::{AtomSelection, Source, SourceExt};
+use tempfile::NamedTempFile;
 
-use crate::file_of;
+/// A file that holds `bytes`.
+pub(crate) fn file_of(bytes: &[u8]) -> NamedTempFile {
+    let mut file = NamedTempFile::new().expect("a temporary file");
+    file.write_all(bytes).expect("room on the disk");
+    file
+}
 
 /// Opens a file.
 pub(crate) fn open_path(path: &Path, access: Access) -> Result<NetCdf3> {
@@ -33,3 +44,6 @@ pub(crate) fn read_bytes(bytes: &[u8]) -> Result<FrameArray> {
     netcdf.check_end()?;
     read_all(&netcdf)
 }
+
+/// All quantities.
+pub(crate) const ALL: Quantities = Quantities::ALL;
