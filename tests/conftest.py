@@ -18,25 +18,29 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 parse_once()
 
-LONGEST_FIRST = (
+ORDER = (
+    "live",
+    "cluster",
+    "lab",
+    "faults",
+    "execution",
     "docs",
     "conformance",
     "mdanalysis",
-    "faults",
-    "execution",
-    "lab",
-    "cluster",
-    "live",
     "cli",
     "analysis",
 )
-"""Where single tests take long. They come first: one of them at the end would run alone, with the other cores idle."""
+"""Folders whose tests come before the others.
+
+Tests of the first five wait for processes and timers, while the checks in Rust use the processors. Single tests of the
+next two take minutes: at the end, one of them would run alone.
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests that take long before the others, each file in one piece."""
+    """Put the tests in the order of their folders, each file in one piece."""
     tests = Path(__file__).parent
-    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    places = {name: place for place, name in enumerate(ORDER)}
     items.sort(key=lambda item: places.get(item.path.relative_to(tests).parts[0], len(places)))
 
 

@@ -254,7 +254,12 @@ CASES = {
     ),
     "InterRDF_s": Case(
         lambda s: mdreel.InterRDF_s(
-            s.universe, [(s.pick("resid 1:2"), s.pick("resid 9:14"))], 20, (0, 30), "density", trajectory=s.trajectory
+            s.universe,
+            [(s.pick("resid 1:2 and name C*"), s.pick("resid 9:14 and name N* O*"))],
+            20,
+            (0, 30),
+            "density",
+            trajectory=s.trajectory,
         ),
         lambda a: arrays_in([a.results.count, a.results.rdf]),
         lambda a: arrays_in(a.results.count),

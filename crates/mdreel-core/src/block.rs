@@ -3,6 +3,7 @@
 mod shares;
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -116,6 +117,18 @@ impl Extent {
         match self {
             Extent::Frames(frames) => frames.len(),
             Extent::Bytes(_) => 0,
+        }
+    }
+
+    /// Its frames, in a trajectory at `path` of `n_frames` frames, which are only found by number.
+    pub fn numbered(&self, path: &Path, n_frames: u64) -> Result<&FrameSet> {
+        let Extent::Frames(frames) = self else {
+            let message = "frames of this trajectory are found by number, not by bytes";
+            return Err(Error::unsupported(message).in_file(path));
+        };
+        match frames.last().filter(|&last| last >= n_frames) {
+            Some(frame) => Err(Error::FrameIndex { path: path.to_owned(), frame, n_frames }),
+            None => Ok(frames),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
 use crate::unit_cell::UnitCell;
 
 /// Lanes that every column is padded to, so that kernels may read whole vectors.
@@ -168,6 +169,15 @@ impl FrameBatch {
     /// Atoms in each frame.
     pub(crate) fn n_atoms(&self) -> usize {
         self.n_atoms
+    }
+
+    /// Checks that it is for `n_atoms` atoms.
+    pub(crate) fn check(&self, n_atoms: usize) -> Result<()> {
+        if self.n_atoms == n_atoms {
+            return Ok(());
+        }
+        let message = format!("a batch for {} atoms was given, but {n_atoms} atoms are read", self.n_atoms);
+        Err(Error::mismatch(message))
     }
 
     /// What there are columns for.

@@ -17,13 +17,13 @@ from mdreel.analysis.displacement_correlations import (
     traces_of,
 )
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.topology.reference import is_group, read_frame
+from mdreel.analysis.topology.reference import read_frame
 from mdreel.errors import MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.size_check import check_size
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection, atoms_of
+from mdreel.trajectory.selection import atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -115,9 +115,6 @@ class CrossCorrelation(CorrelationNetwork):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        if is_group(universe):
-            # Refuses an UpdatingAtomGroup, which a selection would make static.
-            Selection.of(atoms_of(universe, name="universe"), "universe")
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self._is_superposed, self._with_information = bool(superposition), bool(mutual_information)
         self._first = 0

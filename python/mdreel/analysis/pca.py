@@ -19,14 +19,14 @@ from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.principal_components import checked_mean, components_of, covariance_of
 from mdreel.analysis.projection import Projection
 from mdreel.analysis.topology.matching import MASS_TOLERANCE
-from mdreel.analysis.topology.reference import is_group, read_frame
+from mdreel.analysis.topology.reference import read_frame
 from mdreel.errors import MdreelWarning, MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.size_check import check_size
 from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Atoms, Selection, atoms_of
+from mdreel.trajectory.selection import Atoms, atoms_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,9 +119,6 @@ class PCA(ComponentAnalysis):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        if is_group(universe):
-            # Refuses an UpdatingAtomGroup, which a selection would make static.
-            Selection.of(atoms_of(universe, name="universe"), "universe")
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self.align = align
         self._mean = None if mean is None else checked_mean(mean, self._n_atoms)

@@ -83,7 +83,6 @@ def test_machine_without_an_allocation_is_this_one() -> None:
         (["--mpi-launcher", "env"], "--mpi-launcher 'env': expected {n} in it"),
         (["--mpi-launcher", "no-launcher {n}"], "--mpi-launcher: no-launcher was not found"),
         (["--mpi-launcher", "env {n} {rank}"], "{rank} is not one of {n}, {hosts}, {nodes}, {places}, {per-node}"),
-        (["--scheduler", "tcp://127.0.0.1:1"], "cannot connect to a Dask scheduler at tcp://127.0.0.1:1"),
     ],
 )
 def test_wrong_allocation_is_refused_before_anything_is_run(
@@ -94,6 +93,12 @@ def test_wrong_allocation_is_refused_before_anything_is_run(
     assert expected in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_dask_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mdreel_lab.bench.dask_workers._PATIENCE", 1.0)
+    with pytest.raises(MismatchError, match=r"--scheduler: cannot connect to a Dask scheduler at tcp://127\.0\.0\.1:1"):
+        allocation_of(scheduler="tcp://127.0.0.1:1", variables={})
 
 
 def test_error_of_mismatch_is_an_input_error() -> None:

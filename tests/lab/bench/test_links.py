@@ -68,7 +68,3 @@ def test_a_link_is_limited_in_both_directions(hosts):
     throttle([bert], Throttle(2e6))
     seconds, _ = sent(bert, anna, 0)
     assert seconds > 0.9 * (N_BYTES - Throttle(2e6).queue_bytes) / 2e6
-
-
-def test_full_queue_delays_a_packet_by_its_bytes_over_the_bandwidth():
-    assert Throttle(1e6, 250_000).full_queue_s == 0.25

@@ -28,14 +28,8 @@ impl<'a> ChannelReader<'a> {
 impl Reader for ChannelReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
         let path = &self.source.path;
-        let Extent::Frames(frames) = extent else {
-            return Err(Error::unsupported("frames of a channel are found by number").in_file(path));
-        };
         let known = self.source.lookout.known();
-        let n_frames = known.n_frames();
-        if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
-            return Err(Error::FrameIndex { path: path.clone(), frame, n_frames });
-        }
+        let frames = extent.numbered(path, known.n_frames())?;
         let found = (0..frames.len()).map(|i| {
             let frame = frames.get(i);
             let gone = || {

@@ -91,20 +91,9 @@ struct MemoryReader<'a> {
 
 impl Reader for MemoryReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        let Extent::Frames(frames) = extent else {
-            return Err(Error::unsupported("frames in memory are addressed by number, not by byte"));
-        };
-        let n_frames = self.source.times.len() as u64;
-        match frames.last() {
-            Some(frame) if frame >= n_frames => {
-                Err(Error::FrameIndex { path: Path::new(NAME).into(), frame, n_frames })
-            }
-            _ => {
-                self.frames = frames.clone();
-                self.next = 0;
-                Ok(())
-            }
-        }
+        self.frames = extent.numbered(Path::new(NAME), self.source.times.len() as u64)?.clone();
+        self.next = 0;
+        Ok(())
     }
 
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::bytes::{ByteReader, FileBytes};
 use crate::block::{Extent, FrameSet};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// One reader's way through the frames of an extent.
 #[derive(Debug)]
@@ -20,18 +20,9 @@ impl Default for NumberedFrames {
 }
 
 impl NumberedFrames {
-    /// Goes to the beginning of an extent of a `format` file of `n_frames` frames.
-    pub(crate) fn start(&mut self, extent: &Extent, file: &FileBytes, format: &str, n_frames: u64) -> Result<()> {
-        let Extent::Frames(frames) = extent else {
-            return Err(Error::unsupported(format!(
-                "frames of a {format} trajectory are found by number, not by bytes"
-            ))
-            .in_file(file.path()));
-        };
-        if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
-            return Err(Error::FrameIndex { path: file.path().to_owned(), frame, n_frames });
-        }
-        self.extent = frames.clone();
+    /// Goes to the beginning of an extent of a file of `n_frames` frames.
+    pub(crate) fn start(&mut self, extent: &Extent, file: &FileBytes, n_frames: u64) -> Result<()> {
+        self.extent = extent.numbered(file.path(), n_frames)?.clone();
         self.n_read = 0;
         Ok(())
     }

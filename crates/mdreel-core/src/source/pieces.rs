@@ -27,6 +27,13 @@ pub(crate) struct Place {
     pub target: u32,
 }
 
+impl Place {
+    /// The places of atoms in these slots, which follow one another in the batch.
+    pub(crate) fn of_slots(slots: &[u32]) -> Vec<Self> {
+        slots.iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect()
+    }
+}
+
 /// A part of a frame that holds something of each atom, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Section {

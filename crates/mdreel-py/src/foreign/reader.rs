@@ -75,14 +75,7 @@ impl<'a> ForeignReader<'a> {
 
 impl Reader for ForeignReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        let Extent::Frames(frames) = extent else {
-            return Err(Error::unsupported("frames that Python reads are found by number, not by bytes"));
-        };
-        let n_frames = self.source.n_frames;
-        if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
-            return Err(Error::FrameIndex { path: self.source.path.clone(), frame, n_frames });
-        }
-        self.extent = frames.clone();
+        self.extent = extent.numbered(&self.source.path, self.source.n_frames)?.clone();
         self.n_read = 0;
         Ok(())
     }

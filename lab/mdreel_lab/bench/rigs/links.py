@@ -28,11 +28,6 @@ class Throttle:
     bytes_per_s: float
     queue_bytes: int = 1 << 18
 
-    @property
-    def full_queue_s(self) -> float:
-        """Time for which a packet waits behind a full queue, s."""
-        return self.queue_bytes / self.bytes_per_s
-
 
 def why_there_is_none() -> str | None:
     """Return the reason why no link can be throttled here, or None if it can."""

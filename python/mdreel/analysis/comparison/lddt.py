@@ -29,12 +29,8 @@ class LDDT(ResidueComparison):
         Atoms to compare. See `mdreel.RMSD`. The default selects the heavy atoms of proteins.
     radius : float
         Inclusion radius in Å. Distances of the reference up to this length are compared.
-    ref_frame : int or None
-        Frame of the reference, starting from 0. If None, the current positions of the reference are used.
-    tol_mass : float
-        Largest allowed difference between the masses of corresponding atoms, in amu.
-    match_atoms : bool
-        Whether to check that the atoms of the reference correspond to the selected atoms. See `mdreel.RMSD`.
+    ref_frame, tol_mass, match_atoms
+        Frame of the reference, and checks that its atoms correspond to the selected atoms. See `mdreel.RMSD`.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool

@@ -45,12 +45,8 @@ class NativeContacts(ReferenceComparison):
         Steepness of the switching function in Å^-1.
     lambda_constant : float
         Factor by which a native distance may grow until a contact counts half.
-    ref_frame : int or None
-        Frame of the reference, starting from 0. If None, the current positions of the reference are used.
-    tol_mass : float
-        Largest allowed difference between the masses of corresponding atoms, in amu.
-    match_atoms : bool
-        Whether to check that the atoms of the reference correspond to the selected atoms. See `mdreel.RMSD`.
+    ref_frame, tol_mass, match_atoms
+        Frame of the reference, and checks that its atoms correspond to the selected atoms. See `mdreel.RMSD`.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool

@@ -26,15 +26,11 @@ class ResidueRMSD(ResidueComparison):
         Structure to compare with. The default is `atomgroup` itself.
     select : str, tuple, dict or None
         Atoms to superpose and compare. See `mdreel.RMSD`. The default selects the heavy atoms of proteins.
-    ref_frame : int or None
-        Frame of the reference, starting from 0. If None, the current positions of the reference are used.
     superposition : bool
         Whether to superpose all selected atoms of each frame on the reference first, with equal weights. To superpose
         other atoms, use ``run(transformations=[mdreel.transformations.fit_rot_trans(...)])`` and False.
-    tol_mass : float
-        Largest allowed difference between the masses of corresponding atoms, in amu.
-    match_atoms : bool
-        Whether to check that the atoms of the reference correspond to the selected atoms. See `mdreel.RMSD`.
+    ref_frame, tol_mass, match_atoms
+        Frame of the reference, and checks that its atoms correspond to the selected atoms. See `mdreel.RMSD`.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool

@@ -39,15 +39,11 @@ class SymmetricRMSD(ReferenceComparison):
         Structure to compare with. The default is `atomgroup` itself.
     select : str, tuple, dict or None
         The molecule, such as a ligand without its hydrogens. See `mdreel.RMSD`. The topology must have its bonds.
-    ref_frame : int or None
-        Frame of the reference, starting from 0. If None, the current positions of the reference are used.
     superposition : bool
         Whether to superpose each frame on the reference first. For the pose of a ligand, superpose the protein with
         ``run(transformations=[mdreel.transformations.fit_rot_trans(...)])`` and use False.
-    tol_mass : float
-        Largest allowed difference between the masses of corresponding atoms, in amu.
-    match_atoms : bool
-        Whether to check that the atoms of the reference correspond to the selected atoms. See `mdreel.RMSD`.
+    ref_frame, tol_mass, match_atoms
+        Frame of the reference, and checks that its atoms correspond to the selected atoms. See `mdreel.RMSD`.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool

@@ -41,12 +41,8 @@ class TMScore(ReferenceComparison):
         the frame corresponds to the k-th residue of the reference.
     n_residues : int, optional
         Length of the target protein, by which the scores are divided. The default is the number of selected atoms.
-    ref_frame : int or None
-        Frame of the reference, starting from 0. If None, the current positions of the reference are used.
-    tol_mass : float
-        Largest allowed difference between the masses of corresponding atoms, in amu.
-    match_atoms : bool
-        Whether to check that the atoms of the reference correspond to the selected atoms. See `mdreel.RMSD`.
+    ref_frame, tol_mass, match_atoms
+        Frame of the reference, and checks that its atoms correspond to the selected atoms. See `mdreel.RMSD`.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import click
 
 from mdreel.cli.errors import ExitCode, failing_with
 from mdreel.cli.options import shared
-from mdreel.cli.options.declare import Option, command
+from mdreel.cli.options.declare import command
 from mdreel.cli.output import echo, echo_json
-from mdreel.cli.trajectory.input_files import Files, input_files
+from mdreel.cli.trajectory.input_files import Files, TopologyOfFiles, input_files
 
 if TYPE_CHECKING:
     from mdreel.trajectory.check import Defect, Report
@@ -29,16 +28,7 @@ _SHOWN_NOTES = 5
 def check(
     files: Files = None,
     trajectories: shared.OptionalTrajectories = None,
-    topology: Annotated[
-        Path | None,
-        Option(
-            "-s",
-            "--topology",
-            metavar="FILE",
-            group=shared.INPUT,
-            help="Topology or structure. It must have the same number of atoms as the trajectory.",
-        ),
-    ] = None,
+    topology: TopologyOfFiles = None,
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
     n_workers: shared.Workers = 0,

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from mdreel.cli.errors import CommandError, ExitCode, failing_with
 from mdreel.cli.options import shared
-from mdreel.cli.options.declare import Option, command
+from mdreel.cli.options.declare import command
 from mdreel.cli.output import echo, echo_json
-from mdreel.cli.trajectory.input_files import Files, input_files
+from mdreel.cli.trajectory.input_files import Files, TopologyOfFiles, input_files
 
 EXAMPLES = """\
 Examples:
@@ -28,16 +28,7 @@ FRAMES_SHOWN = 5
 def info(
     files: Files = None,
     trajectories: shared.OptionalTrajectories = None,
-    topology: Annotated[
-        Path | None,
-        Option(
-            "-s",
-            "--topology",
-            metavar="FILE",
-            group=shared.INPUT,
-            help="Topology or structure. It must have the same number of atoms as the trajectory.",
-        ),
-    ] = None,
+    topology: TopologyOfFiles = None,
     units: shared.Units = "A",
     time_unit: shared.TimeUnit = None,
     as_json: shared.AsJson = False,

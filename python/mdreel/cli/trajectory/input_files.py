@@ -4,9 +4,19 @@ from pathlib import Path
 from typing import Annotated
 
 from mdreel.cli.errors import CommandError, ExitCode
-from mdreel.cli.options.declare import Argument
+from mdreel.cli.options import shared
+from mdreel.cli.options.declare import Argument, Option
 
 Files = Annotated[list[Path] | None, Argument(metavar="[FILE]...", help="Trajectories in the given order, as with -f.")]
+TopologyOfFiles = Annotated[
+    Path | None,
+    Option(
+        *("-s", "--topology"),
+        metavar="FILE",
+        group=shared.INPUT,
+        help="Topology or structure. It must have the same number of atoms as the trajectory.",
+    ),
+]
 
 
 def input_files(files: list[Path] | None, trajectories: list[Path] | None) -> list[Path]:

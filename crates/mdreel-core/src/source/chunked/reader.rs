@@ -127,15 +127,7 @@ fn copy_frame(from: &FrameBatch, i: usize, to: &mut FrameBatch) {
 
 impl Reader for ChunkedReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        let path = self.source.file.path();
-        let Extent::Frames(frames) = extent else {
-            return Err(Error::unsupported("its frames are found by number, not by bytes").in_file(path));
-        };
-        let n_frames = self.source.times.len() as u64;
-        if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
-            return Err(Error::FrameIndex { path: path.to_owned(), frame, n_frames });
-        }
-        self.extent = frames.clone();
+        self.extent = extent.numbered(self.source.file.path(), self.source.times.len() as u64)?.clone();
         self.n_read = 0;
         self.staged.clear();
         self.n_staged = 0;
@@ -143,12 +135,9 @@ impl Reader for ChunkedReader<'_> {
     }
 
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
-        if (batch.n_atoms(), batch.wanted()) != (self.n_atoms, self.staged.wanted()) {
-            return Err(Error::mismatch(format!(
-                "a batch for {} atoms was given, but {} atoms are read",
-                batch.n_atoms(),
-                self.n_atoms
-            )));
+        batch.check(self.n_atoms)?;
+        if batch.wanted() != self.staged.wanted() {
+            return Err(Error::mismatch("a batch was given for quantities other than those that are read"));
         }
         batch.clear();
         while batch.len() < batch.capacity() {

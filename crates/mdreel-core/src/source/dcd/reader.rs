@@ -7,7 +7,7 @@ use super::header::Header;
 use super::layout::{Layout, check_marker};
 use super::plan::FramePlan;
 use crate::block::Extent;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frame::{ColumnsMut, FrameBatch, FrameHeader, Quantities};
 use crate::source::bytes::{ByteReader, FileBytes};
 use crate::source::numbered::NumberedFrames;
@@ -51,7 +51,7 @@ impl<'a> DcdReader<'a> {
         atoms: &AtomSelection,
     ) -> Result<Self> {
         atoms.check(header.n_atoms)?;
-        let all: Vec<Place> = atoms.indices().iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect();
+        let all = Place::of_slots(atoms.indices());
         let free: Option<Vec<Place>> = header.free_atoms.as_ref().map(|free_atoms| {
             let target = |atom: &u32| atoms.indices().binary_search(atom).ok();
             let place = |(atom, slot)| target(atom).map(|target| Place { slot, target: target as u32 });
@@ -162,19 +162,13 @@ fn plan_of<'p>(first: &'p FramePlan, later: Option<&'p FramePlan>, frame: u64) -
 
 impl Reader for DcdReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        self.frames.start(extent, self.file, "DCD", self.layout.n_frames(self.file))?;
+        self.frames.start(extent, self.file, self.layout.n_frames(self.file))?;
         self.frames.expect(&mut self.bytes, |frame| self.layout.offset(frame));
         Ok(())
     }
 
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
-        if batch.n_atoms() != self.n_atoms {
-            return Err(Error::mismatch(format!(
-                "a batch for {} atoms was given, but {} atoms are read",
-                batch.n_atoms(),
-                self.n_atoms
-            )));
-        }
+        batch.check(self.n_atoms)?;
         batch.clear();
         self.read_fixed(recorder)?;
         while batch.len() < batch.capacity() {

@@ -65,16 +65,7 @@ impl<'a> FollowReader<'a> {
 
 impl Reader for FollowReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        let Extent::Frames(frames) = extent else {
-            return Err(
-                Error::unsupported("frames of a file that grows are found by number").in_file(&self.follow.path)
-            );
-        };
-        let n_frames = self.follow.n_frames()?;
-        if let Some(frame) = frames.last().filter(|&last| last >= n_frames) {
-            return Err(self.missing(frame));
-        }
-        self.frames = frames.clone();
+        self.frames = extent.numbered(&self.follow.path, self.follow.n_frames()?)?.clone();
         (self.n_begun, self.n_awaited) = (0, 0);
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::layout::Layout;
 use super::plan::PartPlan;
 use crate::block::Extent;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frame::{FrameBatch, FrameHeader, Quantities};
 use crate::source::bytes::{ByteReader, FileBytes};
 use crate::source::numbered::NumberedFrames;
@@ -31,8 +31,7 @@ pub(super) struct NetCdf3Reader<'a> {
 impl<'a> NetCdf3Reader<'a> {
     /// A reader of those quantities of `atoms` that are `present`.
     pub(crate) fn new(file: &'a FileBytes, layout: &'a Layout, atoms: &AtomSelection, present: Quantities) -> Self {
-        let places: Vec<Place> =
-            atoms.indices().iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect();
+        let places = Place::of_slots(atoms.indices());
         NetCdf3Reader {
             file,
             layout,
@@ -59,13 +58,7 @@ impl<'a> NetCdf3Reader<'a> {
         mut rows: Option<&mut NextRows<'_>>,
         recorder: &mut Recorder,
     ) -> Result<()> {
-        if batch.n_atoms() != self.n_atoms {
-            return Err(Error::mismatch(format!(
-                "a batch for {} atoms was given, but {} atoms are read",
-                batch.n_atoms(),
-                self.n_atoms
-            )));
-        }
+        batch.check(self.n_atoms)?;
         batch.clear();
         while batch.len() < batch.capacity() {
             self.frames.choose(self.room().min((batch.capacity() - batch.len()) as u64));
@@ -139,7 +132,7 @@ fn has_lengths(cell: &UnitCell) -> bool {
 
 impl Reader for NetCdf3Reader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        self.frames.start(extent, self.file, "NetCDF", self.layout.n_frames)?;
+        self.frames.start(extent, self.file, self.layout.n_frames)?;
         if let [part] = &self.layout.parts[..] {
             self.frames.expect(&mut self.bytes, |frame| part.offset(frame));
         }

@@ -63,7 +63,7 @@ impl<'a> TrrReader<'a> {
         TrrReader {
             file,
             wanted,
-            places: atoms.indices().iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect(),
+            places: Place::of_slots(atoms.indices()),
             bytes: file.file.reader(),
             rest: Rest::Bytes { at: 0, end: 0, number: 0 },
             located: LocatedFrames::default(),
@@ -187,13 +187,7 @@ impl<'a> TrrReader<'a> {
         mut rows: Option<&mut NextRows<'_>>,
         recorder: &mut Recorder,
     ) -> Result<()> {
-        if batch.n_atoms() != self.places.len() {
-            return Err(Error::mismatch(format!(
-                "a batch for {} atoms was given, but {} atoms are read",
-                batch.n_atoms(),
-                self.places.len()
-            )));
-        }
+        batch.check(self.places.len())?;
         batch.clear();
         while batch.len() < batch.capacity() {
             self.choose(batch.capacity() - batch.len())?;

@@ -1,23 +1,14 @@
 //! The frame index of a file that has grown, or was rewritten in place.
 
-#[allow(dead_code, reason = "shared with other tests, which use the rest")]
-#[path = "support/indexed_file.rs"]
-mod indexed_file;
-#[allow(dead_code, reason = "shared with the tests of XTC, which use the rest")]
-#[path = "support/xtc_oracle.rs"]
-mod xtc_oracle;
-#[allow(dead_code, reason = "shared with the tests of XTC, which use the rest")]
-#[path = "support/xtc_stream.rs"]
-mod xtc_stream;
-
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
-use indexed_file::{Trajectory, changed};
 use mdreel_core::source::frame_index::{FrameIndex, Keep, SAMPLE};
 use mdreel_core::source::{Source, SourceExt};
-use xtc_oracle::decode_file;
-use xtc_stream::{Coverage, Dice, random_file};
+
+use crate::indexed_file::{Trajectory, changed};
+use crate::xtc_oracle::decode_file;
+use crate::xtc_stream::{Coverage, Dice, random_file};
 
 #[test]
 fn an_index_is_given_up_when_the_middle_has_changed_under_the_same_size_time_and_ends() {

@@ -1,11 +1,7 @@
 //! Frames cut into chunks, and put together again by the reader of chunked files: they are what they were.
 
-#[path = "support/chunked_reading.rs"]
-mod chunked_reading;
-
 use std::io::Write;
 
-use chunked_reading::read;
 use mdreel_core::Result;
 use mdreel_core::block::FrameSet;
 use mdreel_core::convert::{ChunkSink, chunk_outline, convert_to_chunks};
@@ -21,6 +17,8 @@ use mdreel_core::unit_cell::UnitCell;
 use mdreel_core::writer::chunks::{Chunk, ChunkCutter, ChunkLayout, CutFrames};
 use proptest::prelude::*;
 use tempfile::NamedTempFile;
+
+use crate::chunked_reading::read;
 
 /// Collects what it is given, and where it begins.
 #[derive(Default, PartialEq, Debug)]

@@ -1,10 +1,5 @@
 //! DCD: whatever is wrong with a file, an error says where; nothing panics, and no claim of a file is believed.
 
-#[path = "support/dcd_reading.rs"]
-mod dcd_reading;
-#[path = "support/dcd_writer.rs"]
-mod dcd_writer;
-
 use mdreel_core::Error;
 use mdreel_core::block::FrameSet;
 use mdreel_core::source::bytes::{Access, FileBytes};
@@ -12,8 +7,8 @@ use mdreel_core::source::dcd::Dcd;
 use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use proptest::prelude::*;
 
-use dcd_reading::{file_of, open, read, read_all};
-use dcd_writer::DcdWriter;
+use crate::dcd_reading::{file_of, open, read, read_all};
+use crate::dcd_writer::DcdWriter;
 
 const CELL: [f64; 6] = [30.0, 80.0, 40.0, 70.0, 60.0, 50.0];
 

@@ -7,13 +7,15 @@ use std::fs::{File, OpenOptions};
 use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::Barrier;
 
 use mdreel_core::error::{Error, Result};
 use mdreel_core::source::bytes::{Access, ByteReader, FileBytes, MARGIN};
 use proptest::prelude::*;
 use tempfile::NamedTempFile;
+
+use crate::alone;
 
 const PAGE: u64 = 4096;
 /// Set in processes that a test starts of itself.
@@ -237,9 +239,8 @@ fn file_cut_under_two_threads_is_an_error_in_both() {
 
 /// Runs the test `name` alone in a process of its own, with `CHILD` set.
 fn run_alone(name: &str) -> ExitStatus {
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", name, "--nocapture", "--test-threads=1"]).env(CHILD, "1");
-    child.output().unwrap().status
+    let mut child = alone(module_path!(), name);
+    child.args(["--nocapture", "--test-threads=1"]).env(CHILD, "1").output().unwrap().status
 }
 
 fn is_child() -> bool {

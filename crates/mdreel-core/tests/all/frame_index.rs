@@ -1,24 +1,13 @@
 //! The frame index: kept, found again, and given up when it does not belong to the data any more.
 
-#[allow(dead_code, reason = "shared with other tests, which use the rest")]
-#[path = "support/indexed_file.rs"]
-mod indexed_file;
-#[allow(dead_code, reason = "shared with the tests of XTC, which use the rest")]
-#[path = "support/xtc_oracle.rs"]
-mod xtc_oracle;
-#[allow(dead_code, reason = "shared with the tests of XTC, which use the rest")]
-#[path = "support/xtc_stream.rs"]
-mod xtc_stream;
-
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Child;
 use std::sync::Barrier;
 use std::time::Instant;
 
-use indexed_file::{Trajectory, changed, names};
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::error::Error;
 use mdreel_core::frame::{FrameBatch, Quantities};
@@ -27,7 +16,10 @@ use mdreel_core::source::frame_index::{FrameIndex, Keep};
 use mdreel_core::source::xtc::Xtc;
 use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::span::Recorder;
-use xtc_oracle::decode_file;
+
+use crate::alone;
+use crate::indexed_file::{Trajectory, changed, names};
+use crate::xtc_oracle::decode_file;
 
 /// Says to a process made by a test which file it shall open.
 const CHILD_FILE: &str = "MDREEL_TEST_FILE";
@@ -203,8 +195,8 @@ fn threads_that_open_the_same_new_file_do_not_race() {
 
 /// This test program again, to open a file in a process of its own.
 fn child(file: &Path, cache: &Path) -> Child {
-    Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "child_opens_a_file", "--ignored"])
+    alone(module_path!(), "child_opens_a_file")
+        .arg("--ignored")
         .env("MDREEL_CACHE_DIR", cache)
         .env(CHILD_FILE, file)
         .stdout(std::process::Stdio::null())

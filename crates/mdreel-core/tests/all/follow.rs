@@ -1,9 +1,5 @@
 //! Following a file that grows: whatever the pieces in which it comes, every frame once, whole and in order.
 
-#[expect(dead_code, reason = "frames of a file that grows are found by number")]
-#[path = "support/reading.rs"]
-mod reading;
-
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
@@ -25,7 +21,8 @@ use mdreel_core::source::open::{Location, Options, open};
 use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::writer::format::Settings as WriterSettings;
 use proptest::prelude::*;
-use reading::{KeepAll, Seen, read_frames};
+
+use crate::reading::{KeepAll, Seen, read_frames};
 
 const N_ATOMS: usize = 13;
 const LONG: Duration = Duration::from_secs(60);

@@ -1,10 +1,5 @@
 //! DCD: what is read is what was written, in every flavour.
 
-#[path = "support/dcd_reading.rs"]
-mod dcd_reading;
-#[path = "support/dcd_writer.rs"]
-mod dcd_writer;
-
 use mdreel_core::Error;
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::frame::{FrameBatch, Quantities};
@@ -14,8 +9,8 @@ use mdreel_core::span::{Recorder, SpanKind};
 use mdreel_core::unit_cell::UnitCell;
 use proptest::prelude::*;
 
-use dcd_reading::{Frames, open, read, read_all};
-use dcd_writer::DcdWriter;
+use crate::dcd_reading::{Frames, open, read, read_all};
+use crate::dcd_writer::DcdWriter;
 
 /// A cell of angles in degrees, which is read as it stands.
 const CELL: [f64; 6] = [30.0, 80.0, 40.0, 70.0, 60.0, 50.0];

@@ -1,12 +1,5 @@
 //! AMBER NetCDF: what is read is what was written, whatever is in the file and in which order.
 
-#[path = "support/netcdf3_reading.rs"]
-mod netcdf3_reading;
-#[path = "support/netcdf3_writer.rs"]
-mod netcdf3_writer;
-#[path = "support/rows_reading.rs"]
-mod rows_reading;
-
 use std::sync::Arc;
 
 use mdreel_core::block::{Extent, FrameSet};
@@ -19,9 +12,9 @@ use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use mdreel_core::unit_cell::UnitCell;
 use proptest::prelude::*;
 
-use netcdf3_reading::{file_of, open, open_path, read_all, read_bytes};
-use netcdf3_writer::{NetCdf3Writer, Variable};
-use rows_reading::{check_rows, read_rows};
+use crate::netcdf3_reading::{file_of, open, open_path, read_all, read_bytes};
+use crate::netcdf3_writer::{NetCdf3Writer, Variable};
+use crate::rows_reading::{check_rows, read_rows};
 
 /// What must be read of a quantity: NaN where the file does not have it.
 fn expected(writer: &NetCdf3Writer, quantity: Quantity, frames: &[u64], atoms: &[u32]) -> Vec<f32> {

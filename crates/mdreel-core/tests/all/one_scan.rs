@@ -3,12 +3,14 @@
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use mdreel_core::source::Source;
 use mdreel_core::source::bytes::{Access, FileBytes};
 use mdreel_core::source::frame_index::Keep;
 use mdreel_core::source::xtc::Xtc;
+
+use crate::alone;
 
 /// Says to a process made by a test which file it shall open.
 const CHILD_FILE: &str = "MDREEL_TEST_FILE";
@@ -33,8 +35,8 @@ fn n_reads() -> usize {
 
 /// This test program again, to open a file in a process of its own once it is told to.
 fn child(file: &Path, cache: &Path) -> Child {
-    Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "child_locates_frames", "--ignored", "--nocapture"])
+    alone(module_path!(), "child_locates_frames")
+        .args(["--ignored", "--nocapture"])
         .env("MDREEL_CACHE_DIR", cache)
         .env(CHILD_FILE, file)
         .stdin(Stdio::piped())

@@ -1,7 +1,5 @@
 //! What the fuzzer starts from and what it found, replayed: see `./task fuzz`.
 
-include!("checks.rs");
-
 use std::path::PathBuf;
 
 /// Checks each input that is kept for a fuzz target.
@@ -21,7 +19,7 @@ macro_rules! replayed {
     ($($target:ident)*) => {
         $(#[test]
         fn $target() {
-            replay(stringify!($target), self::$target::check);
+            replay(stringify!($target), crate::$target::check);
         })*
     };
 }

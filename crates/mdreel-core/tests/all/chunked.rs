@@ -1,11 +1,7 @@
 //! Chunked trajectories of every layout, against a loop over the numbers that were written.
 
-#[path = "support/chunked_reading.rs"]
-mod chunked_reading;
-
 use std::io::Write;
 
-use chunked_reading::read;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use mdreel_core::block::FrameSet;
@@ -18,6 +14,8 @@ use mdreel_core::source::{AtomSelection, SourceExt};
 use mdreel_core::{Error, Result};
 use proptest::prelude::*;
 use tempfile::NamedTempFile;
+
+use crate::chunked_reading::read;
 
 /// The value of a number: different everywhere, exact in float32.
 fn value(frame: u64, row: u64, column: u64) -> f32 {

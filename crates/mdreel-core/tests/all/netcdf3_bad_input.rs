@@ -1,17 +1,12 @@
 //! AMBER NetCDF: damaged, truncated and foreign files give errors that say what and where.
 
-#[path = "support/netcdf3_reading.rs"]
-mod netcdf3_reading;
-#[path = "support/netcdf3_writer.rs"]
-mod netcdf3_writer;
-
 use mdreel_core::error::{Error, Result};
 use mdreel_core::source::bytes::Access;
 use mdreel_core::source::{Source, SourceExt};
 use proptest::prelude::*;
 
-use netcdf3_reading::{file_of, open, open_path, read_all, read_bytes};
-use netcdf3_writer::{NetCdf3Writer, Variable, Written};
+use crate::netcdf3_reading::{file_of, open, open_path, read_all, read_bytes};
+use crate::netcdf3_writer::{NetCdf3Writer, Variable, Written};
 
 fn writers() -> Vec<NetCdf3Writer> {
     let all = Variable::NAMES.map(Variable::single).to_vec();

@@ -1,0 +1,6 @@
+//! TRR, proven against an oracle that reads number by number.
+
+mod blocks;
+mod corrupt;
+mod reading_frames;
+mod writing;

@@ -1,0 +1,8 @@
+//! XTC, proven against an oracle that decodes bit by bit.
+
+mod blocks;
+mod corrupt;
+mod decoding;
+mod full_checks;
+mod misled;
+mod skipping;
