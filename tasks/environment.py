@@ -38,7 +38,7 @@ EXTRAS = {  # a header that is there where their libraries are, and Debian's pac
 }
 SYSTEM_PACKAGES = threading.Lock()  # apt-get refuses a second one of its kind
 # Python compiles each module at its first import. Compiling all 14,000 modules of the packages takes half a minute.
-PIP_OPTIONS = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile")
+PIP_OPTIONS = ("--quiet", "--disable-pip-version-check", "--no-deps")
 PIP_INSTALL = (PYTHON, "-m", "pip", "install", *PIP_OPTIONS)
 INSTALL = (*PIP_INSTALL, "--no-build-isolation", "--force-reinstall")  # a source tree
 SOURCES = {".rs", ".toml", ".py", ".pyi", ".typed", ".css", ".js"}  # what is built and installed
