@@ -3,6 +3,7 @@
 
 mod allocator;
 mod block;
+mod centers;
 mod chain;
 #[cfg(target_os = "linux")]
 mod channel;
@@ -83,6 +84,8 @@ mod _core {
     use crate::chunked::{OpenFiles, chunked_source, is_hdf5};
     #[pymodule_export]
     use crate::chunks::{chunk_outline, convert_to_chunks};
+    #[pymodule_export]
+    use crate::centers::{frame_distances, nearest_centers, superposed_rows};
     #[pymodule_export]
     use crate::clustering::{density_clusters, frame_linkage, gromos_clusters, medoids};
     #[pymodule_export]

@@ -1,0 +1,118 @@
+"""Frames from which k-means and k-medoids start."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel._core import nearest_centers
+from mdreel.analysis.clustering.superposed_frames import mean_point
+from mdreel.errors import MismatchError
+
+_PERCENT = 10
+"""Percentage of frames among which NANI selects."""
+
+
+def plus_plus_frames(
+    n_frames: int, n_clusters: int, seed: Sequence[int], squares_from: Callable[[int], NDArray[np.float64]]
+) -> NDArray[np.int64]:
+    """Return frames chosen at random in proportion to their square distances from those chosen before (k-means++).
+
+    Parameters
+    ----------
+    n_frames, n_clusters : int
+        Number of frames, and how many to choose.
+    seed : sequence of int
+        Seed of the random numbers.
+    squares_from : callable
+        Return the square distance of each frame from one of them, shape (n_frames,), float64, which is 0 for frames
+        that are the same.
+
+    Returns
+    -------
+    ndarray, shape (n_clusters,), int64
+        Rows of the frames.
+
+    Raises
+    ------
+    MismatchError
+        If there are fewer different frames than clusters.
+    """
+    random = np.random.default_rng(seed)
+    chosen = [int(random.random() * n_frames)]
+    squares = squares_from(chosen[0])
+    while len(chosen) < n_clusters:
+        sums = np.cumsum(squares)
+        if not sums[-1] > 0:
+            raise too_few_shapes(n_clusters, len(chosen))
+        # Never a frame with a square of 0, also where rounding brings the number to the last sum.
+        place = int(np.searchsorted(sums, random.random() * sums[-1], side="right"))
+        chosen.append(min(place, int(np.flatnonzero(squares)[-1])))
+        squares = np.minimum(squares, squares_from(chosen[-1]))
+    return np.array(chosen, np.int64)
+
+
+def nani_frames(
+    points: NDArray[np.float32] | NDArray[np.float64], n_clusters: int, same: float, n_threads: int
+) -> NDArray[np.int64]:
+    """Return frames that are far from each other among those in the densest region (k-means NANI).
+
+    Parameters
+    ----------
+    points : ndarray, shape (n_frames, n_values), float32 or float64
+        The frames as points.
+    n_clusters : int
+        Number of frames to choose.
+    same : float
+        Square distance of two points up to which they are the same.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    ndarray, shape (n_clusters,), int64
+        Rows of the frames.
+
+    Raises
+    ------
+    MismatchError
+        If there are fewer different frames in the densest region than clusters.
+
+    Notes
+    -----
+    The complementary similarity of a frame is the mean square distance of all pairs of other frames. It decreases with
+    the distance of the frame from the mean, so the frames with the highest ones are those nearest to the mean: 10 % of
+    all frames, but at least `n_clusters`. The first frame chosen is the nearest. Each further one is the frame with
+    which the mean square distance of all pairs of chosen frames is largest. This is the frame that is farthest from the
+    mean of those chosen before.
+
+    References
+    ----------
+    L. Chen, D. R. Roe, M. Kochert, C. Simmerling and R. A. Miranda-Quintana, J. Chem. Theory Comput. 20, 5583 (2024).
+    """
+    center = mean_point(points, n_threads)
+    _, squares, _ = nearest_centers(points, center[None], n_threads)
+    n_dense = min(max(-(-len(points) * _PERCENT // 100), n_clusters), len(points))
+    dense = np.argsort(squares, kind="stable")[:n_dense]
+    among = np.ascontiguousarray(points[dense])
+    chosen = [0]
+    is_taken = np.zeros(n_dense, bool)
+    while len(chosen) < n_clusters:
+        latest = among[chosen[-1]].astype(np.float64)
+        is_taken |= nearest_centers(among, latest[None], n_threads)[1] <= same
+        if is_taken.all():
+            raise MismatchError(
+                f"n_clusters is {n_clusters:,}, but only {len(chosen):,} of the {n_dense:,} frames nearest to the mean "
+                "differ: choose fewer clusters, or init='k-means++'"
+            )
+        _, squares, _ = nearest_centers(among, among[chosen].mean(axis=0, dtype=np.float64)[None], n_threads)
+        chosen.append(int(np.where(is_taken, -1, squares).argmax()))
+    return dense[chosen].astype(np.int64)
+
+
+def too_few_shapes(n_clusters: int, n_found: int) -> MismatchError:
+    """Return the error for frames that are the same."""
+    return MismatchError(
+        f"n_clusters is {n_clusters:,}, but only {n_found:,} of the frames differ: "
+        "choose fewer clusters, or analyse more frames"
+    )
