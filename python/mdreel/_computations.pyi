@@ -196,6 +196,7 @@ def residue_contacts(
     cutoff: float,
     is_periodic: bool | None,
     keeps_series: bool,
+    beta: float | None = None,
 ) -> Computation: ...
 def rmsd(reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool) -> Computation: ...
 def secondary_structure(

@@ -115,7 +115,10 @@ impl<T: Number> Worker for Assigner<'_, T> {
                 return Err(Error::mismatch(format!("frame {number} of those compared {message}")));
             }
             let sums = &mut found.sums[label * self.n_values..][..self.n_values];
-            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += (*value).into());
+            for (sum, value) in sums.iter_mut().zip(values) {
+                let value: f64 = (*value).into();
+                *sum += value;
+            }
             found.labels.push(label as u32);
             found.squares.push(square);
         }
