@@ -18,5 +18,7 @@ run = KMeansClustering(atoms, n_clusters=3, features=points).run()
 figure, axes = plt.subplots(figsize=(6, 4.5), layout="constrained")
 axes.scatter(*points.T, c=run.results.labels, cmap="viridis", s=18)
 axes.plot(*points[run.results.centers].T, "x", color="tab:red", markersize=10, mew=2)
-axes.set(xlabel="Component 1 (Å)", ylabel="Component 2 (Å)", title="Clusters of projections")
+axes.set(
+    xlabel="Component 1 (Å)", ylabel="Component 2 (Å)", title="Clusters of projections"
+)
 figure.savefig("k_means.png", dpi=150)

@@ -85,9 +85,7 @@ def test_labels_and_inertia_are_those_of_the_definition(
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 4, 7, 12])
 @pytest.mark.parametrize("kind", ["positions", "features"])
-def test_labels_from_the_same_centres_are_those_of_scikit_learn(
-    frames: np.ndarray, n_clusters: int, kind: str
-) -> None:
+def test_labels_from_the_same_centres_are_those_of_scikit_learn(frames: np.ndarray, n_clusters: int, kind: str) -> None:
     cluster = pytest.importorskip("sklearn.cluster", reason="scikit-learn is not installed")
     if kind == "positions":
         points = superposed_on_mean(frames, 214, None, 2)

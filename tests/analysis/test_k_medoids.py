@@ -55,7 +55,9 @@ def test_no_exchange_of_a_medoid_lowers_the_cost(
 
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 3])
-def test_cost_is_the_smallest_of_all_choices(universe: MDAnalysis.Universe, matrix: np.ndarray, n_clusters: int) -> None:
+def test_cost_is_the_smallest_of_all_choices(
+    universe: MDAnalysis.Universe, matrix: np.ndarray, n_clusters: int
+) -> None:
     few = matrix[::4, ::4]
     least = min(cost(few, list(chosen)) for chosen in itertools.combinations(range(len(few)), n_clusters))
     found = KMedoidsClustering(universe, ALPHA, n_clusters=n_clusters, n_starts=5).run(step=4).results

@@ -71,9 +71,9 @@ def test_distances_without_a_cell_are_those_of_mdtraj(beta: float) -> None:
 
 def _compare(atoms: MDAnalysis.AtomGroup, loaded: mdtraj.Trajectory, scheme: Any, beta: float, pbc: bool) -> None:
     """Fail unless the distances of all contacts are those of mdtraj, with beta in nm."""
-    run = mdreel.ResidueContacts(
-        atoms, scheme=scheme, cutoff=8.0, soft_min=True, soft_min_beta=10 * beta, pbc=pbc
-    ).run(stop=len(loaded))
+    run = mdreel.ResidueContacts(atoms, scheme=scheme, cutoff=8.0, soft_min=True, soft_min_beta=10 * beta, pbc=pbc).run(
+        stop=len(loaded)
+    )
     if scheme == "ca":  # of which mdtraj has no soft minimum: a single pair of atoms
         distances, pairs = mdtraj.compute_contacts(loaded, "all", scheme, periodic=pbc)
     else:

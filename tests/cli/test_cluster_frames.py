@@ -133,7 +133,7 @@ def test_clusters_with_centres_are_written(run, tmp_path: Path, init: str) -> No
 
 
 def test_features_of_a_table_are_clustered(run, tmp_path: Path) -> None:
-    done = run("pca", *INPUT, "--components", "2", "-o", "projections.csv")
+    done = run("projection", *INPUT, "--superposition", "-o", "projections.csv")
     assert done.returncode == 0, done.stderr
     options = ("--method", "k-means", "--n-clusters", "3", "--starts", "4", "--features", "projections.csv")
     done = run("cluster-frames", *INPUT, *options, "-o", "labels.csv")

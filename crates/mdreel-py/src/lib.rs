@@ -56,6 +56,8 @@ mod _core {
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
     #[pymodule_export]
+    use crate::centers::{frame_distances, nearest_centers, superposed_rows};
+    #[pymodule_export]
     use crate::chain::chain_sources;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
@@ -84,8 +86,6 @@ mod _core {
     use crate::chunked::{OpenFiles, chunked_source, is_hdf5};
     #[pymodule_export]
     use crate::chunks::{chunk_outline, convert_to_chunks};
-    #[pymodule_export]
-    use crate::centers::{frame_distances, nearest_centers, superposed_rows};
     #[pymodule_export]
     use crate::clustering::{density_clusters, frame_linkage, gromos_clusters, medoids};
     #[pymodule_export]

@@ -31,7 +31,7 @@ _Units = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 
 
 class ResidueContacts(ContactMaps):
-    """Find the pairs of residues that are in contact in each frame, and compute their frequencies and lifetimes.
+    r"""Find the pairs of residues that are in contact in each frame, and compute their frequencies and lifetimes.
 
     Parameters
     ----------
@@ -123,13 +123,13 @@ class ResidueContacts(ContactMaps):
 
     With ``soft_min=True``, the distance of two residues is
 
-    .. math:: \\beta / \\ln \\sum_{a, b} e^{\\beta / d_{ab}} ,
+    .. math:: \beta / \ln \sum_{a, b} e^{\beta / d_{ab}} ,
 
     where the sum runs over all pairs of atoms of the scheme, also those farther apart than the cutoff. It is a smooth
     function of the positions, at most as large as the smallest distance, and it approaches this distance if beta is
     large. The smallest distance still decides which residues are in contact, so the same pairs are found. The values
-    are those of mdtraj's ``compute_contacts(soft_min=True)``, which has beta in nm. mdtraj returns 0 for distances below
-    beta / 88.7 (2.3 Å for the default), because it uses float32.
+    are those of mdtraj's ``compute_contacts(soft_min=True)``, which has beta in nm. mdtraj uses float32 and returns 0
+    for distances below beta / 88.7 (2.3 Å for the default).
 
     The results need about 80 bytes of memory per pair that was ever in contact, and 24 bytes per frame. With
     ``series=True``, they need another 8 bytes per contact in each frame (twice as much while blocks are merged).

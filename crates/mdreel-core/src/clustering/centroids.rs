@@ -55,13 +55,20 @@ pub fn nearest_centres<T: Number>(
         sums: vec![0.0; centres.len()],
     };
     let level = Level::detect();
-    let make_worker = |_: usize| Ok(Assigner { rows, n_values, centres: &padded, level, row: octets(&centres[..n_values]) });
-    run_blocks(0..rows.len().div_ceil(BLOCK), Crew::on_demand(n_workers), make_worker, monitor, |block: Assignment| {
-        found.labels.extend(block.labels);
-        found.squares.extend(block.squares);
-        found.sums.iter_mut().zip(block.sums).for_each(|(sum, part)| *sum += part);
-        Ok(())
-    })?;
+    let make_worker =
+        |_: usize| Ok(Assigner { rows, n_values, centres: &padded, level, row: octets(&centres[..n_values]) });
+    run_blocks(
+        0..rows.len().div_ceil(BLOCK),
+        Crew::on_demand(n_workers),
+        make_worker,
+        monitor,
+        |block: Assignment| {
+            found.labels.extend(block.labels);
+            found.squares.extend(block.squares);
+            found.sums.iter_mut().zip(block.sums).for_each(|(sum, part)| *sum += part);
+            Ok(())
+        },
+    )?;
     Ok(found)
 }
 

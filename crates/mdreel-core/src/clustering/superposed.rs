@@ -33,8 +33,9 @@ pub fn superposed_rows(
     let reference = Reference::new(reference, weights, Level::detect())?;
     let scales: Vec<f64> = (0..n_atoms).map(|atom| (frames.weight(atom) / n_atoms as f64).sqrt()).collect();
     let mut found = Vec::with_capacity(3 * n_atoms * rows.len());
-    let make_worker =
-        |_: usize| Ok(Superposer { frames: &frames, reference: &reference, scales: &scales, columns: Padded::default() });
+    let make_worker = |_: usize| {
+        Ok(Superposer { frames: &frames, reference: &reference, scales: &scales, columns: Padded::default() })
+    };
     run_blocks(0..rows.len().div_ceil(BLOCK), Crew::on_demand(n_workers), make_worker, monitor, |block: Vec<f32>| {
         found.extend(block);
         Ok(())

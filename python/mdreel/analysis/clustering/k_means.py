@@ -33,7 +33,7 @@ _STARTS = 10
 
 
 class KMeansClustering(FrameClusters):
-    """Cluster frames by their superposed positions, or by given features, with the k-means method.
+    r"""Cluster frames by their superposed positions, or by given features, with the k-means method.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class KMeansClustering(FrameClusters):
     -----
     K-means searches for the labels :math:`c_i` and the centres :math:`m_k` with the smallest inertia
 
-    .. math:: \\sum_i \\lvert x_i - m_{c_i} \\rvert^2 .
+    .. math:: \sum_i \lvert x_i - m_{c_i} \rvert^2 .
 
     Each frame is assigned to the nearest centre, and each centre moves to the mean of its frames, until no label
     changes (S. P. Lloyd, IEEE Trans. Inf. Theory 28, 129, 1982). The result is a local minimum. A centre without frames
@@ -190,7 +190,7 @@ class KMeansClustering(FrameClusters):
             found = lloyd(points, centers, self.max_iterations, n_threads)
             if best is None or found.inertia < best.inertia:
                 best, first = found, chosen
-        assert best is not None  # noqa: S101 (there is at least one start)
+        assert best is not None
         n_found = len(np.unique(best.labels))
         if n_found < n_clusters:
             raise too_few_shapes(n_clusters, n_found)
@@ -202,9 +202,7 @@ class KMeansClustering(FrameClusters):
         order = np.lexsort([best.squares, labels])  # stable: the first of several frames
         return labels, order[np.searchsorted(labels[order], np.arange(n_clusters))].astype(np.uint32)
 
-    def _points(
-        self, frames: NDArray[np.float32], n_threads: int
-    ) -> NDArray[np.float32] | NDArray[np.float64]:
+    def _points(self, frames: NDArray[np.float32], n_threads: int) -> NDArray[np.float32] | NDArray[np.float64]:
         """Return the frames as points."""
         if self._features is not None:
             if len(self._features) != len(frames):
@@ -218,12 +216,12 @@ class KMeansClustering(FrameClusters):
             return superposed_on_mean(frames, n_atoms, self._weights, n_threads)
         places = np.flatnonzero(self.frames == self.ref_frame)
         if not len(places):
-            raise MismatchError(f"ref_frame is {self.ref_frame}, which is not among the analysed frames: analyse it too")
+            raise MismatchError(
+                f"ref_frame is {self.ref_frame}, which is not among the analysed frames: analyse it too"
+            )
         return superposed_on_frame(frames, n_atoms, self._weights, int(places[0]), n_threads)
 
-    def _starts(
-        self, points: NDArray[np.float32] | NDArray[np.float64], n_threads: int
-    ) -> Iterator[NDArray[np.int64]]:
+    def _starts(self, points: NDArray[np.float32] | NDArray[np.float64], n_threads: int) -> Iterator[NDArray[np.int64]]:
         """Yield the frames in the first centres of each start."""
         start, same = self._start, SAME_SHAPE if self._features is None else 0.0
         if start.init == "nani":

@@ -31,7 +31,7 @@ _SAME = 1e-6
 
 
 class KMedoidsClustering(FrameClusters):
-    """Cluster frames by their RMSD after superposition with the k-medoids method.
+    r"""Cluster frames by their RMSD after superposition with the k-medoids method.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class KMedoidsClustering(FrameClusters):
     -----
     K-medoids searches for the frames :math:`m_1, ..., m_k` with the smallest cost
 
-    .. math:: \\sum_i \\min_k d(i, m_k) ,
+    .. math:: \sum_i \min_k d(i, m_k) ,
 
     where d is the RMSD of two frames after optimal superposition. RMSDs of up to 0.000001 Å count as 0. There are two
     steps. First, each frame is assigned to the nearest medoid, and each cluster gets the frame with the smallest sum of
@@ -172,7 +172,7 @@ class KMedoidsClustering(FrameClusters):
             found = self._found(chosen, distances_from, medoids_of)
             if best is None or found.total < cost:
                 best, cost, first = found, found.total, chosen
-        assert best is not None  # noqa: S101 (there is at least one start)
+        assert best is not None
         n_found = len(np.unique(best.labels[best.frames]))
         if n_found < n_clusters:
             raise too_few_shapes(n_clusters, n_found)

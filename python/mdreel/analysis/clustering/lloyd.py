@@ -54,8 +54,9 @@ def lloyd(
     KMeansFound
         The clusters, of which some may be empty if points are the same.
     """
-    previous = None
-    for n_iterations in range(1, max_iterations + 1):
+    previous, n_iterations, is_converged = None, 0, False
+    while not is_converged and n_iterations < max_iterations:
+        n_iterations += 1
         found, squares, sums = nearest_centers(points, centers, n_threads)
         labels = found.astype(np.int64)
         is_converged = previous is not None and np.array_equal(labels, previous)

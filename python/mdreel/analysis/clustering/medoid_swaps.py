@@ -53,19 +53,17 @@ class Medoids:
         """Distance of each frame from the nearest medoid, shape (n_frames,), float64."""
         return self._nearest
 
-    def alternate(self, medoids_of: MedoidsOf) -> int:
-        """Replace the medoids by those of their clusters until the sum decreases no more; return the number of steps."""
-        n_steps = 0
+    def alternate(self, medoids_of: MedoidsOf) -> None:
+        """Replace the medoids by those of their clusters until the sum no longer decreases."""
         while True:
-            n_steps += 1
             if len(np.unique(self.labels)) < len(self.frames):
-                return n_steps  # medoids that are the same, of which exchanges may replace one
+                return  # medoids that are the same, of which exchanges may replace one
             frames = medoids_of(self.labels, len(self.frames))
             if np.array_equal(frames, self.frames):
-                return n_steps
+                return
             following = Medoids(frames, self._distances_from)
             if following.total >= self.total * (1 - _LEAST_GAIN):
-                return n_steps
+                return
             self._set(frames, following._distances)
 
     def swap(self) -> int:

@@ -38,12 +38,9 @@ class ClusterSettings:
     def check(self) -> None:
         """Reject options of another method."""
         if self.method in _CENTERS:
-            if self.cutoff is not None:
-                message = f"--cutoff is not for --method {self.method}: give --n-clusters"
-                raise CommandError(message, ExitCode.USAGE)
-            if self.n_clusters is None:
-                message = f"--method {self.method} needs the number of clusters: give --n-clusters"
-                raise CommandError(message, ExitCode.USAGE)
+            self._check_centers()
+        else:
+            self._check_no_centers()
         if self.n_clusters is not None and self.method in ("gromos", "dbscan"):
             message = f"--n-clusters is not for --method {self.method}: use --cutoff"
             raise CommandError(message, ExitCode.USAGE)
@@ -52,17 +49,26 @@ class ClusterSettings:
         if self.min_frames is not None and self.method != "dbscan":
             message = f"--min-frames is for --method dbscan, not {self.method}: leave it out"
             raise CommandError(message, ExitCode.USAGE)
-        given = (("--init", self.init), ("--starts", self.starts), ("--seed", self.seed))
-        if self.method not in _CENTERS:
-            for name, value in given:
-                if value is not None:
-                    message = f"{name} is for --method k-means and k-medoids, not {self.method}: leave it out"
-                    raise CommandError(message, ExitCode.USAGE)
+        if self.features is not None:
+            self._check_features()
+
+    def _check_centers(self) -> None:
+        """Reject missing and invalid options of k-means and k-medoids."""
+        if self.cutoff is not None:
+            raise CommandError(f"--cutoff is not for --method {self.method}: give --n-clusters", ExitCode.USAGE)
+        if self.n_clusters is None:
+            message = f"--method {self.method} needs the number of clusters: give --n-clusters"
+            raise CommandError(message, ExitCode.USAGE)
         if self.init == "nani" and (self.starts or 1) > 1:
             message = "--starts is not for --init nani, which always starts from the same frames: leave it out"
             raise CommandError(message, ExitCode.USAGE)
-        if self.features is not None:
-            self._check_features()
+
+    def _check_no_centers(self) -> None:
+        """Reject options of k-means and k-medoids for other methods."""
+        for name, value in (("--init", self.init), ("--starts", self.starts), ("--seed", self.seed)):
+            if value is not None:
+                message = f"{name} is for --method k-means and k-medoids, not {self.method}: leave it out"
+                raise CommandError(message, ExitCode.USAGE)
 
     def _check_features(self) -> None:
         """Reject features of another method, and weights that features do not have."""
