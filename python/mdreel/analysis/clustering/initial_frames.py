@@ -81,8 +81,8 @@ def nani_frames(
     Notes
     -----
     The complementary similarity of a frame is the mean square distance of all pairs of other frames. It decreases with
-    the distance of the frame from the mean, so the frames with the highest ones are those nearest to the mean: 10 % of
-    all frames, but at least `n_clusters`. The first frame chosen is the nearest. Each further one is the frame with
+    the distance of the frame from the mean. The frames with the highest ones, 10 % of all frames but at least
+    `n_clusters`, are thus those nearest to the mean. The first frame chosen is the nearest. Each further one is the frame with
     which the mean square distance of all pairs of chosen frames is largest. This is the frame that is farthest from the
     mean of those chosen before.
 
@@ -94,7 +94,7 @@ def nani_frames(
     _, squares, _ = nearest_centers(points, center[None], n_threads)
     n_dense = min(max(-(-len(points) * _PERCENT // 100), n_clusters), len(points))
     dense = np.argsort(squares, kind="stable")[:n_dense]
-    among = np.ascontiguousarray(points[dense])
+    among: NDArray[np.float32] | NDArray[np.float64] = points[dense]
     chosen = [0]
     is_taken = np.zeros(n_dense, bool)
     while len(chosen) < n_clusters:

@@ -80,8 +80,8 @@ class KMeansClustering(FrameClusters):
         Number of steps from one analysed frame to the next for each pair of clusters that occurs: the cluster of the
         first frame, that of the second, and the number. Steps within a cluster are included.
     results.inertia : float
-        Sum over all frames of the square distance from the mean of the cluster: in Å² for positions, where the square
-        distance is the weighted mean square deviation of the atoms.
+        Sum over all frames of the square distance from the mean of the cluster. For positions, it is in Å², and the
+        square distance is the weighted mean square deviation of the atoms.
     results.initial_frames : ndarray, shape (n_clusters,), int64
         Numbers of the frames that were the first centres, in the best start.
     results.n_iterations : int
@@ -92,8 +92,8 @@ class KMeansClustering(FrameClusters):
     SelectionError
         If there are no atoms, or the selection is not valid.
     MismatchError
-        If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small, if several starts are given for
-        ``init="nani"``, if `features` are not finite numbers, or if the weights do not match the atoms. In `run`, if
+        If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small, or if several starts are given for
+        ``init="nani"``. If `features` are not finite numbers, or if the weights do not match the atoms. In `run`, if
         there are fewer different frames than clusters, if the frames do not match `features` or `ref_frame`, or if a
         coordinate is not finite.
     UnsupportedError
@@ -117,8 +117,8 @@ class KMeansClustering(FrameClusters):
 
     With ``init="k-means++"``, each further centre is a random frame with a probability proportional to the square
     distance from the nearest centre (D. Arthur and S. Vassilvitskii, Proc. SODA 2007, 1027). With ``init="nani"``, the
-    centres are frames among the 10 % nearest to the mean, each as far as possible from those before it (L. Chen and
-    others, J. Chem. Theory Comput. 20, 5583, 2024).
+    centres are among the 10 % of the frames that are nearest to the mean. Each is as far as possible from those before
+    it (L. Chen and others, J. Chem. Theory Comput. 20, 5583, 2024).
 
     First, the atoms of all frames are read in a single pass. Then, threads on the local machine compare frames with
     centres, in double precision. There are as many threads as local workers in the run. The results are bitwise

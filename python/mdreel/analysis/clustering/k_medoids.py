@@ -95,11 +95,11 @@ class KMedoidsClustering(FrameClusters):
     .. math:: \sum_i \min_k d(i, m_k) ,
 
     where d is the RMSD of two frames after optimal superposition. RMSDs of up to 0.000001 Å count as 0. There are two
-    steps. First, each frame is assigned to the nearest medoid, and each cluster gets the frame with the smallest sum of
-    RMSDs from the others as its medoid, until the cost no longer decreases (H.-S. Park and C.-H. Jun, Expert Syst.
-    Appl. 36, 3336, 2009). Then, each frame in turn replaces the medoid for which the cost decreases most, until no
-    single exchange decreases the cost by more than a part of 10⁻⁹ (E. Schubert and P. J. Rousseeuw, Inf. Syst. 101,
-    101804, 2021). The result is a local minimum.
+    steps. The first assigns each frame to the nearest medoid. The frame of each cluster with the smallest sum of RMSDs
+    from the others becomes the medoid. This is repeated until the cost no longer decreases (H.-S. Park and C.-H. Jun,
+    Expert Syst. Appl. 36, 3336, 2009). In the second step, each frame in turn replaces the medoid for which the cost
+    decreases most. The search ends if no single exchange decreases the cost by more than a part of 10⁻⁹ (E. Schubert
+    and P. J. Rousseeuw, Inf. Syst. 101, 101804, 2021). The result is a local minimum.
 
     For the choice of the first medoids, see `KMeansClustering`; with ``init="k-means++"``, the distance is the RMSD.
 
@@ -108,8 +108,8 @@ class KMedoidsClustering(FrameClusters):
     of workers.
 
     The matrix of all RMSDs is never stored. For n frames, the first step computes about n² / (2 k) RMSDs in each
-    iteration if the clusters have similar sizes. The second step computes n² for each pass over the frames, and there
-    are at least one and usually two to four passes. The memory is 8 bytes per frame for each cluster and for each of
+    iteration if the clusters have similar sizes. The second step computes n² for each pass over the frames. It ends
+    after a pass without an exchange. The memory is 8 bytes per frame for each cluster and for each of
     32 frames that are tried together. Positions need 12 bytes per atom and frame, and twice as much while frames are
     compared.
 
@@ -202,7 +202,8 @@ class KMedoidsClustering(FrameClusters):
             return
 
         def squares_from(frame: int) -> NDArray[np.float64]:
-            return distances_from(np.array([frame]))[0] ** 2
+            found: NDArray[np.float64] = distances_from(np.array([frame]))[0] ** 2
+            return found
 
         for number in range(start.n_starts):
             yield plus_plus_frames(len(frames), start.n_clusters, (start.seed, number), squares_from)

@@ -36,7 +36,7 @@ class Medoids:
         self._distances = distances
         self.labels: NDArray[np.int64] = distances.argmin(axis=0)
         everywhere = np.arange(distances.shape[1])
-        self._nearest = distances[self.labels, everywhere]
+        self._nearest: NDArray[np.float64] = distances[self.labels, everywhere]
         self._second = np.full(len(everywhere), np.inf)
         if len(frames) > 1:
             others = distances.copy()
@@ -91,8 +91,8 @@ class Medoids:
         closer = np.minimum(distances - self._nearest, 0)
         without = np.minimum(distances, self._second) - self._nearest
         n_clusters = len(self.frames)
-        own = np.bincount(self.labels, without - closer, n_clusters)
-        return own + _summed(closer)
+        found: NDArray[np.float64] = np.bincount(self.labels, without - closer, n_clusters) + _summed(closer)
+        return found
 
     def _candidates(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield all frames in order, again and again, with their distances from all frames."""

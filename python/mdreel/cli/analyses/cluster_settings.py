@@ -115,7 +115,7 @@ class ClusterSettings:
 
             fewest = self.min_frames or MIN_FRAMES
             return DensityClustering(atoms, None, self._limit, fewest, mass, trajectory=source)
-        if self.method in _CENTERS:
+        if self.method == "k-means" or self.method == "k-medoids":  # noqa: PLR1714 (which mypy understands)
             return self._make_with_centers(atoms, source)
         from mdreel.analysis.clustering.hierarchical import HierarchicalClustering
 
