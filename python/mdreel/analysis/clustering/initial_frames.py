@@ -81,8 +81,8 @@ def nani_frames(
     Notes
     -----
     The complementary similarity of a frame is the mean square distance of all pairs of other frames. It decreases with
-    the distance of the frame from the mean. The frames with the highest ones, 10 % of all frames but at least
-    `n_clusters`, are thus those nearest to the mean. The first frame chosen is the nearest. Each further one is the frame with
+    the distance of the frame from the mean. The frames with the highest ones are thus those nearest to the mean: 10 %
+    of all frames, but at least `n_clusters`. The first frame chosen is the nearest. Each further one is the frame with
     which the mean square distance of all pairs of chosen frames is largest. This is the frame that is farthest from the
     mean of those chosen before.
 
