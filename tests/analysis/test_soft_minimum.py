@@ -1,6 +1,5 @@
 """Tests of soft minima of the distances between residues against a loop over all atoms and against mdtraj."""
 
-import itertools
 from typing import Any
 
 import MDAnalysis
@@ -121,7 +120,11 @@ def test_invalid_input_is_refused() -> None:
     universe = peptide()
     with pytest.raises(MismatchError, match="soft_min_beta is for soft_min=True"):
         mdreel.ResidueContacts(universe, soft_min_beta=200.0)
-    for beta, message in itertools.product((0.0, -1.0, np.nan), ("soft_min_beta must be more than 0 Å",)):
+    for beta, message in (
+        (0.0, "soft_min_beta must be more than 0 Å"),
+        (-1.0, "soft_min_beta must be more than 0 Å"),
+        (np.nan, "soft_min_beta must be a number"),
+    ):
         with pytest.raises(MismatchError, match=message):
             mdreel.ResidueContacts(universe, soft_min=True, soft_min_beta=beta)
     with pytest.raises(MismatchError, match="soft_min_beta must be a finite length"):

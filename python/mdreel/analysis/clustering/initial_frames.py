@@ -76,7 +76,7 @@ def nani_frames(
     Raises
     ------
     MismatchError
-        If there are fewer different frames in the densest region than clusters.
+        If there are fewer different frames than clusters.
 
     Notes
     -----
@@ -84,7 +84,7 @@ def nani_frames(
     the distance of the frame from the mean. The frames with the highest ones are thus those nearest to the mean: 10 %
     of all frames, but at least `n_clusters`. The first frame chosen is the nearest. Each further one is the frame with
     which the mean square distance of all pairs of chosen frames is largest. This is the frame that is farthest from the
-    mean of those chosen before.
+    mean of those chosen before. If too few of the candidates differ, there are twice as many.
 
     References
     ----------
@@ -92,22 +92,32 @@ def nani_frames(
     """
     center = mean_point(points, n_threads)
     _, squares, _ = nearest_centers(points, center[None], n_threads)
-    n_dense = min(max(-(-len(points) * _PERCENT // 100), n_clusters), len(points))
-    dense = np.argsort(squares, kind="stable")[:n_dense]
-    among: NDArray[np.float32] | NDArray[np.float64] = points[dense]
+    order = np.argsort(squares, kind="stable")
+    n_dense = max(-(-len(points) * _PERCENT // 100), n_clusters)
+    while True:
+        dense = order[:n_dense]
+        chosen = _far_apart(points[dense], n_clusters, same, n_threads)
+        if len(chosen) == n_clusters:
+            return dense[chosen].astype(np.int64)
+        if n_dense >= len(points):
+            raise too_few_shapes(n_clusters, len(chosen))
+        n_dense *= 2
+
+
+def _far_apart(
+    points: NDArray[np.float32] | NDArray[np.float64], n_clusters: int, same: float, n_threads: int
+) -> list[int]:
+    """Return points that are far from each other, the first one included, or fewer if others are the same."""
     chosen = [0]
-    is_taken = np.zeros(n_dense, bool)
-    while len(chosen) < n_clusters:
-        latest = among[chosen[-1]].astype(np.float64)
-        is_taken |= nearest_centers(among, latest[None], n_threads)[1] <= same
-        if is_taken.all():
-            raise MismatchError(
-                f"n_clusters is {n_clusters:,}, but only {len(chosen):,} of the {n_dense:,} frames nearest to the mean "
-                "differ: choose fewer clusters, or init='k-means++'"
-            )
-        _, squares, _ = nearest_centers(among, among[chosen].mean(axis=0, dtype=np.float64)[None], n_threads)
+    is_taken = np.zeros(len(points), bool)
+    while True:
+        latest = points[chosen[-1]].astype(np.float64)
+        is_taken |= nearest_centers(points, latest[None], n_threads)[1] <= same
+        if len(chosen) == n_clusters or is_taken.all():
+            return chosen
+        mean = points[chosen].mean(axis=0, dtype=np.float64)
+        _, squares, _ = nearest_centers(points, mean[None], n_threads)
         chosen.append(int(np.where(is_taken, -1, squares).argmax()))
-    return dense[chosen].astype(np.int64)
 
 
 def too_few_shapes(n_clusters: int, n_found: int) -> MismatchError:
