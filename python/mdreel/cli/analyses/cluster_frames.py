@@ -40,7 +40,7 @@ def cluster_frames(
         Option(
             "--method",
             group=shared.ANALYSIS,
-            help="GROMOS, hierarchical clustering with a linkage, DBSCAN, k-means or k-medoids.",
+            help="Method of clustering.",
         ),
     ] = "gromos",
     cutoff: Annotated[
@@ -61,7 +61,7 @@ def cluster_frames(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Number of clusters (k-means, k-medoids), or instead of --cutoff (single, complete, average).",
+            help="Number of clusters, instead of --cutoff.",
         ),
     ] = None,
     min_frames: Annotated[
@@ -79,8 +79,7 @@ def cluster_frames(
         Option(
             "--init",
             group=shared.ANALYSIS,
-            help="First centres: random frames far from each other, or those of k-means NANI (k-means, k-medoids).  "
-            "[default: k-means++]",
+            help="First centres (k-means, k-medoids).  [default: k-means++]",
         ),
     ] = None,
     starts: Annotated[
@@ -90,6 +89,7 @@ def cluster_frames(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
+            is_advanced=True,
             help="Number of starts with different first centres, of which the best is kept.  "
             "[default: 10 for k-means, 1 for k-medoids]",
         ),
@@ -101,6 +101,7 @@ def cluster_frames(
             metavar="N",
             minimum=0,
             group=shared.ANALYSIS,
+            is_advanced=True,
             help="Seed of the random first centres (k-means, k-medoids).  [default: 0]",
         ),
     ] = None,
@@ -110,7 +111,7 @@ def cluster_frames(
             "--features",
             metavar="FILE",
             group=shared.ANALYSIS,
-            help="Table with numbers for each analysed frame, which are compared instead of positions (k-means).",
+            help="Table of numbers to compare, a row per frame (k-means).",
         ),
     ] = None,
     weights: shared.Weights = "none",
@@ -153,8 +154,7 @@ def cluster_frames(
 ) -> AnalysisSpec:
     """Sort frames into clusters by their RMSD, or by other numbers.
 
-    With the GROMOS method of Daura and others, the frame with the most neighbours forms a cluster with them. These
-    frames are removed, and so on with those left.
+    With the GROMOS method, the frame with the most neighbours forms a cluster with them, and so on.
     """
     settings = ClusterSettings(method, cutoff, n_clusters, min_frames, init, starts, seed, features, weights)
     settings.check()
