@@ -91,8 +91,8 @@ class Medoids:
         closer = np.minimum(distances - self._nearest, 0)
         without = np.minimum(distances, self._second) - self._nearest
         n_clusters = len(self.frames)
-        found: NDArray[np.float64] = np.bincount(self.labels, without - closer, n_clusters) + _summed(closer)
-        return found
+        own = np.bincount(self.labels, without - closer, n_clusters).astype(np.float64)
+        return own + _summed(closer)
 
     def _candidates(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield all frames in order, again and again, with their distances from all frames."""
