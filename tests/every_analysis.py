@@ -129,6 +129,18 @@ CASES = {
         beside=(500, 40),
         step=16,
     ),
+    "KMeansClustering": Case(
+        lambda s: mdreel.analysis.KMeansClustering(s.universe, n_clusters=2, trajectory=s.trajectory),
+        result("labels", "sizes", "centers", "transitions"),
+        beside=(500, 40),
+        step=8,
+    ),
+    "KMedoidsClustering": Case(
+        lambda s: mdreel.analysis.KMedoidsClustering(s.universe, n_clusters=2, trajectory=s.trajectory),
+        result("labels", "sizes", "centers", "transitions"),
+        beside=(500, 40),
+        step=16,
+    ),
     "LDDT": Case(
         lambda s: mdreel.analysis.LDDT(s.pick("not name H*"), trajectory=s.trajectory),
         tolerance=0.1,  # a distance of a residue may be at a threshold

@@ -25,6 +25,7 @@ __all__ = [
     "end_to_end",
     "fluctuation",
     "fold",
+    "frame_distances",
     "frame_linkage",
     "function",
     "gromos_clusters",
@@ -39,6 +40,7 @@ __all__ = [
     "mean_square_displacements",
     "medoids",
     "native_contacts",
+    "nearest_centers",
     "paths",
     "projection",
     "radial_distribution",
@@ -50,6 +52,7 @@ __all__ = [
     "selected_vectors",
     "site_distribution",
     "superposed_fluctuation",
+    "superposed_rows",
     "surface_area",
     "symmetric_rmsd",
     "template_scores",
@@ -193,6 +196,7 @@ def residue_contacts(
     cutoff: float,
     is_periodic: bool | None,
     keeps_series: bool,
+    beta: float | None = None,
 ) -> Computation: ...
 def rmsd(reference: NDArray[np.float64], weights: NDArray[np.float64] | None, superposition: bool) -> Computation: ...
 def secondary_structure(
@@ -251,6 +255,14 @@ def density_clusters(
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
 ) -> NDArray[np.uint32]: ...
+def frame_distances(
+    frames: NDArray[np.float32],
+    n_atoms: int,
+    weights: NDArray[np.float64] | None,
+    references: NDArray[np.uint32],
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> NDArray[np.float64]: ...
 def frame_linkage(
     frames: NDArray[np.float32],
     n_atoms: int,
@@ -288,9 +300,23 @@ def medoids(
     n_workers: int,
     monitor: Callable[[int], object] | None = None,
 ) -> NDArray[np.uint32]: ...
+def nearest_centers(
+    rows: NDArray[np.float32] | NDArray[np.float64],
+    centers: NDArray[np.float64],
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64]]: ...
 def paths(
     frames: NDArray[np.float32], n_atoms: int, first: int, end: int, scheme: str | None
 ) -> NDArray[np.float64]: ...
+def superposed_rows(
+    frames: NDArray[np.float32],
+    n_atoms: int,
+    weights: NDArray[np.float64] | None,
+    reference: NDArray[np.float64],
+    n_workers: int,
+    monitor: Callable[[int], object] | None = None,
+) -> NDArray[np.float32]: ...
 def symmetric_rmsd(references: NDArray[np.float64], superposition: bool) -> Computation: ...
 def template_scores(
     n_atoms: int, atoms: NDArray[np.uint32], reference: NDArray[np.float64], n_residues: int

@@ -71,6 +71,7 @@ __all__ = [
     "fold",
     "follow_file",
     "foreign_source",
+    "frame_distances",
     "frame_linkage",
     "function",
     "gromos_clusters",
@@ -88,6 +89,7 @@ __all__ = [
     "mean_square_displacements",
     "medoids",
     "native_contacts",
+    "nearest_centers",
     "output_formats",
     "paths",
     "plan",
@@ -107,6 +109,7 @@ __all__ = [
     "split",
     "superposed",
     "superposed_fluctuation",
+    "superposed_rows",
     "surface_area",
     "symmetric_rmsd",
     "template_scores",
@@ -388,13 +391,3 @@ def follow_file(
     recipe: tuple[object, object],
 ) -> Source: ...
 def await_arrival(source: Source, frame: int, step: int, seconds: float) -> tuple[int, bool]: ...
-def foreign_source(
-    trajectory: object,
-    path: str | PathLike[str],
-    n_atoms: int,
-    n_frames: int,
-    n_bytes: int,
-    names: Sequence[str],
-    facts: dict[str, Any],
-    recipe: tuple[object, object],
-) -> Source: ...

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import Source
 
-__all__ = ["OpenFiles", "chain_sources", "chunked_source", "is_hdf5"]
+__all__ = ["OpenFiles", "chain_sources", "chunked_source", "foreign_source", "is_hdf5"]
 
 @final
 class OpenFiles:
@@ -37,4 +37,14 @@ def chain_sources(
     recipe: tuple[object, object],
     workers: Callable[[Source], tuple[Any, Any]] | None = None,
     facts: list[dict[str, Any]] | None = None,
+) -> Source: ...
+def foreign_source(
+    trajectory: object,
+    path: str | PathLike[str],
+    n_atoms: int,
+    n_frames: int,
+    n_bytes: int,
+    names: Sequence[str],
+    facts: dict[str, Any],
+    recipe: tuple[object, object],
 ) -> Source: ...

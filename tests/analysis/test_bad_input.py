@@ -57,6 +57,8 @@ NONE: dict[str, Made] = {
     "GromosClustering": lambda none, _: mdreel.analysis.GromosClustering(none),
     "DensityClustering": lambda none, _: mdreel.analysis.DensityClustering(none),
     "HierarchicalClustering": lambda none, _: mdreel.analysis.HierarchicalClustering(none, cutoff=1.0),
+    "KMeansClustering": lambda none, _: mdreel.analysis.KMeansClustering(none, n_clusters=1),
+    "KMedoidsClustering": lambda none, _: mdreel.analysis.KMedoidsClustering(none, n_clusters=1),
     "LDDT": lambda none, _: mdreel.analysis.LDDT(none),
     "NativeContacts": lambda none, _: mdreel.analysis.NativeContacts(none),
     "ResidueRMSD": lambda none, _: mdreel.analysis.ResidueRMSD(none),
@@ -148,6 +150,14 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
     "HierarchicalClustering": (
         lambda one, s: mdreel.analysis.HierarchicalClustering(one, cutoff=1.0, trajectory=s),
         zeros("labels"),
+    ),
+    "KMeansClustering": (
+        lambda one, s: mdreel.analysis.KMeansClustering(one, n_clusters=1, trajectory=s),
+        zeros("labels"),
+    ),
+    "KMedoidsClustering": (
+        lambda one, s: mdreel.analysis.KMedoidsClustering(one, n_clusters=1, trajectory=s),
+        zeros("labels", "cost"),
     ),
     "LDDT": (lambda one, s: mdreel.analysis.LDDT(one, trajectory=s), "no distances of up to 15 Å"),
     "NativeContacts": (lambda one, s: mdreel.analysis.NativeContacts(one, trajectory=s), r"no contacts up to 4\.5 Å"),
@@ -315,6 +325,8 @@ UPDATING: dict[str, Callable[[Any], Any]] = {
     "TMScore(reference)": lambda group: mdreel.analysis.TMScore(group.universe, group),
     "DensityClustering": mdreel.analysis.DensityClustering,
     "HierarchicalClustering": lambda group: mdreel.analysis.HierarchicalClustering(group, cutoff=1.0),
+    "KMeansClustering": lambda group: mdreel.analysis.KMeansClustering(group, n_clusters=2),
+    "KMedoidsClustering": lambda group: mdreel.analysis.KMedoidsClustering(group, n_clusters=2),
     "EinsteinMSD": mdreel.EinsteinMSD,
     "DSSP": mdreel.DSSP,
     "Ramachandran": mdreel.Ramachandran,

@@ -95,6 +95,8 @@ NOT_PAIRED = {
     "GromosClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
     "DensityClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
     "HierarchicalClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
+    "KMeansClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
+    "KMedoidsClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
     "Producer(groups)": "groups of consumers, which have no atoms",
     "Relay(groups)": "groups of consumers, which have no atoms",
     "InteractionFingerprint(other)": "interactions of all residues with all others",

@@ -54,6 +54,10 @@ CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
     ("LDDT", "radius"): (15.0, lambda u, x: mdreel.analysis.LDDT(u, radius=x)),
     ("NativeContacts", "radius"): (4.5, lambda u, x: mdreel.analysis.NativeContacts(u, radius=x)),
     ("ResidueContacts", "cutoff"): (4.5, lambda u, x: mdreel.ResidueContacts(u, cutoff=x)),
+    ("ResidueContacts", "soft_min_beta"): (
+        200.0,
+        lambda u, x: mdreel.ResidueContacts(u, soft_min=True, soft_min_beta=x),
+    ),
     ("SASA", "probe_radius"): (1.4, lambda u, x: mdreel.SASA(u.atoms, probe_radius=x)),
     ("SASA", "radii"): (1.7, lambda u, x: mdreel.SASA(u.atoms, radii=np.full(len(u.atoms), x))),
 }
@@ -100,6 +104,7 @@ OPTIONS = {
     ("hbonds", "angle"): ("HydrogenBondAnalysis", "d_h_a_angle_cutoff"),
     ("hbonds", "distance"): ("HydrogenBondAnalysis", "d_a_cutoff"),
     ("residue-contacts", "cutoff"): ("ResidueContacts", "cutoff"),
+    ("residue-contacts", "soft_min_beta"): ("ResidueContacts", "soft_min_beta"),
     ("linear-density", "binsize"): ("LinearDensity", "binsize"),
     ("rdf", "high"): ("InterRDF", "range"),
     ("rdf", "low"): ("InterRDF", "range"),

@@ -8,7 +8,13 @@ import pytest
 from MDAnalysisTests.datafiles import DCD, PSF
 
 from command_results import refused, table
-from mdreel.analysis import DensityClustering, GromosClustering, HierarchicalClustering
+from mdreel.analysis import (
+    DensityClustering,
+    GromosClustering,
+    HierarchicalClustering,
+    KMeansClustering,
+    KMedoidsClustering,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 INPUT = ("-s", PSF, "-f", DCD, "-q")
@@ -110,3 +116,48 @@ def test_options_of_another_method_are_refused(run) -> None:
     both = ("--method", "single", "--n-clusters", "3", "--cutoff", "1")
     refused(run("cluster-frames", *INPUT, *both), 2, "either --cutoff or --n-clusters")
     refused(run("cluster-frames", *INPUT, "--method", "average", "--n-clusters", "99"), 3, "only 98 frames")
+
+
+@pytest.mark.parametrize("init", ["k-means++", "nani"])
+def test_clusters_with_centres_are_written(run, tmp_path: Path, init: str) -> None:
+    universe = MDAnalysis.Universe(PSF, DCD)
+    for method, kind in (("k-means", KMeansClustering), ("k-medoids", KMedoidsClustering)):
+        options = ("--method", method, "--n-clusters", "4", "--init", init, "--seed", "3")
+        files = ("-o", f"{method}.csv", "--clusters", f"{method}_sizes.csv", "--structures", f"{method}.pdb")
+        done = run("cluster-frames", *INPUT, *options, *files)
+        assert done.returncode == 0, done.stderr
+        expected = kind(universe, "protein and name CA", n_clusters=4, init=init, seed=3).run().results
+        np.testing.assert_array_equal(table(tmp_path / f"{method}.csv")[1][:, 2], expected.labels)
+        np.testing.assert_array_equal(table(tmp_path / f"{method}_sizes.csv")[1][:, 3], expected.centers)
+        assert len(MDAnalysis.Universe(str(tmp_path / f"{method}.pdb")).trajectory) == 4
+
+
+def test_features_of_a_table_are_clustered(run, tmp_path: Path) -> None:
+    done = run("projection", *INPUT, "--superposition", "-o", "projections.csv")
+    assert done.returncode == 0, done.stderr
+    options = ("--method", "k-means", "--n-clusters", "3", "--starts", "4", "--features", "projections.csv")
+    done = run("cluster-frames", *INPUT, *options, "-o", "labels.csv")
+    assert done.returncode == 0, done.stderr
+    rows = table(tmp_path / "projections.csv")[1]
+    clusters = KMeansClustering(
+        MDAnalysis.Universe(PSF, DCD), "protein and name CA", n_clusters=3, features=rows[:, 2:], n_starts=4
+    )
+    np.testing.assert_array_equal(table(tmp_path / "labels.csv")[1][:, 2], clusters.run().results.labels)
+    refused(run("cluster-frames", *INPUT, *options, "-e", "30"), 3, "98 rows, but")
+    (tmp_path / "empty.csv").write_text("frame,time_ps\n0,0\n")
+    refused(run("cluster-frames", *INPUT, *options[:-1], "empty.csv"), 3, "the table has no features")
+    refused(run("cluster-frames", *INPUT, *options[:-1], "none.csv"), 3, "none.csv")
+
+
+def test_options_that_methods_with_centres_lack_are_refused(run) -> None:
+    for method in ("k-means", "k-medoids"):
+        refused(run("cluster-frames", *INPUT, "--method", method), 2, "give --n-clusters")
+        refused(run("cluster-frames", *INPUT, "--method", method, "--cutoff", "1"), 2, "give --n-clusters")
+        refused(run("cluster-frames", *INPUT, "--method", method, "--n-clusters", "99"), 3, "only 98 frames")
+        several = ("--method", method, "--n-clusters", "3", "--init", "nani", "--starts", "2")
+        refused(run("cluster-frames", *INPUT, *several), 2, "always starts from the same frames")
+    for option in (("--init", "nani"), ("--starts", "3"), ("--seed", "1")):
+        refused(run("cluster-frames", *INPUT, *option), 2, "is for --method k-means and k-medoids")
+    refused(run("cluster-frames", *INPUT, "--features", "a.csv"), 2, "is for --method k-means")
+    weighted = ("--method", "k-means", "--n-clusters", "3", "--features", "a.csv", "--weights", "mass")
+    refused(run("cluster-frames", *INPUT, *weighted), 2, "--weights is for positions")

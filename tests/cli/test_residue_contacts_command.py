@@ -33,5 +33,12 @@ def test_residue_contacts_writes_a_row_for_each_pair_or_contact(
         assert head == [column.heading for column in columns]
         numbers = [column.values for column in columns if not column.is_text]
         np.testing.assert_allclose(rows, np.column_stack(numbers), rtol=1e-12)
+    soft = run("residue-contacts", *INPUT, *options, "--soft-min", "--soft-min-beta", "150", "-o", tmp_path / "s.csv")
+    assert soft.returncode == 0, soft.stderr
+    smooth = mdreel.ResidueContacts(*groups, cutoff=6.0, soft_min=True, soft_min_beta=150.0, trajectory=DCD)
+    head, rows = table(tmp_path / "s.csv")
+    means = [column.heading for column in expected.columns() if not column.is_text].index("mean_distance_angstrom")
+    np.testing.assert_allclose(rows[:, means], smooth.run(step=20).results.mean, rtol=1e-12)
+    assert run("residue-contacts", *INPUT, "--soft-min-beta", "200").returncode == 3
     assert run("residue-contacts", *INPUT, "--select", "resid 1:2").returncode == 3
     assert run("residue-contacts", *INPUT, "--min-separation", "0").returncode == 2

@@ -62,6 +62,8 @@ MAKE: dict[str, Made] = {
     "HierarchicalClustering": lambda a, **k: mdreel.analysis.HierarchicalClustering(
         a, select="name CA", n_clusters=1, **k
     ),
+    "KMeansClustering": lambda a, **k: mdreel.analysis.KMeansClustering(a, select="name CA", n_clusters=1, **k),
+    "KMedoidsClustering": lambda a, **k: mdreel.analysis.KMedoidsClustering(a, select="name CA", n_clusters=1, **k),
     "LDDT": lambda a, **k: mdreel.analysis.LDDT(a, select="name CA", **k),
     "NativeContacts": mdreel.analysis.NativeContacts,
     "ResidueRMSD": mdreel.analysis.ResidueRMSD,
@@ -308,6 +310,14 @@ DATA: dict[str, Mistake] = {
     "more clusters than frames": (
         lambda s: mdreel.analysis.HierarchicalClustering(s.ca, n_clusters=9).run(stop=3),
         "there are only 3 frames",
+    ),
+    "more means than frames": (
+        lambda s: mdreel.analysis.KMeansClustering(s.ca, n_clusters=9).run(stop=3),
+        "there are only 3 frames",
+    ),
+    "features of other frames": (
+        lambda s: mdreel.analysis.KMeansClustering(s.ca, n_clusters=2, features=[[1.0], [2.0]]).run(stop=3),
+        "features has 2 rows, but 3 frames are analysed",
     ),
     "no limit of clusters": (lambda s: mdreel.analysis.HierarchicalClustering(s.ca), "give either cutoff"),
     "two frames for a fit": (lambda s: mdreel.EinsteinMSD(s.ca).run(stop=2).diffusion(), "or analyse more frames"),

@@ -112,6 +112,8 @@ def calls(s: System) -> dict[str, Call]:
     clusters = mdreel.analysis.GromosClustering(u, "name CA").run()
     tree = mdreel.analysis.HierarchicalClustering(u, "name CA", n_clusters=2).run()
     dense = mdreel.analysis.DensityClustering(u, "name CA", min_frames=1).run()
+    means = mdreel.analysis.KMeansClustering(u, "name CA", n_clusters=2).run()
+    picked = mdreel.analysis.KMedoidsClustering(u, "name CA", n_clusters=2).run()
     motion = mdreel.analysis.CrossCorrelation(u, "name CA", False, True, trajectory=[xtc, xtc]).run()
     touching = mdreel.ResidueContacts(u).run()
     local = mdreel.analysis.LDDT(u, select="name CA").run()
@@ -159,6 +161,10 @@ def calls(s: System) -> dict[str, Call]:
             mdreel.analysis.HierarchicalClustering, universe=u, select="name CA", n_clusters=2
         ),
         "HierarchicalClustering.save_structures": Call(tree.save_structures, {"path": "tree.pdb", "force": True}),
+        "KMeansClustering": analysis(mdreel.analysis.KMeansClustering, universe=u, select="name CA", n_clusters=2),
+        "KMeansClustering.save_structures": Call(means.save_structures, {"path": "means.pdb", "force": True}),
+        "KMedoidsClustering": analysis(mdreel.analysis.KMedoidsClustering, universe=u, select="name CA", n_clusters=2),
+        "KMedoidsClustering.save_structures": Call(picked.save_structures, {"path": "picked.pdb", "force": True}),
         "GromosClustering": analysis(mdreel.analysis.GromosClustering, universe=u, select="name CA"),
         "GromosClustering.save_structures": Call(clusters.save_structures, {"path": "centers.pdb", "force": True}),
         "EinsteinMSD": analysis(mdreel.EinsteinMSD, u=u, select="name CA"),

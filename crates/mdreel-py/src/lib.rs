@@ -3,6 +3,7 @@
 
 mod allocator;
 mod block;
+mod centers;
 mod chain;
 #[cfg(target_os = "linux")]
 mod channel;
@@ -54,6 +55,8 @@ mod _core {
     use crate::allocator::keep_freed_memory;
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
+    #[pymodule_export]
+    use crate::centers::{frame_distances, nearest_centers, superposed_rows};
     #[pymodule_export]
     use crate::chain::chain_sources;
     #[cfg(target_os = "linux")]

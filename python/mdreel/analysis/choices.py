@@ -80,8 +80,11 @@ centre a group of atoms in the cell, or undo jumps across boundaries."""
 CorrelationValue: TypeAlias = Literal["correlation", "generalized_correlation"]
 """Correlation of two atoms: of their displacements, or the one that corresponds to their mutual information."""
 
-ClusterMethod: TypeAlias = Literal["gromos", "single", "complete", "average", "dbscan"]
-"""Method of clustering frames: GROMOS, hierarchical with one of three linkages, or DBSCAN."""
+ClusterMethod: TypeAlias = Literal["gromos", "single", "complete", "average", "dbscan", "k-means", "k-medoids"]
+"""Method of clustering frames: GROMOS, hierarchical with one of three linkages, DBSCAN, k-means or k-medoids."""
+
+InitialCenters: TypeAlias = Literal["k-means++", "nani"]
+"""Choice of the frames that k-means and k-medoids start from."""
 
 LinkageMethod: TypeAlias = Literal["single", "complete", "average"]
 """Distance of two clusters: the smallest, the largest or the mean distance of their frames."""

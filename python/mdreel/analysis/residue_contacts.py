@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
 
 _ONE_GROUP, _TWO_GROUPS = 3, 1  # defaults of min_separation
+_BETA, _SMALL_BETA = 200.0, 30.0  # Å; the default in nm is below the second
 _Units = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 
 
 class ResidueContacts(ContactMaps):
-    """Find the pairs of residues that are in contact in each frame, and compute their frequencies and lifetimes.
+    r"""Find the pairs of residues that are in contact in each frame, and compute their frequencies and lifetimes.
 
     Parameters
     ----------
@@ -50,6 +52,11 @@ class ResidueContacts(ContactMaps):
     min_separation : int, optional
         Smallest difference between the indices of two residues in the same chain that form a pair. The default is 3
         within `atomgroup`, as in mdtraj, and 1 for two groups. It does not apply to `pairs`.
+    soft_min : bool
+        Whether the distance of two residues in contact is the soft minimum of the distances between all their atoms,
+        instead of the smallest distance.
+    soft_min_beta : float, optional
+        Parameter of the soft minimum in Å. The default is 200 Å, the 20 nm of mdtraj.
     series : bool
         Whether to keep the contacts in each frame in addition to the statistics for each pair.
     pbc : bool
@@ -114,6 +121,16 @@ class ResidueContacts(ContactMaps):
     chains. Most pairs are excluded with bounding boxes around the atoms, so the run time does not grow with the number
     of pairs of atoms. Calculations use float64.
 
+    With ``soft_min=True``, the distance of two residues is
+
+    .. math:: \beta / \ln \sum_{a, b} e^{\beta / d_{ab}} ,
+
+    where the sum runs over all pairs of atoms of the scheme, also those farther apart than the cutoff. It is a smooth
+    function of the positions, at most as large as the smallest distance, and it approaches this distance if beta is
+    large. The smallest distance still decides which residues are in contact, so the same pairs are found. The values
+    are those of mdtraj's ``compute_contacts(soft_min=True)``, which has beta in nm. mdtraj uses float32 and returns 0
+    for distances below beta / 88.7 (2.3 Å for the default).
+
     The results need about 80 bytes of memory per pair that was ever in contact, and 24 bytes per frame. With
     ``series=True``, they need another 8 bytes per contact in each frame (twice as much while blocks are merged).
     Results are bitwise identical for every executor and any number of workers and blocks.
@@ -154,6 +171,8 @@ class ResidueContacts(ContactMaps):
         cutoff: float = 4.5,
         min_separation: int | None = None,
         *,
+        soft_min: bool = False,
+        soft_min_beta: float | None = None,
         series: bool = True,
         pbc: bool = True,
         trajectory: Trajectory | None = None,
@@ -167,6 +186,7 @@ class ResidueContacts(ContactMaps):
         if min_separation is not None and min_separation < 1:
             raise MismatchError(f"min_separation must be 1 or more residues, not {min_separation}")
         self._cutoff = check_length("cutoff", cutoff, empty=0.0, doubtful=1.5)
+        self._beta = _checked_beta(soft_min, soft_min_beta)
         first = atoms_of(atomgroup, name="atomgroup")
         Selection.of(first, "atomgroup")
         groups = [contact_atoms(first, scheme, "atomgroup")]
@@ -222,7 +242,7 @@ class ResidueContacts(ContactMaps):
         units = [self._units_of(group, self._ranks[part]) for group, part in zip(self._groups, bounds, strict=True)]
         second = units[1] if len(units) > 1 else None
         is_periodic = None if self._pbc else False
-        listed, rest = self._listed, (self._cutoff, is_periodic, self._keeps_series)
+        listed, rest = self._listed, (self._cutoff, is_periodic, self._keeps_series, self._beta)
         return residue_contacts(len(self.atoms), units[0], second, self._positions, self._separation, listed, *rest)
 
     def _units_of(self, group: AtomGroup, ranks: NDArray[np.uint32]) -> _Units:
@@ -275,6 +295,20 @@ class ResidueContacts(ContactMaps):
         if len(self._groups) > 1:
             residues += f" and {len(self.other_residues):,} others"
         return f"{residues}, {self.n_frames:,} frames" if self._outcome is not None else f"{residues}, not run"
+
+
+def _checked_beta(soft_min: bool, beta: float | None) -> float | None:
+    """Return the parameter of the soft minimum in Å, or None for the smallest distance."""
+    if not soft_min:
+        if beta is not None:
+            raise MismatchError("soft_min_beta is for soft_min=True: set soft_min, or leave soft_min_beta out")
+        return None
+    if beta is None:
+        return _BETA
+    beta = check_length("soft_min_beta", beta, empty=0.0, doubtful=_SMALL_BETA)
+    if not math.isfinite(beta):
+        raise MismatchError(f"soft_min_beta must be a finite length in Å, not {beta}")
+    return beta
 
 
 def _checked_pairs(pairs: Any, atoms: AtomGroup) -> NDArray[np.int64]:

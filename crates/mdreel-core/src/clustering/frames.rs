@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Level, Operation};
-use crate::superpose::Reference;
+use crate::superpose::{Reference, Superposition};
 
 /// Range of radii of gyration, Å, whose products and squares fit into a float32.
 const USABLE: std::ops::Range<f64> = 1e-12..1e12;
@@ -67,7 +67,13 @@ impl<'a> Frames<'a> {
         self.level
     }
 
-    fn points(&self, frame: usize) -> &'a [[f32; 3]] {
+    /// The weight of an atom, of which the mean is 1.
+    pub(super) fn weight(&self, atom: usize) -> f64 {
+        self.relative.as_ref().map_or(1.0, |relative| relative[atom])
+    }
+
+    /// The positions of a frame, Å.
+    pub(super) fn points(&self, frame: usize) -> &'a [[f32; 3]] {
         self.rows[frame][..3 * self.n_atoms].as_chunks::<3>().0
     }
 
@@ -83,22 +89,46 @@ impl<'a> Frames<'a> {
     pub(super) fn rmsd(&self, reference: &Reference, frame: usize, columns: &mut Padded) -> Result<f64> {
         columns.fill(self.points(frame));
         let value = self.level.run(Minimum(reference, columns.octets())).unwrap_or(f64::NAN);
-        if !value.is_finite() {
-            let message = "is not finite, or too large for a float64";
-            return Err(Error::mismatch(format!("frame {frame} of those compared {message}")));
+        if value.is_finite() { Ok(value) } else { Err(Self::too_large(frame)) }
+    }
+
+    /// Adds the RMSD of a frame from each reference to `found`, see [`Self::rmsd`].
+    pub(super) fn rmsds(
+        &self,
+        references: &[Reference],
+        frame: usize,
+        columns: &mut Padded,
+        found: &mut Vec<f64>,
+    ) -> Result<()> {
+        columns.fill(self.points(frame));
+        for reference in references {
+            let value = self.level.run(Minimum(reference, columns.octets())).unwrap_or(f64::NAN);
+            if !value.is_finite() {
+                return Err(Self::too_large(frame));
+            }
+            found.push(value);
         }
-        Ok(value)
+        Ok(())
+    }
+
+    /// The motion that superposes a frame on a reference; `columns` is room for the frame.
+    pub(super) fn fit(&self, reference: &Reference, frame: usize, columns: &mut Padded) -> Result<Superposition> {
+        columns.fill(self.points(frame));
+        self.level.run(Fit(reference, columns.octets())).ok_or_else(|| Self::too_large(frame))
+    }
+
+    fn too_large(frame: usize) -> Error {
+        Error::mismatch(format!("frame {frame} of those compared is not finite, or too large for a float64"))
     }
 
     /// Fills in the positions of a frame relative to their weighted centre, times the roots of their weights. Returns
     /// the sum of their squares, Å², or NaN if single precision does not suffice for the margin of `screen`.
     pub(super) fn centred(&self, frame: usize, centred: &mut Vec<[f32; 3]>) -> f64 {
         let (points, n_atoms) = (self.points(frame), self.n_atoms as f64);
-        let weight = |i: usize| self.relative.as_ref().map_or(1.0, |relative| relative[i]);
         let (mut centre, mut farthest) = ([0.0; 3], 0f32);
         for (i, point) in points.iter().enumerate() {
             for k in 0..3 {
-                centre[k] += weight(i) * f64::from(point[k]);
+                centre[k] += self.weight(i) * f64::from(point[k]);
                 farthest = farthest.max(point[k].abs());
             }
         }
@@ -106,7 +136,7 @@ impl<'a> Frames<'a> {
         let mut moment = 0.0;
         centred.clear();
         centred.extend(points.iter().enumerate().map(|(i, point)| {
-            let root = weight(i).sqrt();
+            let root = self.weight(i).sqrt();
             let place: [f64; 3] = std::array::from_fn(|k| root * (f64::from(point[k]) - centre[k]));
             moment += place[0] * place[0] + place[1] * place[1] + place[2] * place[2];
             place.map(|value| value as f32)
@@ -142,5 +172,16 @@ impl Operation for Minimum<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) -> Option<f64> {
         self.0.minimum_rmsd::<L>(self.1)
+    }
+}
+
+struct Fit<'a>(&'a Reference, Octets<'a>);
+
+impl Operation for Fit<'_> {
+    type Output = Option<Superposition>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Option<Superposition> {
+        self.0.fit::<L>(self.1)
     }
 }

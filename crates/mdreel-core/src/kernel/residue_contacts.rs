@@ -2,6 +2,7 @@
 
 mod pieces;
 mod rule;
+mod soft_minimum;
 mod table;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use pieces::{Pieces, Reach};
 use rule::Rule;
 pub use rule::{Choice, Units};
+use soft_minimum::SoftMinimum;
 pub use table::{ContactTable, PairStatistics};
 
 use super::images::{Shortest, exceeded_radius};
@@ -40,6 +42,8 @@ pub struct ResidueContacts {
     cutoff: f64,
     shortest: Shortest,
     keeps_series: bool,
+    /// The distance of two units in contact, if it is not that of their nearest atoms.
+    soft: Option<SoftMinimum>,
     level: Level,
     most_compared: usize,
     work: Work,
@@ -85,7 +89,25 @@ impl ResidueContacts {
         let rows = Pieces::new(n_atoms, first)?;
         let columns = second.map(|second| Pieces::new(n_atoms, second)).transpose()?;
         let (level, most_compared, work) = (Level::detect(), MOST_COMPARED, Work::default());
-        Ok(ResidueContacts { n_atoms, rows, columns, rule, cutoff, shortest, keeps_series, level, most_compared, work })
+        Ok(ResidueContacts {
+            n_atoms,
+            rows,
+            columns,
+            rule,
+            cutoff,
+            shortest,
+            keeps_series,
+            soft: None,
+            level,
+            most_compared,
+            work,
+        })
+    }
+
+    /// The same, but the distance of two units in contact is the soft minimum of the distances of all their atoms with
+    /// this `beta`, Å. Units are in contact as before. Returns an error if `beta` is no length above 0.
+    pub fn with_soft_minimum(self, beta: f64) -> Result<Self> {
+        Ok(ResidueContacts { soft: Some(SoftMinimum::new(beta)?), ..self })
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
@@ -153,7 +175,7 @@ impl Operation for Find<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) -> Result<()> {
         let Find {
-            contacts: ResidueContacts { rows, columns, rule, cutoff, most_compared, work, .. },
+            contacts: ResidueContacts { rows, columns, rule, cutoff, soft, most_compared, work, .. },
             batch,
             i,
             images,
@@ -169,6 +191,7 @@ impl Operation for Find<'_> {
         let both = [Some(&*rows), columns.as_ref()];
         let has_images = images.as_ref().is_some_and(|cell| !pieces::is_clear(both, cell, *cutoff));
         let is_compared = !has_images && n_pieces <= *most_compared;
+        let cell = images;
         let images = images.filter(|_| has_images);
         if !is_compared {
             rows.make_compact(images.as_ref());
@@ -223,6 +246,11 @@ impl Operation for Find<'_> {
                 let square = std::mem::replace(&mut work.best[column as usize], f64::INFINITY);
                 let distance = square.sqrt();
                 if distance <= *cutoff {
+                    let distance = soft.map_or(distance, |soft| {
+                        let columns = to.points_of_unit(column as usize);
+                        // Atoms beyond the cutoff count as well, of which other images may be nearest.
+                        soft.of(distance, rows.points_of_unit(row), columns, cell.as_ref())
+                    });
                     work.found.push((rule.pair(row, column as usize), distance));
                 }
             }

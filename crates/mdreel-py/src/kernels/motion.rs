@@ -84,8 +84,8 @@ pub(crate) fn mean_square_displacements<'py>(
 }
 
 /// Frames as `kept_positions` keeps them.
-pub(crate) fn rows_of<'a>(frames: &'a ArrayView2<'_, f32>) -> Result<Vec<&'a [f32]>> {
-    let rows: Option<Vec<&[f32]>> = frames.outer_iter().map(|row| row.to_slice()).collect();
+pub(crate) fn rows_of<'a, T>(frames: &'a ArrayView2<'_, T>) -> Result<Vec<&'a [T]>> {
+    let rows: Option<Vec<&[T]>> = frames.outer_iter().map(|row| row.to_slice()).collect();
     rows.ok_or_else(|| Error::mismatch("the numbers of a frame must lie side by side"))
 }
 

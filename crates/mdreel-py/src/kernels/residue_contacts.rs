@@ -16,9 +16,10 @@ type Copied<'py> = Bound<'py, PyArray1<u32>>;
 
 /// Pairs of residues, of one group or two, whose nearest atoms are up to a cutoff (Å) apart: the number in each frame, and a table of
 /// statistics, with the contacts of each frame if they are kept. Residues are numbered from 0. Their `positions` in the sequence must
-/// differ by `separation`; with `pairs`, shape (n_pairs, 2), only these are looked at. Images as for `native_contacts`.
+/// differ by `separation`; with `pairs`, shape (n_pairs, 2), only these are looked at. Images as for `native_contacts`. With `beta` (Å),
+/// the distance of two residues in contact is the soft minimum of the distances of all their atoms.
 #[pyfunction]
-#[pyo3(signature = (n_atoms, first, second, positions, separation, pairs, cutoff, is_periodic, keeps_series))]
+#[pyo3(signature = (n_atoms, first, second, positions, separation, pairs, cutoff, is_periodic, keeps_series, beta=None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn residue_contacts<'py>(
     py: Python<'py>,
@@ -31,6 +32,7 @@ pub(crate) fn residue_contacts<'py>(
     cutoff: f64,
     is_periodic: Option<bool>,
     keeps_series: bool,
+    beta: Option<f64>,
 ) -> PyResult<Computation> {
     let listed = pairs.as_ref().map(|pairs| rows::<u32, 2>(pairs, "a pair has 2 residues")).transpose()?;
     let choice = match listed {
@@ -39,10 +41,14 @@ pub(crate) fn residue_contacts<'py>(
     };
     let (from, to) = (units(&first), second.as_ref().map(units));
     let shortest = is_periodic.into();
-    let computation = ResidueContacts::new(n_atoms, &from, to.as_ref(), choice, cutoff, shortest, keeps_series);
+    let hard = ResidueContacts::new(n_atoms, &from, to.as_ref(), choice, cutoff, shortest, keeps_series);
+    let computation = match beta {
+        Some(beta) => hard.and_then(|hard| hard.with_soft_minimum(beta)),
+        None => hard,
+    };
     let (first, second) = (copies(first), second.map(copies));
     let (positions, pairs) = (copied(positions), pairs.map(copied));
-    let arguments = (n_atoms, first, second, positions, separation, pairs, cutoff, is_periodic, keeps_series);
+    let arguments = (n_atoms, first, second, positions, separation, pairs, cutoff, is_periodic, keeps_series, beta);
     Computation::new(py, computation, "residue_contacts", arguments)
 }
 

@@ -1,10 +1,10 @@
 """Command ``mdreel cluster-frames``, which sorts frames with similar shapes into clusters."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdreel.analysis.choices import ClusterMethod
+from mdreel.analysis.choices import ClusterMethod, InitialCenters
+from mdreel.cli.analyses.cluster_settings import ClusterSettings
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
 from mdreel.cli.errors import CommandError, ExitCode, checking_output, failing_with
 from mdreel.cli.options import shared
@@ -27,9 +27,9 @@ Examples:
   mdreel cluster-frames -s adk.psf -f adk.xtc --structures centers.xtc --structure-select protein --largest 5
   mdreel cluster-frames -s adk.psf -f adk.xtc --method average --n-clusters 4 -o labels.csv
   mdreel cluster-frames -s adk.psf -f adk.xtc --method dbscan --cutoff 0.7 --min-frames 10
+  mdreel cluster-frames -s adk.psf -f adk.xtc --method k-means --n-clusters 5 --init nani
 """
 _LARGEST = 5
-_CUTOFF, _MIN_FRAMES = 1.0, 5
 
 
 @analysis_command("protein and name CA", EXAMPLES)
@@ -40,7 +40,7 @@ def cluster_frames(
         Option(
             "--method",
             group=shared.ANALYSIS,
-            help="GROMOS, hierarchical clustering with a linkage, or DBSCAN.",
+            help="Method of clustering.",
         ),
     ] = "gromos",
     cutoff: Annotated[
@@ -61,7 +61,7 @@ def cluster_frames(
             metavar="N",
             minimum=1,
             group=shared.ANALYSIS,
-            help="Number of clusters, instead of --cutoff (single, complete, average).",
+            help="Number of clusters, instead of --cutoff.",
         ),
     ] = None,
     min_frames: Annotated[
@@ -72,6 +72,46 @@ def cluster_frames(
             minimum=1,
             group=shared.ANALYSIS,
             help="Smallest number of frames within the cutoff of the core of a cluster (dbscan).  [default: 5]",
+        ),
+    ] = None,
+    init: Annotated[
+        InitialCenters | None,
+        Option(
+            "--init",
+            group=shared.ANALYSIS,
+            help="First centres (k-means, k-medoids).  [default: k-means++]",
+        ),
+    ] = None,
+    starts: Annotated[
+        int | None,
+        Option(
+            "--starts",
+            metavar="N",
+            minimum=1,
+            group=shared.ANALYSIS,
+            is_advanced=True,
+            help="Number of starts with different first centres, of which the best is kept.  "
+            "[default: 10 for k-means, 1 for k-medoids]",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        Option(
+            "--seed",
+            metavar="N",
+            minimum=0,
+            group=shared.ANALYSIS,
+            is_advanced=True,
+            help="Seed of the random first centres (k-means, k-medoids).  [default: 0]",
+        ),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        Option(
+            "--features",
+            metavar="FILE",
+            group=shared.ANALYSIS,
+            help="Table of numbers to compare, a row per frame (k-means).",
         ),
     ] = None,
     weights: shared.Weights = "none",
@@ -112,12 +152,11 @@ def cluster_frames(
         ),
     ] = None,
 ) -> AnalysisSpec:
-    """Sort frames into clusters by their minimum RMSD.
+    """Sort frames into clusters by their RMSD, or by other numbers.
 
-    With the GROMOS method of Daura and others, the frame with the most neighbours forms a cluster with them. These
-    frames are removed, and so on with those left.
+    With the GROMOS method, the frame with the most neighbours forms a cluster with them, and so on.
     """
-    settings = _Settings(method, cutoff, n_clusters, min_frames, weights)
+    settings = ClusterSettings(method, cutoff, n_clusters, min_frames, init, starts, seed, features, weights)
     settings.check()
     _check_outputs(request, (clusters, transitions), structures)
     if structures is None and (structure_select is not None or largest is not None):
@@ -144,60 +183,6 @@ def cluster_frames(
                 analysis.save_structures(structures, atoms, n_written, request.force)
 
     return AnalysisSpec("Clusters of frames", prepare, _table, facts, write=write)
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """A method of clustering with its options. Options that were not given are None."""
-
-    method: "ClusterMethod"
-    cutoff: float | None
-    n_clusters: int | None
-    min_frames: int | None
-    weights: str
-
-    def check(self) -> None:
-        """Reject options of another method."""
-        if self.n_clusters is not None and self.method in ("gromos", "dbscan"):
-            message = f"--n-clusters is for --method single, complete and average, not {self.method}: use --cutoff"
-            raise CommandError(message, ExitCode.USAGE)
-        if self.n_clusters is not None and self.cutoff is not None:
-            raise CommandError("give either --cutoff or --n-clusters, not both", ExitCode.USAGE)
-        if self.min_frames is not None and self.method != "dbscan":
-            message = f"--min-frames is for --method dbscan, not {self.method}: leave it out"
-            raise CommandError(message, ExitCode.USAGE)
-
-    def facts(self) -> "dict[str, str | float]":
-        """Return the metadata of the tables."""
-        found: dict[str, str | float] = {"method": self.method}
-        if self.n_clusters is not None:
-            found["n_clusters"] = self.n_clusters
-        else:
-            found["cutoff"] = self._limit
-        if self.method == "dbscan":
-            found["min_frames"] = self.min_frames or _MIN_FRAMES
-        return {**found, "weights": self.weights}
-
-    @property
-    def _limit(self) -> float:
-        return _CUTOFF if self.cutoff is None else self.cutoff
-
-    def make(self, atoms: "AtomGroup", source: "Source") -> "FrameClusters":
-        """Create the analysis."""
-        mass = "mass" if self.weights == "mass" else None
-        if self.method == "gromos":
-            from mdreel.analysis.clustering.gromos import GromosClustering
-
-            return GromosClustering(atoms, None, self._limit, mass, trajectory=source)
-        if self.method == "dbscan":
-            from mdreel.analysis.clustering.density import DensityClustering
-
-            fewest = self.min_frames or _MIN_FRAMES
-            return DensityClustering(atoms, None, self._limit, fewest, mass, trajectory=source)
-        from mdreel.analysis.clustering.hierarchical import HierarchicalClustering
-
-        limit = self._limit if self.n_clusters is None else None
-        return HierarchicalClustering(atoms, None, self.method, limit, self.n_clusters, mass, trajectory=source)
 
 
 def _check_outputs(request: Request, tables: "Sequence[Path | None]", structures: Path | None) -> None:
@@ -244,6 +229,8 @@ def _table(analysis: "FrameClusters") -> Table:
     n_noise = n_frames - int(sizes.sum())
     if n_noise:
         lines.append(f"noise       {n_noise:>9,} frames   {n_noise / n_frames:>6.1%}")
+    if not getattr(analysis, "is_converged", True):
+        lines.append("not converged")
     n_changes = int(changes[changes[:, 0] != changes[:, 1], 2].sum())
     lines.append(f"transitions {n_changes:>7,}")
     return Table(analysis.columns(), "\n".join(lines), lambda title: analysis.plot(title=title))

@@ -52,6 +52,24 @@ def residue_contacts(
             "1 between two]",
         ),
     ] = None,
+    soft_min: Annotated[
+        bool,
+        Option(
+            "--soft-min",
+            group=shared.ANALYSIS,
+            help="Report the soft minimum of the distances of all atoms instead of the smallest distance.",
+        ),
+    ] = False,
+    soft_min_beta: Annotated[
+        float | None,
+        Option(
+            "--soft-min-beta",
+            metavar="Å",
+            minimum=0,
+            group=shared.ANALYSIS,
+            help="Parameter of the soft minimum.  [default: 200, the 20 nm of mdtraj]",
+        ),
+    ] = None,
     list_contacts: Annotated[
         bool,
         Option("--list", group=shared.ANALYSIS, help="Write one row per contact in each frame, not one row per pair."),
@@ -70,6 +88,8 @@ def residue_contacts(
             scheme=scheme,
             cutoff=cutoff,
             min_separation=min_separation,
+            soft_min=soft_min,
+            soft_min_beta=soft_min_beta,
             series=list_contacts,
             trajectory=source,
         )
@@ -77,7 +97,13 @@ def residue_contacts(
     def tabulate(analysis: "ResidueContacts") -> Table:
         return _table(analysis, list_contacts)
 
-    facts = {"other": other, "scheme": scheme, "cutoff": cutoff, "min_separation": min_separation}
+    facts = {
+        "other": other,
+        "scheme": scheme,
+        "cutoff": cutoff,
+        "min_separation": min_separation,
+        "soft_min_beta": None if not soft_min else soft_min_beta or 200.0,
+    }
     return AnalysisSpec("Contacts of residues", prepare, tabulate, facts)
 
 

@@ -31,16 +31,31 @@ impl Points {
         best.into_iter().fold(f64::INFINITY, f64::min)
     }
 
+    /// Calls a function with the vector from each of the points to each of the others.
+    #[inline(always)]
+    pub(super) fn vectors(&self, others: &Points, mut call: impl FnMut([f64; 3])) {
+        for i in 0..self.n {
+            for k in 0..others.n {
+                call(std::array::from_fn(|axis| others.columns[axis][k] - self.columns[axis][i]));
+            }
+        }
+    }
+
+    /// These points.
+    #[cfg(test)]
+    pub(super) fn with(mut self, points: &[[f64; 3]]) -> Self {
+        self.n = points.len();
+        self.columns = std::array::from_fn(|axis| std::array::from_fn(|k| points[k.min(self.n - 1)][axis]));
+        self
+    }
+
     /// The same to the nearest images of points.
     pub(super) fn nearest_image(&self, others: &Points, images: &Periodic) -> f64 {
         let mut best = f64::INFINITY;
-        for i in 0..self.n {
-            for k in 0..others.n {
-                let d = std::array::from_fn(|axis| others.columns[axis][k] - self.columns[axis][i]);
-                let [x, y, z] = images.shortest(d);
-                best = best.min(x * x + y * y + z * z);
-            }
-        }
+        self.vectors(others, |d| {
+            let [x, y, z] = images.shortest(d);
+            best = best.min(x * x + y * y + z * z);
+        });
         best
     }
 }
@@ -117,6 +132,11 @@ impl Pieces {
     #[inline(always)]
     pub(super) fn points(&self, piece: usize) -> &Points {
         &self.points[piece]
+    }
+
+    /// The points of all pieces of a unit.
+    pub(super) fn points_of_unit(&self, unit: usize) -> &[Points] {
+        &self.points[self.of_unit(unit)]
     }
 
     #[inline(always)]

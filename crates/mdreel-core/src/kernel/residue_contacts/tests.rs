@@ -171,6 +171,41 @@ proptest! {
     }
 
     #[test]
+    fn soft_minima_are_those_of_all_atoms(
+        frames in frames(), cell in cells(), cutoff in 0.5f64..6.0, beta in 0.1f64..400.0,
+        sizes in prop::collection::vec(1usize..15, 4..12), sorts in any::<bool>(),
+    ) {
+        let atoms = residues(&sizes);
+        let numbers: Vec<u32> = (0..atoms.len() as u32).collect();
+        let group = units(&numbers, &atoms);
+        let choice = Choice::Apart { positions: (0..atoms.len() as i64).collect(), separation: 1 };
+        let hard: Vec<Contacts> =
+            frames.iter().map(|frame| expected(frame, cell.as_ref(), [&group, &group], |i, j| i < j, cutoff)).collect();
+        let images = Periodic::new(cell.as_ref()).unwrap();
+        let soft = |frame: &Frame, [i, j]: [u32; 2]| {
+            let pairs = atoms[i as usize].iter().flat_map(|a| atoms[j as usize].iter().map(move |b| (a, b)));
+            let inverse: Vec<f64> = pairs
+                .map(|(a, b)| {
+                    let d = std::array::from_fn(|k| f64::from(frame[*b as usize][k]) - f64::from(frame[*a as usize][k]));
+                    let [x, y, z] = images.as_ref().map_or(d, |images| images.shortest(d));
+                    beta / (x * x + y * y + z * z).sqrt()
+                })
+                .collect();
+            let most = inverse.iter().copied().fold(0.0, f64::max);
+            beta / (most + inverse.iter().map(|term| (term - most).exp()).sum::<f64>().ln())
+        };
+        let soft: Vec<Contacts> = frames
+            .iter()
+            .zip(&hard)
+            .map(|(frame, contacts)| contacts.iter().map(|&(pair, _)| (pair, soft(frame, pair))).collect())
+            .collect();
+        let contacts = ResidueContacts::new(60, &group, None, choice, cutoff, Shortest::WherePossible, true).unwrap();
+        let mut contacts = contacts.with_soft_minimum(beta).unwrap();
+        contacts.most_compared = if sorts { 0 } else { MOST_COMPARED };
+        compare(&taken(&contacts, &frames, cell, 1), &soft);
+    }
+
+    #[test]
     fn contacts_of_two_groups_count_once(
         frames in frames(), cell in cells(), cutoff in 0.5f64..6.0, separation in 1i64..4, shared in 0usize..6,
     ) {

@@ -1,0 +1,24 @@
+"""Clusters of projections.
+
+Frames are points in the plane of the first two principal components. K-means divides
+them into three clusters. A cross marks the frame that represents each cluster.
+"""
+
+import matplotlib.pyplot as plt
+import MDAnalysis as mda
+from MDAnalysisTests.datafiles import DCD, PSF
+
+import mdreel
+from mdreel.analysis import KMeansClustering
+
+u = mda.Universe(PSF, DCD)
+atoms = u.select_atoms("protein and name CA")
+points = mdreel.PCA(atoms, align=True).run().transform(atoms, n_components=2)
+run = KMeansClustering(atoms, n_clusters=3, features=points).run()
+figure, axes = plt.subplots(figsize=(6, 4.5), layout="constrained")
+axes.scatter(*points.T, c=run.results.labels, cmap="viridis", s=18)
+axes.plot(*points[run.results.centers].T, "x", color="tab:red", markersize=10, mew=2)
+axes.set(
+    xlabel="Component 1 (Å)", ylabel="Component 2 (Å)", title="Clusters of projections"
+)
+figure.savefig("k_means.png", dpi=150)
