@@ -176,3 +176,18 @@ mod _core {
         Some(env!("MDREEL_COMMIT")).filter(|commit| !commit.is_empty())
     }
 }
+
+/// What the core knows of channels without arrays. A process that imports this module instead of the core does not load NumPy, which
+/// would take more of its memory than everything else.
+#[cfg(target_os = "linux")]
+#[pymodule]
+mod _without_arrays {
+    #[pymodule_export]
+    use crate::allocator::return_freed_memory;
+    #[pymodule_export]
+    use crate::channel::channel_status;
+    #[pymodule_export]
+    use crate::channel::compressed::channel_xtc_frame_bytes;
+    #[pymodule_export]
+    use crate::channel::producer::channel_frame_bytes;
+}
