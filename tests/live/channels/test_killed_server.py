@@ -83,7 +83,12 @@ def silence_of(server: "subprocess.Popen[str]") -> str:
 
 
 def test_consumer_of_a_killed_server_is_told_which_process_to_start_again(endpoint: str) -> None:
-    with simulation() as producer, serving(endpoint) as server, relaying(endpoint, "--patience", 1), consuming() as consumer:
+    with (
+        simulation() as producer,
+        serving(endpoint) as server,
+        relaying(endpoint, "--patience", 1),
+        consuming() as consumer,
+    ):
         publish(producer, 3)
         assert far.line_of(consumer) == "first"
         server.send_signal(signal.SIGKILL)

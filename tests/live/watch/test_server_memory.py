@@ -27,9 +27,12 @@ RESOURCES = ("/", "/state", "/state?open={channel}", "/metrics", "/comparison?an
 
 @contextmanager
 def watching(imports: Path, *options: str) -> "Iterator[tuple[subprocess.Popen[str], str]]":
-    """Start a server as a process of its own, which lists what it imports. Yield the process and the URL of the page."""
+    """Start a server that lists what it imports. Yield its process and the URL of the page."""
     command = [sys.executable, "-X", "importtime", "-m", "mdreel.cli", "watch", "--web", "--interval", "0.1", *options]
-    with imports.open("w") as said, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as process:
+    with (
+        imports.open("w") as said,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as process,
+    ):
         try:
             assert process.stdout is not None
             yield process, process.stdout.readline().split()[0]
