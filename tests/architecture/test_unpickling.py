@@ -94,6 +94,7 @@ PLACES = {
     "lab/mdreel_lab/bench/rigs/hosts.py: subprocess.Popen": TYPED,
     "lab/mdreel_lab/bench/rigs/hosts.py: subprocess.run": TYPED,
     "lab/mdreel_lab/bench/rigs/links.py: subprocess.run": TYPED,
+    "lab/mdreel_lab/bench/watched_channels.py: subprocess.Popen": TYPED,
     "cli/commands.py: importlib.import_module": CONSTANT,
     "cli/live/steer.py: subprocess.Popen": NAMED,
     "live/ensemble/replica_process.py: subprocess.Popen": FROM_FILE,

@@ -58,7 +58,7 @@ mod _core {
     use crate::chain::chain_sources;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::channel::compressed::{channel_xtc_frame_bytes, channel_xtc_positions};
+    use crate::channel::compressed::channel_xtc_positions;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::channel::consumer::ChannelConsumer;
@@ -67,7 +67,7 @@ mod _core {
     use crate::channel::frame::ChannelFrame;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::channel::producer::{ChannelProducer, channel_frame_bytes};
+    use crate::channel::producer::ChannelProducer;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::channel::relay::{ChannelRelay, channel_frame_identity};
