@@ -106,6 +106,8 @@ PLACES = {
     "execution/executors/pickle_buffers.py: pickle.loads": PIPE,
     "execution/executors/local/processes.py: subprocess.Popen": TYPED,
     "live/archives/archiver_process.py: pickle.loads": PIPE,
+    "live/channels/core_without_arrays.py: importlib.util.module_from_spec": INSTALLED,
+    "live/channels/core_without_arrays.py: importlib.util.spec_from_file_location": INSTALLED,
     "live/archives/archiver_process.py: subprocess.Popen": TYPED,
     "live/managed/preload.py: subprocess.Popen": TYPED,
     "mdanalysis/backend.py: pickle.loads": MEMORY,
