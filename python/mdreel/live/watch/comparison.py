@@ -39,8 +39,8 @@ def compare(seen: Sequence[ChannelSnapshot], analysis: str, column: str) -> dict
                 continue
             k = names.index(column)
             unit = notice.columns[k][1]
-            picked = _evenly_spaced(len(rows))
-            times, values = ([number(rows[row][j]) for row in picked] for j in (1, k))
+            columns, picked = (rows.column(1), rows.column(k)), _evenly_spaced(len(rows))
+            times, values = ([number(one[at]) for at in picked] for one in columns)
             series.append({"channel": channel.name, "times": times, "values": values})
             break
     return {"unit": unit, "series": series}
