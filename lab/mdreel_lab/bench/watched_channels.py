@@ -93,7 +93,7 @@ class Simulations:
             for producer in self._producers:
                 producer.publish(self._positions, self._n_frames, 0.1 * self._n_frames)
             self._n_frames += 1
-            for analysis in self._analyses[at :: _FRAMES_PER_SECOND]:
+            for analysis in self._analyses[at::_FRAMES_PER_SECOND]:
                 analysis.add(_FRAMES_PER_SECOND)
             due += 1 / _FRAMES_PER_SECOND
             sleep(max(0.0, due - monotonic()))

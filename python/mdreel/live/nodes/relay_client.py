@@ -277,7 +277,9 @@ class RelayClient:
                 self._check_count(n_sent)
                 if state == "lost" and self._local.is_open:
                     self._report(f"{self.channel}: the producer was lost")
-                    self._local.leave(f"{self._server} reports that the simulation there has died without an end record")
+                    self._local.leave(
+                        f"{self._server} reports that the simulation there has died without an end record"
+                    )
                 elif state == "running":
                     self._despite_full_disk(self._local.open)
             case End(n_sent, how, reason):
