@@ -147,10 +147,10 @@ def _values(seen: AnalysisSnapshot, size: DisplaySize, n_left: int = 0) -> Itera
         yield said.append(sparkline(curve, size.spark_width), style="cyan")
         return
     latest = seen.latest
-    curve = notice.curve
+    rows = notice.curve
     for number, (name, (last, unit)) in enumerate(latest.items()):
         said = Text(f"{name} ").append(value(last, unit), style="bold").append(" ")
-        said.append(sparkline(curve.column(notice.first_value + number), size.spark_width), style="cyan")
+        said.append(sparkline(rows.column(notice.first_value + number), size.spark_width), style="cyan")
         n_left += len(said) + 2
         if number and n_left > size.latest_width - 5:
             yield Text(f"+{notice.n_columns - notice.first_value - number}", style="dim")
