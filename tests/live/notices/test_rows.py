@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdreel.live.notices.rows import Rows, is_same_row
@@ -17,6 +17,7 @@ def as_array(rows: list[tuple[float | None, ...]]) -> np.ndarray:
     return np.array(rows, np.float64).reshape(-1, 3)
 
 
+@settings(deadline=None)
 @given(PIECES, st.integers(1, 4))
 def test_tables_have_the_rows_that_were_appended_and_never_change(
     pieces: list[list[tuple[float | None, ...]]], stride: int

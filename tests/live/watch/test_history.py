@@ -1,7 +1,7 @@
 """Tests of histories, against those of analyses, which use NumPy."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdreel.live.notices.decimated_rows import DecimatedRows
@@ -9,6 +9,7 @@ from mdreel.live.watch.history import History
 from mdreel.live.watch.sparkline import bars
 
 
+@settings(deadline=None)
 @given(st.integers(0, 300), st.integers(1, 20))
 def test_history_keeps_the_same_rows_as_that_of_an_analysis(n_rows: int, most: int) -> None:
     history, expected = History(2, most), DecimatedRows(2, most)
@@ -30,6 +31,7 @@ def bars_of_numpy(values: list[float], most: int) -> list[int | None]:
     return [None if np.isnan(mean) else min(int((mean - low) * 8 / (high - low)), 7) for mean in means]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-8, 8) | st.just(np.nan), max_size=80), st.integers(1, 20))
 def test_bars_are_those_of_means_of_parts(values: list[float], most: int) -> None:
     found, expected = bars(values, most), bars_of_numpy(values, most)
