@@ -124,7 +124,7 @@ SOUND: dict[str, dict[str, str]] = {
     "mdreel-preload/src/path_calls.rs": {"written": PROGRAM},
     "mdreel-preload/src/streams.rs": {"open open_again": PROGRAM},
     "mdreel-preload/src/writes.rs": {"total": PROGRAM},
-    "mdreel-py/src/allocator.rs": {"keep_freed_memory": "numbers for the C library's allocator"},
+    "mdreel-py/src/allocator.rs": {"keep_freed_memory return_freed_memory": "numbers for the C library's allocator"},
 }
 
 FUNCTION = re.compile(

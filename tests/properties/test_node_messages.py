@@ -67,6 +67,7 @@ answers = st.builds(
         stride=word,
         topology_hash=st.binary(min_size=32, max_size=32),
     ),
+    st.text(max_size=256),
 )
 starts = st.one_of(
     st.sampled_from([("earliest", None), ("latest", None)]),

@@ -12,6 +12,7 @@ use super::end::End;
 use super::epochs;
 use super::layout::{FrameView, Header};
 use super::lock::{Locks, PRODUCER};
+use super::loss;
 use super::manifest::Manifest;
 use super::missed::Missed;
 use super::participants;
@@ -326,11 +327,14 @@ impl Consumer {
             }
             if !is_alive {
                 let next = self.position;
-                let who = participants::last_producer_of(&self.path);
+                let reason = loss::read(&self.path).unwrap_or_else(|| {
+                    let who = participants::last_producer_of(&self.path);
+                    format!("{who} has died without an end record")
+                });
                 if self.locks.is_taken(PRODUCER)? {
-                    continue; // A new producer may have replaced the record.
+                    continue; // A new producer may have replaced the records.
                 }
-                let message = format!("the producer was lost: {who} has died without an end record");
+                let message = format!("the producer was lost: {reason}");
                 return Err(Error::stream(message).at_frame(next).in_file(&self.path));
             }
             let left = at_most.saturating_sub(begin.elapsed());

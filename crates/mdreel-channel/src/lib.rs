@@ -40,6 +40,8 @@ mod lag;
 #[cfg(target_os = "linux")]
 mod lock;
 #[cfg(target_os = "linux")]
+mod loss;
+#[cfg(target_os = "linux")]
 pub mod managed;
 #[cfg(target_os = "linux")]
 pub mod manifest;

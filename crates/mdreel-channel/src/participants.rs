@@ -60,7 +60,7 @@ impl Participant {
 }
 
 /// Converts bytes to one line of at most `most` characters, and replaces control characters, which could change a terminal.
-fn shown(bytes: &[u8], most: usize) -> String {
+pub(super) fn shown(bytes: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let visible = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };

@@ -13,6 +13,7 @@ use super::end::End;
 use super::epochs::UNCERTAIN;
 use super::layout::{Arriving, FrameView, Header, Section, encode, frame_len};
 use super::lock::{Locks, PRODUCER};
+use super::loss;
 use super::manifest::Manifest;
 use super::participants;
 use super::ring_file::{Geometry, MOST_EPOCHS, RingFile};
@@ -121,6 +122,7 @@ impl Producer {
             return Err(Error::stream(format!("the channel has a running producer{name}")).in_file(path));
         }
         participants::record(&directory, PRODUCER);
+        loss::forget(&directory);
         if !directory.join("ring").exists() {
             manifest.write(&directory)?;
             RingFile::create(&directory, geometry, manifest.stream)?;
@@ -362,6 +364,13 @@ impl Producer {
         }
         end.write(self.ring.head());
         self.ring.protocol().ring_arrival();
+        Ok(())
+    }
+
+    /// Leaves the channel without an end record, as a producer that dies, and tells its consumers the reason.
+    pub fn leave(self, reason: &str) -> Result<()> {
+        self.locks.check()?;
+        loss::write(&self.directory, reason);
         Ok(())
     }
 }

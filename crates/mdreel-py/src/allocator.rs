@@ -21,3 +21,20 @@ pub(crate) fn keep_freed_memory() {
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
     }
 }
+
+/// What is larger is asked of the system by a process that gives back what it frees, bytes.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const NOT_SMALL: i32 = 128 << 10;
+
+/// Have the allocator use one heap for all threads, and give back what is freed, for a process with many threads that
+/// is to be small and has little to do. Does nothing where libc is not GNU's.
+#[pyfunction]
+pub(crate) fn return_freed_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: three settings, which the allocator takes or leaves.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, NOT_SMALL);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * NOT_SMALL);
+    }
+}

@@ -61,7 +61,7 @@ mod _core {
     use crate::chain::chain_sources;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::channel::compressed::{channel_xtc_frame_bytes, channel_xtc_positions};
+    use crate::channel::compressed::channel_xtc_positions;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::channel::consumer::ChannelConsumer;
@@ -70,7 +70,7 @@ mod _core {
     use crate::channel::frame::ChannelFrame;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::channel::producer::{ChannelProducer, channel_frame_bytes};
+    use crate::channel::producer::ChannelProducer;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::channel::relay::{ChannelRelay, channel_frame_identity};
@@ -178,4 +178,19 @@ mod _core {
     fn commit() -> Option<&'static str> {
         Some(env!("MDREEL_COMMIT")).filter(|commit| !commit.is_empty())
     }
+}
+
+/// What the core knows of channels without arrays. A process that imports this module instead of the core does not load NumPy, which
+/// would take more of its memory than everything else.
+#[cfg(target_os = "linux")]
+#[pymodule]
+mod _without_arrays {
+    #[pymodule_export]
+    use crate::allocator::return_freed_memory;
+    #[pymodule_export]
+    use crate::channel::channel_status;
+    #[pymodule_export]
+    use crate::channel::compressed::channel_xtc_frame_bytes;
+    #[pymodule_export]
+    use crate::channel::producer::channel_frame_bytes;
 }

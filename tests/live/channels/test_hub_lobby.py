@@ -15,7 +15,7 @@ from mdreel.live.engines.imd import Hub
 from mdreel.live.engines.imd.access import HubAccess
 from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.client import GO_SECONDS, Client, ClientOptions
-from mdreel.live.engines.imd.lobby import MOST, MOST_OF_ONE, Lobby
+from mdreel.live.lobby import MOST, MOST_OF_ONE, Lobby
 from mdreel.live.producers.producer import Producer
 
 ANYWHERE = "127.0.0.1:0"

@@ -27,10 +27,10 @@ def check(told: Told, n_frames: int) -> None:
     assert notice.n_frames == n_frames
     assert notice.last is not None
     assert notice.last[0] == n_frames - 1
-    stride = int(notice.rows[1, 0]) if len(notice.rows) > 1 else 1
+    stride = int(notice.rows[1][0]) if len(notice.rows) > 1 else 1
     frames = np.arange(0, n_frames, stride)
-    np.testing.assert_array_equal(notice.rows[:, 0], frames)
-    np.testing.assert_array_equal(notice.rows[:, 2], np.sin(0.01 * frames))
+    np.testing.assert_array_equal(notice.rows.column(0), frames)
+    np.testing.assert_array_equal(notice.rows.column(2), np.sin(0.01 * frames))
     assert len(notice.rows) <= 2000
     fresh = NoticeReader(told.path).read()
     assert fresh is not None
@@ -139,7 +139,7 @@ def test_what_is_no_number_is_a_gap(channel: Path) -> None:
     assert b"NaN" not in path.read_bytes()
     notice = NoticeReader(path).read()
     assert notice is not None
-    np.testing.assert_array_equal(notice.rows[:, 2], [1.0, np.nan, np.nan])
+    np.testing.assert_array_equal(notice.rows.column(2), [1.0, np.nan, np.nan])
 
 
 def test_curve_is_replaced_as_a_whole_and_tables_of_other_things_are_left_out(channel: Path) -> None:
@@ -161,7 +161,7 @@ def test_curve_is_replaced_as_a_whole_and_tables_of_other_things_are_left_out(ch
         assert of_matrix is not None
         assert not of_curve.is_of_frames
         assert len(of_curve.curve) == -(-5000 // 3)
-        assert (of_curve.curve[:, 1] == height).all()
+        assert of_curve.curve.column(1) == [height] * len(of_curve.curve)
         assert (of_matrix.n_frames, len(of_matrix.rows)) == (7, 0)
 
 

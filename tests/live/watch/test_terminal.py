@@ -1,10 +1,10 @@
 """Tests of the terminal view."""
 
 import io
+import math
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from rich.console import Console
 
@@ -12,6 +12,7 @@ from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.status import Status
 from mdreel.live.notices.notice import Notice
 from mdreel.live.notices.process import Process
+from mdreel.live.notices.rows import Rows
 from mdreel.live.watch.snapshot import AnalysisSnapshot, ChannelSnapshot
 from mdreel.live.watch.sparkline import bars, sparkline
 from mdreel.live.watch.steering import Event
@@ -20,7 +21,7 @@ from mdreel.live.watch.terminal import DisplaySize, render
 
 def seen_channel(name: str, state: str = "running", n_analyses: int = 1) -> ChannelSnapshot:
     """Return a channel with analyses of 300 frames."""
-    rows = np.column_stack([np.arange(300.0), 0.5 * np.arange(300.0), np.linspace(0, 4.25, 300)])
+    rows = Rows(3, [(frame, 0.5 * frame, 4.25 * frame / 299) for frame in range(300)])
     columns = (("frame", ""), ("time", "ps"), ("rmsd", "Å"))
     seconds = {"wall": 10.0, "wait": 8.0, "read": 0.5, "compute": 1.0}
     notice = Notice("RMSD", Process(4711, 1), "running", None, 300, columns, 3, True, rows, rows[-1], seconds)
@@ -35,7 +36,7 @@ def seen_channel(name: str, state: str = "running", n_analyses: int = 1) -> Chan
         frame_bytes=40_000,
         frames_per_second=12.5,
         analyses=tuple(AnalysisSnapshot(f"rmsd-{i}", notice, "RMSD", "running", None) for i in range(n_analyses)),
-        history=np.column_stack([np.arange(9.0), np.arange(9.0), np.zeros(9)]),
+        history=Rows(3, [(at, at, 0) for at in range(9)]),
     )
 
 
@@ -90,7 +91,7 @@ def test_view_is_no_larger_than_the_terminal(n_channels: int, width: int, height
 def test_sparkline_goes_from_the_lowest_to_the_highest() -> None:
     assert sparkline(range(8), 8) == "▁▂▃▄▅▆▇█"
     assert sparkline([1.0, 1.0], 8) == "▄▄"
-    assert sparkline([], 8) == sparkline([np.nan], 8) == ""
-    assert sparkline([0, np.nan, 1], 3) == "▁ █"
+    assert sparkline([], 8) == sparkline([math.nan], 8) == ""
+    assert sparkline([0, math.nan, 1], 3) == "▁ █"
     assert len(sparkline(range(1000), 16)) == 16
     assert bars([0, 1], 5) == [0, 7]

@@ -131,7 +131,7 @@ def test_what_is_kept_of_looks_does_not_grow(folder: Path) -> None:
     for _ in range(1500):
         (seen,) = watcher.take_snapshots()
     assert 300 <= len(seen.history) <= 601
-    assert (np.diff(seen.history[:, 0]) > 0).all()
+    assert (np.diff(seen.history.column(0)) > 0).all()
 
 
 def test_slow_simulation_has_a_rate(folder: Path) -> None:

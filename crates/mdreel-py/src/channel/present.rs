@@ -55,6 +55,12 @@ impl Present {
         py.detach(|| drop(self.take()));
     }
 
+    /// As `leave`; consumers are told the reason.
+    pub(super) fn leave_because(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
+        let left = py.detach(|| self.take().map_or(Ok(()), |producer| producer.leave(reason)));
+        left.map_err(|error| to_python(py, error))
+    }
+
     pub(super) fn has_left(&self, py: Python<'_>) -> bool {
         py.detach(|| self.producer.lock().unwrap_or_else(PoisonError::into_inner).is_none())
     }

@@ -84,9 +84,16 @@ impl ChannelRelay {
         self.0.end(py, how, reason)
     }
 
-    /// Leave the channel without a word: its consumers are told that the producer was lost.
-    fn leave(&self, py: Python<'_>) {
-        self.0.leave(py);
+    /// Leave the channel without an end. Its consumers are told that the producer was lost, and for this reason, if there is one.
+    #[pyo3(signature = (reason=None))]
+    fn leave(&self, py: Python<'_>, reason: Option<String>) -> PyResult<()> {
+        match reason {
+            Some(reason) => self.0.leave_because(py, &reason),
+            None => {
+                self.0.leave(py);
+                Ok(())
+            }
+        }
     }
 
     /// The epoch of the frames that may come now.

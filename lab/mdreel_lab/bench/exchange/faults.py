@@ -49,10 +49,13 @@ _MOMENTS = np.random.default_rng()
 
 @dataclass(frozen=True)
 class Patience:
-    """How long the script waits for an answer, s: in each of several trials, and where there is one trial."""
+    """How long the script waits for an answer, s: in each of several trials, and where there is one trial.
+
+    A relay waits 60 s for a server that is silent.
+    """
 
     short: float = 4.0
-    long: float = 30.0
+    long: float = 90.0
 
 
 @dataclass(frozen=True)

@@ -271,8 +271,10 @@ def _page_features(
 
 def _serve(watcher: "Watcher", interval: float, address: str, port: int, features: "PageFeatures") -> None:
     """Serve the page until the user presses Ctrl-C."""
+    from mdreel.live.channels.core_without_arrays import return_freed_memory
     from mdreel.live.watch.server import WatchServer
 
+    return_freed_memory()
     with failing_with(ExitCode.INPUT):
         server = WatchServer(watcher, address, port, interval, features)
     with failing_with(ExitCode.INPUT), server:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mdreel._core import FrameEncoder, channel_frame_bytes, channel_xtc_frame_bytes, channel_xtc_positions
+from mdreel._core import FrameEncoder, channel_xtc_positions
 from mdreel.errors import MismatchError, UnsupportedError
 from mdreel.live.channels.encoder_outline import Outline
 from mdreel.live.channels.manifest import Manifest
@@ -31,19 +31,6 @@ def declared_sections(dtype: str, velocities: bool, forces: bool) -> tuple[tuple
     other_dtype = _OTHER_DTYPES.get(dtype, dtype)
     others = (("velocities", velocities), ("forces", forces))
     return ("positions", dtype), *((name, other_dtype) for name, is_there in others if is_there)
-
-
-def max_frame_bytes(manifest: Manifest) -> int:
-    """Return the maximum size of a frame, in bytes."""
-    return channel_frame_bytes([_bytes_of_section(manifest, *section) for section in manifest.sections])
-
-
-def _bytes_of_section(manifest: Manifest, name: str, dtype: str) -> int:
-    if name == "energies":
-        return 8 * len(manifest.energies)
-    if dtype == "xtc":
-        return channel_xtc_frame_bytes(manifest.n_atoms)
-    return manifest.n_atoms * (TYPED.itemsize if dtype == "type and float64" else 3 * np.dtype(dtype).itemsize)
 
 
 class Encoder:

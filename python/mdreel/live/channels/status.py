@@ -9,10 +9,10 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Self
 
-from mdreel._core import channel_status
 from mdreel.errors import FormatError, MdreelWarning
 from mdreel.foundation.printable import printable
 from mdreel.foundation.stack_level import caller_level
+from mdreel.live.channels.core_without_arrays import channel_status
 from mdreel.live.channels.directory import channel_path, channels_folder, check_folder
 from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.participants import ConsumerStatus, Participant, name_consumers

@@ -217,11 +217,14 @@ class LocalChannel:
         self._require_open().end(how, reason)
         self._core = None
 
-    def leave(self) -> None:
-        """Leave the channel. Its consumers are told that the producer was lost."""
+    def leave(self, reason: str | None = None) -> None:
+        """Leave the channel. Its consumers are told that the producer was lost, and the reason.
+
+        Without a reason, they are told that the process of the relay has ended.
+        """
         core, self._core = self._core, None
         if core is not None:
-            core.leave()
+            core.leave(reason)
 
     def _require_open(self) -> ChannelRelay:
         if self._core is None:

@@ -245,12 +245,17 @@ def _start(said: object) -> tuple[str, float | None]:
 
 @dataclass(frozen=True)
 class ChannelDescription:
-    """Description of a channel, as sent by its server: identity, number and size of slots, and manifest."""
+    """Description of a channel, as sent by its server: identity, number and size of slots, and manifest.
+
+    It also names the process of the server, so that a relay can tell its consumers which process is silent. The name is
+    empty if the server is too old to send it.
+    """
 
     identity: str
     n_slots: int
     slot_bytes: int
     manifest: Manifest
+    server: str = ""
 
     def encode(self) -> bytes:
         """Encode as JSON."""
@@ -265,7 +270,8 @@ class ChannelDescription:
         if not isinstance(manifest, dict):
             raise FormatError("expected a manifest")
         n_slots, slot_bytes = whole(said, "n_slots", end=1 << 32), whole(said, "slot_bytes", end=1 << 40)
-        return cls(text(said, "identity"), n_slots, slot_bytes, _manifest(manifest))
+        server = text(said, "server", least=0) if "server" in said else ""
+        return cls(text(said, "identity"), n_slots, slot_bytes, _manifest(manifest), server)
 
 
 def _manifest(said: dict[str, Any]) -> Manifest:

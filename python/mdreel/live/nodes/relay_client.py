@@ -42,6 +42,11 @@ _ANSWER_SECONDS = 2.0
 _AGAIN_SECONDS = 0.25
 _CONSUMER_SECONDS = 0.02
 _ADVICE = "check its name, start the simulation, or wait longer (wait=, --wait)"
+_WAITS = "the relay waits for it"
+_SILENT_ADVICE = (
+    "if it was killed, start it again with the same command; otherwise check the network between the nodes; then "
+    "consumers with restart= (--restart) continue"
+)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _MOST_DAMAGED = 10
 """Maximum number of consecutive retries for an invalid frame."""
@@ -197,8 +202,7 @@ class RelayClient:
     def _relay_until_end(self) -> str | None:
         while not self._stops.is_set():
             if monotonic() - self._last_message_at > self._patience and self._local.is_open:
-                self._report(f"{self.channel}: no message from the server for {self._patience:g} s: lost")
-                self._local.leave()
+                self._give_up()
             if self._joins and not self._join():
                 self._stops.wait(_AGAIN_SECONDS)
                 continue
@@ -206,6 +210,7 @@ class RelayClient:
             if received is None:
                 if monotonic() - self._last_message_at > SILENCE_SECONDS:
                     self._joins = True
+                    self._report(f"{self.channel}: no message from {self._server} for {SILENCE_SECONDS:g} s; {_WAITS}")
             else:
                 try:
                     end = self._take(received)
@@ -218,6 +223,19 @@ class RelayClient:
                 self._send_credit()
         self._send(Leave())
         return None
+
+    @property
+    def _server(self) -> str:
+        """Process of the server, in words."""
+        assert self._local.answer is not None
+        said = printable(self._local.answer.server)
+        return f"the server, {said}," if said else "the server"
+
+    def _give_up(self) -> None:
+        """Tell consumers that the producer was lost, because the server is silent."""
+        silent = f"no message from {self._server} for {self._patience:g} s"
+        self._report(f"{self.channel}: {silent}: lost")
+        self._local.leave(f"{silent}; {_SILENT_ADVICE}")
 
     def _join(self) -> bool:
         """Start a session. Return whether the server has answered."""
@@ -259,7 +277,9 @@ class RelayClient:
                 self._check_count(n_sent)
                 if state == "lost" and self._local.is_open:
                     self._report(f"{self.channel}: the producer was lost")
-                    self._local.leave()
+                    self._local.leave(
+                        f"{self._server} reports that the simulation there has died without an end record"
+                    )
                 elif state == "running":
                     self._despite_full_disk(self._local.open)
             case End(n_sent, how, reason):

@@ -28,6 +28,7 @@ from mdreel.live.nodes.messages import (
     Leave,
     decode,
 )
+from mdreel.live.nodes.own_process import describe_own_process
 from mdreel.live.nodes.security import Security
 from mdreel.live.nodes.sender import Sender
 
@@ -323,7 +324,8 @@ def describe_channel(path: Path) -> ChannelDescription:
     status = channel_status(path)
     made = (path / "manifest").stat()  # written once, when the channel is created
     identity = f"{made.st_dev:x}-{made.st_ino:x}-{made.st_mtime_ns:x}"
-    return ChannelDescription(identity, status["n_slots"], status["slot_bytes"], Manifest.from_core(status["manifest"]))
+    manifest, server = Manifest.from_core(status["manifest"]), describe_own_process()
+    return ChannelDescription(identity, status["n_slots"], status["slot_bytes"], manifest, server)
 
 
 def _relay_status(name: str, sender: Sender) -> RelayStatus:

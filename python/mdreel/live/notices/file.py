@@ -6,10 +6,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from mdreel.errors import FormatError
 from mdreel.foundation.json_lines import encode_line
@@ -17,6 +14,10 @@ from mdreel.foundation.untrusted_input import MOST_BYTES, object_of, opened, who
 from mdreel.live.notices.notice import ENDING, FOLDER
 from mdreel.live.notices.process import Process
 from mdreel.live.notices.reader import NoticeReader
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _ROOM_BYTES = 128 * 1024
 """Number of bytes by which a file can grow before it is rewritten without outdated lines."""
@@ -132,11 +133,11 @@ def _is_left(path: Path, own: Process) -> bool:
     return notice is not None and notice.state != "running"
 
 
-def row_to_json(row: NDArray[np.float64]) -> list[float | None]:
+def row_to_json(row: "NDArray[np.float64]") -> list[float | None]:
     """Convert a row for JSON, replacing NaN and infinity by None."""
     return [value if math.isfinite(value) else None for value in row.tolist()]
 
 
-def rows_to_json(rows: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> list[list[float | None]]:
+def rows_to_json(rows: "Sequence[NDArray[np.float64]] | NDArray[np.float64]") -> list[list[float | None]]:
     """Convert rows for JSON."""
     return [row_to_json(row) for row in rows]

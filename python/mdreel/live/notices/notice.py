@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mdreel.live.notices.process import Process
+from mdreel.live.notices.rows import Rows, is_same_row
 
 FOLDER = "analyses"
 """Folder of notices in a channel's directory."""
@@ -43,10 +41,10 @@ class Notice:
     is_of_frames : bool
         Whether each row belongs to a frame and starts with the frame number and the time (in ps). Otherwise, the rows
         form a curve that is computed from all frames so far, as a function of the first column.
-    rows : ndarray, shape (n_rows, n_columns), float64
+    rows : Rows, n_rows of n_columns
         Downsampled results so far. Missing values are NaN.
-    last : ndarray, shape (n_columns,), float64, or None
-        Last row.
+    last : tuple of float, or None
+        Last row, with a value for each column.
     seconds : mapping of str to float
         Times since the start, in s: ``wall`` (total), ``wait`` (for frames), ``read``, ``decompress``, ``compute``, and
         other kinds of spans if they were published.
@@ -60,8 +58,8 @@ class Notice:
     columns: tuple[tuple[str, str], ...] = ()
     n_columns: int = 0
     is_of_frames: bool = True
-    rows: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
-    last: NDArray[np.float64] | None = None
+    rows: Rows = field(default_factory=lambda: Rows(0))
+    last: tuple[float, ...] | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -70,11 +68,11 @@ class Notice:
         return len(HEAD) if self.is_of_frames else 1
 
     @property
-    def curve(self) -> NDArray[np.float64]:
+    def curve(self) -> Rows:
         """Rows, followed by the last row if it is not among them."""
-        if self.last is None or (len(self.rows) and np.array_equal(self.rows[-1], self.last, equal_nan=True)):
+        if self.last is None or (len(self.rows) and is_same_row(self.rows[-1], self.last)):
             return self.rows
-        return np.concatenate([self.rows, self.last[np.newaxis]])
+        return self.rows.extended([self.last], shares=False)
 
     def share(self, kind: str) -> float | None:
         """Return the share of time spent in a kind of span, from 0 to 1, or None if it is unknown."""

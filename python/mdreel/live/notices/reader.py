@@ -5,15 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mdreel.errors import FormatError
 from mdreel.foundation.json_lines import complete_lines, split_lines
 from mdreel.foundation.printable import printable
 from mdreel.foundation.untrusted_input import number, object_of, opened, shown, text, whole
 from mdreel.live.notices.notice import ENDING, FOLDER, Notice
 from mdreel.live.notices.process import Process
+from mdreel.live.notices.rows import Rows
 
 _MOST_BYTES = 16 * 1024 * 1024
 """Maximum size of a notice."""
@@ -42,11 +40,13 @@ class NoticeReader:
                 head = file.readline(_MOST_BYTES)
                 if not head.endswith(b"\n"):
                     return None
-                if head != self._head or os.fstat(file.fileno()).st_size < self._offset:
+                size = os.fstat(file.fileno()).st_size
+                if head != self._head or size < self._offset:
                     self._notice = self._parse_head(head)
                     self._head, self._offset = head, len(head)
                 file.seek(self._offset)
-                new = file.read(_MOST_BYTES)
+                # No more than there is: a buffer of the maximum size would be allocated otherwise.
+                new = file.read(min(_MOST_BYTES, max(0, size - self._offset)))
         except FileNotFoundError:
             return None
         lines = complete_lines(new)
@@ -76,7 +76,7 @@ class NoticeReader:
                 columns=columns,
                 n_columns=whole(said, "n_columns", least=len(columns)),
                 is_of_frames=is_of_frames,
-                rows=np.empty((0, len(columns))),
+                rows=Rows(len(columns)),
             )
         except FormatError as error:
             raise FormatError(f"invalid head of a notice: {error}", path=self._path) from None
@@ -92,12 +92,13 @@ def _add_lines(notice: Notice, lines: list[dict[str, Any]]) -> Notice:
     if not lines:
         return notice
     width = len(notice.columns)
-    every = np.concatenate([notice.rows, *(_rows(_list(line, "rows"), width) for line in lines)])
-    if len(every) > _MOST_ROWS:
-        raise FormatError(f"expected at most {_MOST_ROWS:,} rows, got {len(every):,}")
+    new = [row for line in lines for row in _checked_rows(_list(line, "rows"), width)]
+    n_rows = len(notice.rows) + len(new)
+    if n_rows > _MOST_ROWS:
+        raise FormatError(f"expected at most {_MOST_ROWS:,} rows, got {n_rows:,}")
     said = lines[-1]
     last = said.get("last")
-    if width < notice.first_value and (len(every) or last is not None):
+    if width < notice.first_value and (n_rows or last is not None):
         raise FormatError(f"expected {notice.first_value} columns or more, got {width}")
     state = text(said, "state")
     if state not in _STATES:
@@ -111,8 +112,8 @@ def _add_lines(notice: Notice, lines: list[dict[str, Any]]) -> Notice:
         reason=None if said.get("reason") is None else printable(text(said, "reason", _MOST_REASON, least=0)),
         n_frames=whole(said, "n_frames"),
         seconds={printable(kind): number(seconds, kind) for kind in seconds},
-        rows=every,
-        last=None if last is None else _rows([last], width)[0],
+        rows=notice.rows.extended(new),
+        last=None if last is None else Rows(width, _checked_rows([last], width))[0],
     )
 
 
@@ -130,9 +131,9 @@ def _column(said: object) -> tuple[str, str]:
     raise FormatError(f"expected name and unit of a column, got {shown(said)}")
 
 
-def _rows(said: list[Any], width: int) -> NDArray[np.float64]:
-    """Return rows of numbers, replacing None by NaN."""
+def _checked_rows(said: list[Any], width: int) -> list[list[float | None]]:
+    """Return rows whose values were checked to be numbers or None."""
     for row in said:
         if not isinstance(row, list) or len(row) != width or not all(type(value) in _NUMBERS for value in row):
             raise FormatError(f"expected rows of {width} numbers, got {shown(row)}")
-    return np.array(said, dtype=np.float64) if said else np.empty((0, width))
+    return said

@@ -15,9 +15,10 @@ from mdreel.live.archives.archiver_process import ArchiverProcess
 from mdreel.live.archives.options import Archive
 from mdreel.live.channels.directory import channel_path, make_folder_for
 from mdreel.live.channels.epochs import NEW_RUN
+from mdreel.live.channels.frame_size import max_frame_bytes
 from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.requests import Request, Requests
-from mdreel.live.channels.sections import Encoder, declared_sections, max_frame_bytes
+from mdreel.live.channels.sections import Encoder, declared_sections
 from mdreel.live.channels.staging import Staging
 from mdreel.live.producers.awaited_consumers import await_consumers
 from mdreel.live.producers.groups import Group, parse_groups

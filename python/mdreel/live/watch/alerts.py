@@ -214,15 +214,19 @@ class Alerts:
     ) -> tuple[float, float, float] | None:
         """Return the frame, the time and the value at which new rows first cross the threshold."""
         rows = notice.curve
-        if not len(rows):
+        if not rows:
             return None
-        if rows[-1, 0] < progress.next_frame - 1:  # the analysis has been started anew
+        last_frame = rows[-1][0]
+        if last_frame < progress.next_frame - 1:  # the analysis has been started anew
             progress.next_frame, progress.is_met = -math.inf, False
+        first_new = len(rows)
+        while first_new and rows[first_new - 1][0] >= progress.next_frame:
+            first_new -= 1
         crossing = None
-        for row in rows[rows[:, 0] >= progress.next_frame]:
+        for row in (rows[at] for at in range(first_new, len(rows))):
             is_met = threshold.is_met_by(row[column])
             if is_met and not progress.is_met and crossing is None:
-                crossing = float(row[0]), float(row[1]), float(row[column])
+                crossing = row[0], row[1], row[column]
             progress.is_met = is_met
-        progress.next_frame = float(rows[-1, 0]) + 1
+        progress.next_frame = last_frame + 1
         return crossing

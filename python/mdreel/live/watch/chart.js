@@ -53,8 +53,9 @@ const UNITS = {
 const unitOf = (unit, end) => (UNITS[unit] || []).find(([, size]) => Math.abs(end) >= 2 * size) || [unit, 1];
 
 class Chart {
-  constructor(title, unit, xTitle, xUnit, paint, fromZero) {
-    Object.assign(this, { title, unit, xTitle, xUnit, fromZero, xs: [], ys: [] });
+  constructor(title, unit, xTitle, xUnit, paint, fromZero, hasLabels = false) {
+    // Labels, such as numbers of clusters, have no values between them: they are dots without a line.
+    Object.assign(this, { title, unit, xTitle, xUnit, fromZero, hasLabels, xs: [], ys: [] });
     this.element = make("figure", `chart ${paint}`);
     const caption = make("figcaption");
     this.latest = make("b");
@@ -97,7 +98,7 @@ class Chart {
     let [bottom, top] = [Infinity, -Infinity];
     for (const [, y] of known) [bottom, top] = [Math.min(bottom, y), Math.max(top, y)];
     if (this.fromZero) bottom = Math.min(0, bottom);
-    const room = top > bottom ? 0.06 * (top - bottom) : Math.abs(top) * 0.05 || 1;
+    const room = this.hasLabels ? 0.5 : top > bottom ? 0.06 * (top - bottom) : Math.abs(top) * 0.05 || 1;
     [bottom, top] = [this.fromZero && bottom === 0 ? 0 : bottom - room, top + room];
     this.across = width - EDGE.left - EDGE.right;
     const down = HEIGHT - EDGE.top - EDGE.bottom;
@@ -105,7 +106,7 @@ class Chart {
     const up = (y) => EDGE.top + (top - y) / (top - bottom) * down;
     const [xUnit, size] = unitOf(this.xUnit, this.high);
 
-    for (const [y, name] of ticksOf(bottom, top, Math.max((top - bottom) / 4, this.unit === "frames" ? 1 : 0))) {
+    for (const [y, name] of ticksOf(bottom, top, Math.max((top - bottom) / 4, this.hasLabels || this.unit === "frames" ? 1 : 0))) {
       this.svg.append(draw("line", { class: "grid", x1: EDGE.left, x2: width - EDGE.right, y1: up(y), y2: up(y) }));
       this.svg.append(draw("text", { class: "end", x: EDGE.left - 6, y: up(y) + 4 }, name));
     }
@@ -124,10 +125,10 @@ class Chart {
     this.xs.forEach((x, i) => {
       const y = this.ys[i];
       if (x === null || y === null) { isDown = false; return; }
-      path += `${isDown ? "L" : "M"}${at(x).toFixed(1)} ${up(y).toFixed(1)}`;
+      path += `${isDown && !this.hasLabels ? "L" : "M"}${at(x).toFixed(1)} ${up(y).toFixed(1)}${this.hasLabels ? "h0" : ""}`;
       isDown = true;
     });
-    this.svg.append(draw("path", { class: "line", d: path }));
+    this.svg.append(draw("path", { class: this.hasLabels ? "line labels" : "line", d: path }));
     const [x, y] = [this.xs[shown], this.ys[shown]];
     if (x !== null && y !== null) this.svg.append(draw("circle", { class: "dot", cx: at(x), cy: up(y), r: 3 }));
     const where = this.pointed === null ? "" : ` at ${digits(x / size)} ${xUnit}`.trimEnd();

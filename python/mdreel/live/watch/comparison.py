@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mdreel.live.watch.snapshot import ChannelSnapshot
 from mdreel.live.watch.snapshot_json import number
 
@@ -36,13 +34,19 @@ def compare(seen: Sequence[ChannelSnapshot], analysis: str, column: str) -> dict
             if one.name != analysis or notice is None or not notice.is_of_frames:
                 continue
             names = [name for name, _ in notice.columns]
-            if column not in names[notice.first_value :] or not len(notice.curve):
+            rows = notice.curve
+            if column not in names[notice.first_value :] or not rows:
                 continue
             k = names.index(column)
             unit = notice.columns[k][1]
-            rows = notice.curve
-            picked = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MOST_POINTS)).round().astype(int))
-            times, values = ([number(value) for value in rows[picked, j].tolist()] for j in (1, k))
+            columns, picked = (rows.column(1), rows.column(k)), _evenly_spaced(len(rows))
+            times, values = ([number(one[at]) for at in picked] for one in columns)
             series.append({"channel": channel.name, "times": times, "values": values})
             break
     return {"unit": unit, "series": series}
+
+
+def _evenly_spaced(n_rows: int) -> list[int]:
+    """Return the numbers of at most `_MOST_POINTS` rows, including the first and the last row."""
+    n_picked = min(n_rows, _MOST_POINTS)
+    return [round(i * (n_rows - 1) / max(1, n_picked - 1)) for i in range(n_picked)]

@@ -11,7 +11,7 @@ from threading import BoundedSemaphore, Lock
 from time import monotonic
 from typing import Any
 
-from mdreel.live.engines.imd.lobby import Lobby
+from mdreel.live.lobby import Lobby
 from mdreel.live.watch.request_body import MOST_BODY_BYTES, body_length, read_body
 from mdreel.live.watch.request_head import read_head
 from mdreel.live.watch.token import PageAccess, Role, has_token_header

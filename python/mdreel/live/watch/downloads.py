@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from mdreel.errors import MismatchError
 from mdreel.live.watch.connections import Answer
 from mdreel.live.watch.managed_analyses import ManagedAnalysis
@@ -73,12 +71,14 @@ def download(channel: ChannelSnapshot, key: str, form: str, managed: Sequence[Ma
 
 
 def _columns(analysis: AnalysisSnapshot) -> "list[Column]":
+    import numpy as np  # needed for downloads only, and the server is small
+
     from mdreel.results.column import Column
 
     notice = analysis.notice
-    if notice is None or not len(notice.curve):
+    if notice is None or not notice.curve:
         raise MismatchError(f"{analysis.name} has no results yet")
-    values = list(notice.curve.T)
+    values = list(np.asarray(notice.curve).T)
     if notice.is_of_frames:
         values[0] = values[0].astype(np.int64)
     return [Column(name, unit, one) for (name, unit), one in zip(notice.columns, values, strict=True)]

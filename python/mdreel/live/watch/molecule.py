@@ -4,17 +4,21 @@ import json
 import math
 import subprocess
 import sys
+from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from mdreel.errors import MdreelError, MismatchError
 from mdreel.foundation.printable import printable
-from mdreel.live.channels.consumer import Consumer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mdreel.live.channels.consumer import Consumer
 
 _OUTLINE_SECONDS = 120.0
 """Maximum time to read the topology, in s."""
@@ -28,13 +32,13 @@ class _Latest:
     """Latest frame of a channel."""
 
     lock: Lock = field(default_factory=Lock)
-    consumer: Consumer | None = None
+    consumer: "Consumer | None" = None
     asked_at: float = 0.0
     retry_at: float = 0.0
     number: int = 0
     key: tuple[int, int] | None = None
     facts: dict[str, object] = field(default_factory=dict)
-    positions: NDArray[np.float32] | None = None
+    positions: "NDArray[np.float32] | None" = None
 
 
 class Molecule:
@@ -54,7 +58,7 @@ class Molecule:
         self._arguments = [str(topology), "" if index is None else str(index), selection or ""]
         self._lock = Lock()
         self._outline: bytes | None = None
-        self._indices: NDArray[np.int64] = np.empty(0, np.int64)
+        self._indices = array("q")
         self._n_system = 0
         self._latest: dict[Path, _Latest] = {}
 
@@ -133,7 +137,7 @@ class Molecule:
             raise MismatchError(f"the topology cannot be read: {printable(str(error))}") from None
         if "error" in found:
             raise MismatchError(printable(found["error"]))
-        self._indices = np.array(found.pop("indices"), np.int64)
+        self._indices = array("q", found.pop("indices"))
         self._n_system = found["n_system"]
         self._outline = json.dumps(found, separators=(",", ":")).encode()
 
@@ -144,6 +148,8 @@ class Molecule:
             if now < latest.retry_at:
                 return
             latest.retry_at = now + _RETRY_SECONDS
+            from mdreel.live.channels.consumer import Consumer  # only the 3-D view needs NumPy
+
             latest.consumer = Consumer(channel, policy="latest", on_late="ignore").open()
         consumer = latest.consumer
         try:
@@ -164,7 +170,7 @@ class Molecule:
         if latest.key == (frame.epoch, frame.sequence):
             return
         latest.key = frame.epoch, frame.sequence
-        latest.positions = np.asarray(frame.positions[self._indices], np.float32)
+        latest.positions = frame.positions[self._indices].astype("f4")
         latest.number += 1
         box = None if frame.box is None else [float(one) for one in frame.box.ravel()]
         latest.facts = {"step": frame.step, "time": frame.time if math.isfinite(frame.time) else None, "box": box}

@@ -69,7 +69,7 @@ class Analysis {
       const key = JSON.stringify([facts.is_of_frames, name, unit]);
       wanted.add(key);
       if (!this.known.has(key)) {
-        const chart = new Chart(name, unit, ...axis, "read", false);
+        const chart = new Chart(name, unit, ...axis, "read", false, facts.is_of_frames && name === "cluster");
         this.known.set(key, chart);
         this.charts.append(chart.element);
       }

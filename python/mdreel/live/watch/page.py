@@ -57,19 +57,18 @@ def page(interval: float) -> Page:
         element("body", main, element("script", Markup(script)), data_interval=1000.0 * interval),
         Markup("\n</html>\n"),
     )
-    scripts = f"{_hash(script)} {_hash(viewer_script().decode())}"
-    allowed = {"script-src": scripts, "style-src": _hash(style), "connect-src": "'self'", "img-src": "data:"}
+    scripts = f"{_hash(script.encode())} {_hash(viewer_script())}"
+    allowed = {"script-src": scripts, "style-src": _hash(style.encode()), "connect-src": "'self'", "img-src": "data:"}
     nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     policy = "; ".join([nothing, *(f"{name} {value}" for name, value in allowed.items())])
     return Page(str(said).encode(), policy)
 
 
-@cache
 def viewer_script() -> bytes:
-    """Return the library that draws molecules. The page inserts it as a script when a 3-D view is opened."""
+    """Read the library that draws molecules. The page inserts it as a script when a 3-D view is opened."""
     return (Path(__file__).parent / _VIEWER).read_bytes()
 
 
-def _hash(text: str) -> str:
+def _hash(content: bytes) -> str:
     """Return the hash of a script or a style sheet for the policy."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}'"

@@ -257,5 +257,5 @@ def state_to_json(
             managed = [] if features.analyses is None else features.analyses.of_channel(one.path)
             facts["managed"] = managed_to_json(managed)
             facts["is_paused"] = features.simulations.is_paused(one.path, one.status)
-        channels.append({**facts, "bars": bars(one.history[:, 1], 32, from_zero=True)})
+        channels.append({**facts, "bars": bars(one.history.column(1), 32, from_zero=True)})
     return {"time": time.time(), "channels": channels}

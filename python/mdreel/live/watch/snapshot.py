@@ -3,12 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mdreel.foundation.printable import printable
 from mdreel.live.channels.status import Status
 from mdreel.live.notices.notice import Notice
+from mdreel.live.notices.rows import Rows
 from mdreel.live.watch.steering import Event
 
 STATES = ("running", "lost", "finished", "stopped", "failed", "absent", "unreadable")
@@ -57,7 +55,7 @@ class AnalysisSnapshot:
         if notice is None or notice.last is None or not notice.is_of_frames:
             return {}
         first = notice.first_value
-        columns = zip(notice.columns[first:], notice.last[first:].tolist(), strict=True)
+        columns = zip(notice.columns[first:], notice.last[first:], strict=True)
         return {name: (value, unit) for (name, unit), value in columns}
 
 
@@ -85,7 +83,7 @@ class ChannelSnapshot:
         Last events in the steering log.
     n_damaged_events : int
         Number of unreadable lines among these events.
-    history : ndarray, shape (n_looks, 3), float64
+    history : Rows
         Downsampled earlier values, with the columns `HISTORY`. Missing values are NaN.
     """
 
@@ -98,7 +96,7 @@ class ChannelSnapshot:
     analyses: tuple[AnalysisSnapshot, ...] = ()
     events: tuple[Event, ...] = ()
     n_damaged_events: int = 0
-    history: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, len(HISTORY))))
+    history: Rows = field(default_factory=lambda: Rows(len(HISTORY)))
 
     @property
     def name(self) -> str:

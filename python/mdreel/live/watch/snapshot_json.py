@@ -4,10 +4,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mdreel.live.channels.participants import ConsumerStatus
+from mdreel.live.notices.rows import Rows
 from mdreel.live.watch.snapshot import HISTORY, AnalysisSnapshot, ChannelSnapshot
 from mdreel.live.watch.steering import Event
 
@@ -63,13 +61,14 @@ def number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
 
 
-def downsample_columns(rows: NDArray[np.float64]) -> list[list[float | None]]:
+def downsample_columns(rows: Rows) -> list[list[float | None]]:
     """Downsample rows for display, always keeping the last row, and return their columns."""
     stride = max(1, -(-len(rows) // _MOST_POINTS))
-    picked = rows[::stride]
+    columns = [rows.column(at, stride) for at in range(rows.width)]
     if len(rows) and (len(rows) - 1) % stride:
-        picked = np.concatenate([picked, rows[-1:]])
-    return [_numbers(column) for column in picked.T]
+        for column, last in zip(columns, rows[-1], strict=True):
+            column.append(last)
+    return [_numbers(column) for column in columns]
 
 
 def _numbers(values: Iterable[float]) -> list[float | None]:

@@ -1,17 +1,17 @@
 """Sparklines, which are small bar charts that consist of text characters."""
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import math
+from collections.abc import Iterator, Sequence
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
-def sparkline(values: ArrayLike, width: int, from_zero: bool = False) -> str:
+def sparkline(values: Sequence[float], width: int, from_zero: bool = False) -> str:
     """Return a sparkline of values. The scale extends from the lowest to the highest value.
 
     Parameters
     ----------
-    values : array_like, shape (n_values,)
+    values : sequence of float
         The values. NaN is shown as a gap.
     width : int
         Maximum number of characters. Each character shows the mean of its values.
@@ -22,19 +22,30 @@ def sparkline(values: ArrayLike, width: int, from_zero: bool = False) -> str:
     return "".join(" " if level is None else _LEVELS[level] for level in levels)
 
 
-def bars(values: ArrayLike, most: int, from_zero: bool = False) -> list[int | None]:
+def bars(values: Sequence[float], most: int, from_zero: bool = False) -> list[int | None]:
     """Return up to `most` bar heights (0 to 7); see `sparkline`. NaN becomes None. Equal values get a medium height."""
-    array = np.asarray(values, np.float64)
-    if not np.isfinite(array).any():
+    means = [_mean(part) for part in _parts(values, min(most, len(values)))]
+    known = [mean for mean in means if mean is not None]
+    if not known:
         return []
-    means = [_mean(part) for part in np.array_split(array, min(most, len(array)))]
-    low, high = 0.0 if from_zero else np.nanmin(means), np.nanmax(means)
+    low, high = 0.0 if from_zero else min(known), max(known)
     n_levels = len(_LEVELS)
     scale = n_levels / (high - low) if high > low else 0.0
     first = 0 if high > low else n_levels // 2 - 1
-    return [None if np.isnan(mean) else min(first + int((mean - low) * scale), n_levels - 1) for mean in means]
+    return [None if mean is None else min(first + int((mean - low) * scale), n_levels - 1) for mean in means]
 
 
-def _mean(values: NDArray[np.float64]) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else float("nan")
+def _parts(values: Sequence[float], n_parts: int) -> Iterator[Sequence[float]]:
+    """Divide values into consecutive parts, whose lengths differ by at most 1. Longer parts come first."""
+    length, n_longer = divmod(len(values), n_parts) if n_parts else (0, 0)
+    start = 0
+    for part in range(n_parts):
+        end = start + length + (part < n_longer)
+        yield values[start:end]
+        start = end
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    """Return the mean of the finite values, or None if there are none."""
+    known = [value for value in values if math.isfinite(value)]
+    return math.fsum(known) / len(known) if known else None

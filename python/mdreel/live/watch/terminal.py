@@ -114,7 +114,7 @@ def _rates(seen: ChannelSnapshot, size: DisplaySize) -> Text:
     said = Text()
     if seen.bytes_per_second is not None and seen.state == "running":
         said.append(f"{amount(seen.bytes_per_second, BYTES_PER_SECOND)}  ")
-        said.append(sparkline(seen.history[:, 1], size.spark_width, from_zero=True), style="cyan")
+        said.append(sparkline(seen.history.column(1), size.spark_width, from_zero=True), style="cyan")
     return said
 
 
@@ -142,15 +142,15 @@ def _values(seen: AnalysisSnapshot, size: DisplaySize, n_left: int = 0) -> Itera
         return
     if not notice.is_of_frames and len(notice.rows):
         name, unit = notice.columns[1] if len(notice.columns) > 1 else notice.columns[0]
-        curve = notice.rows[:, min(1, notice.rows.shape[1] - 1)]
+        curve = notice.rows.column(min(1, notice.rows.width - 1))
         said = Text(f"{name} {f'({unit}) ' if unit else ''}over {notice.columns[0][0]} ")
         yield said.append(sparkline(curve, size.spark_width), style="cyan")
         return
     latest = seen.latest
-    curve = notice.curve
+    rows = notice.curve
     for number, (name, (last, unit)) in enumerate(latest.items()):
         said = Text(f"{name} ").append(value(last, unit), style="bold").append(" ")
-        said.append(sparkline(curve[:, notice.first_value + number], size.spark_width), style="cyan")
+        said.append(sparkline(rows.column(notice.first_value + number), size.spark_width), style="cyan")
         n_left += len(said) + 2
         if number and n_left > size.latest_width - 5:
             yield Text(f"+{notice.n_columns - notice.first_value - number}", style="dim")

@@ -8,10 +8,10 @@ from time import monotonic
 from mdreel.errors import MdreelError
 from mdreel.foundation.printable import printable
 from mdreel.live.channels.directory import channel_path, channels_folder
-from mdreel.live.channels.sections import max_frame_bytes
+from mdreel.live.channels.frame_size import max_frame_bytes
 from mdreel.live.channels.status import Status, list_channel_paths
-from mdreel.live.notices.decimated_rows import DecimatedRows
 from mdreel.live.notices.reader import NoticeReader, list_notices
+from mdreel.live.watch.history import History
 from mdreel.live.watch.rate import Rate
 from mdreel.live.watch.snapshot import ANALYSIS_STATES, HISTORY, AnalysisSnapshot, ChannelSnapshot
 from mdreel.live.watch.steering import SteeringLog
@@ -55,7 +55,7 @@ class _WatchedChannel:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._rate = Rate()
-        self._history = DecimatedRows(len(HISTORY), _MOST_KEPT)
+        self._history = History(len(HISTORY), _MOST_KEPT)
         self._readers: dict[Path, NoticeReader] = {}
         self._steering = SteeringLog(path)
 
@@ -71,7 +71,7 @@ class _WatchedChannel:
         if status.state != "running" and rate is not None:
             rate = 0.0
         lag = math.nan if status.lag is None else status.lag
-        self._history.extend([[elapsed, math.nan if rate is None else rate, lag]])
+        self._history.add((elapsed, math.nan if rate is None else rate, lag))
         self._steering.refresh()
         return ChannelSnapshot(
             path=self._path,
@@ -89,7 +89,7 @@ class _WatchedChannel:
     def _unavailable(self, state: str, reason: str | None, elapsed: float) -> ChannelSnapshot:
         self._rate = Rate()
         self._readers.clear()
-        self._history.extend([[elapsed, math.nan, math.nan]])
+        self._history.add((elapsed, math.nan, math.nan))
         return ChannelSnapshot(path=self._path, state=state, reason=reason, history=self._history.with_last())
 
     def _analyses(self) -> tuple[AnalysisSnapshot, ...]:

@@ -21,8 +21,8 @@ from mdreel.live.engines.imd.access import HubAccess, read_token_file
 from mdreel.live.engines.imd.address import Address
 from mdreel.live.engines.imd.client import GO_SECONDS, Client, ClientOptions
 from mdreel.live.engines.imd.feed import Engine, Feed
-from mdreel.live.engines.imd.lobby import Lobby
 from mdreel.live.engines.imd.messages import VERSIONS
+from mdreel.live.lobby import Lobby
 
 _POLL_SECONDS = 0.1
 _MOST_CLIENTS = 48

@@ -1,4 +1,4 @@
-"""Pending connections to a hub, for which the handshake is not complete yet."""
+"""Pending connections, for which the handshake is not complete yet."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar

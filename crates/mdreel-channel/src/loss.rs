@@ -1,0 +1,54 @@
+//! The reason for which a producer has left its channel without an end, if it could write one.
+//!
+//! A relay leaves the channel of its node when the server of the other node is silent, or says that the producer there was lost.
+//! The process that consumers see as the producer is the relay, which lives: without this record they would be told that it has
+//! died.
+
+use std::path::Path;
+
+use super::directory::Directory;
+use super::participants::shown;
+use super::record;
+
+const NAME: &str = "loss";
+const MAGIC: &[u8; 8] = b"MDREELLO";
+/// The longest reason, in characters.
+const MOST: usize = 600;
+
+/// Writes the reason. If that is not possible, consumers are told that the process of the producer has died.
+pub(super) fn write(directory: &Directory, reason: &str) {
+    let _ = record::write(directory, NAME, MAGIC, &reason, false);
+}
+
+/// Removes the reason of the producer before, in the name of a producer that has just taken the lock.
+pub(super) fn forget(directory: &Directory) {
+    let _ = std::fs::remove_file(directory.join(NAME));
+}
+
+/// The reason, if the last producer has written one.
+pub(super) fn read(channel: &Path) -> Option<String> {
+    let directory = Directory::open(channel).ok()?;
+    let reason: String = record::read_if_there(&directory, NAME, MAGIC).ok()??;
+    Some(shown(reason.as_bytes(), MOST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reason_is_read_until_it_is_forgotten_and_cannot_control_a_terminal() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::create(&place.path().join("channel")).unwrap();
+        assert_eq!(read(directory.path()), None);
+        write(&directory, "the server\nwas \x1b[2J killed");
+        assert_eq!(read(directory.path()).unwrap(), "the server was \u{fffd}[2J killed");
+        write(&directory, &"x".repeat(2 * MOST));
+        assert_eq!(read(directory.path()).unwrap().chars().count(), MOST + 1);
+        std::fs::write(directory.join(NAME), b"damaged").unwrap();
+        assert_eq!(read(directory.path()), None);
+        forget(&directory);
+        forget(&directory);
+        assert!(!directory.join(NAME).exists());
+    }
+}
