@@ -35,7 +35,7 @@ CLI_OPTIONS: dict[str, list[dict[str, Any]]] = {
     "rmsf": [{}],
     "compare": [{}, {"residues": True}, {"score": "tm-score"}, {"score": "native-contacts"}],
     "rmsd2d": [{}],
-    "cluster-frames": [{}, {"method": "average"}, {"method": "dbscan"}],
+    "cluster-frames": [{}, {"method": "average"}, {"method": "dbscan"}, {"method": "online"}],
     "average": [{}],
     "pca": [{}, {"components": 2}],
     "cross-correlation": [{}, {"min_correlation": 0.5}],

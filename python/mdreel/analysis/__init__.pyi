@@ -1,6 +1,7 @@
 from .clustering.density import DensityClustering as DensityClustering
 from .clustering.gromos import GromosClustering as GromosClustering
 from .clustering.hierarchical import HierarchicalClustering as HierarchicalClustering
+from .clustering.online import OnlineClustering as OnlineClustering
 from .comparison.lddt import LDDT as LDDT
 from .comparison.native_contacts import NativeContacts as NativeContacts
 from .comparison.residue_rmsd import ResidueRMSD as ResidueRMSD

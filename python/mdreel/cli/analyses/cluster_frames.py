@@ -27,6 +27,7 @@ Examples:
   mdreel cluster-frames -s adk.psf -f adk.xtc --structures centers.xtc --structure-select protein --largest 5
   mdreel cluster-frames -s adk.psf -f adk.xtc --method average --n-clusters 4 -o labels.csv
   mdreel cluster-frames -s adk.psf -f adk.xtc --method dbscan --cutoff 0.7 --min-frames 10
+  mdreel cluster-frames -s adk.psf --channel run1 --method online --cutoff 2 -o labels.csv
 """
 _LARGEST = 5
 _CUTOFF, _MIN_FRAMES = 1.0, 5
@@ -40,7 +41,7 @@ def cluster_frames(
         Option(
             "--method",
             group=shared.ANALYSIS,
-            help="GROMOS, hierarchical clustering with a linkage, or DBSCAN.",
+            help="GROMOS, hierarchical clustering with a linkage, DBSCAN, or one pass over the frames (online).",
         ),
     ] = "gromos",
     cutoff: Annotated[
@@ -50,8 +51,8 @@ def cluster_frames(
             metavar="Å",
             minimum=0,
             group=shared.ANALYSIS,
-            help="Largest RMSD of neighbours (gromos, dbscan), or distance of clusters that merge (others).  "
-            "[default: 1]",
+            help="Largest RMSD of neighbours (gromos, dbscan), largest RMSD from the first frame of a cluster (online) "
+            "or distance of clusters that merge (others).  [default: 1]",
         ),
     ] = None,
     n_clusters: Annotated[
@@ -158,7 +159,7 @@ class _Settings:
 
     def check(self) -> None:
         """Reject options of another method."""
-        if self.n_clusters is not None and self.method in ("gromos", "dbscan"):
+        if self.n_clusters is not None and self.method in ("gromos", "dbscan", "online"):
             message = f"--n-clusters is for --method single, complete and average, not {self.method}: use --cutoff"
             raise CommandError(message, ExitCode.USAGE)
         if self.n_clusters is not None and self.cutoff is not None:
@@ -194,6 +195,10 @@ class _Settings:
 
             fewest = self.min_frames or _MIN_FRAMES
             return DensityClustering(atoms, None, self._limit, fewest, mass, trajectory=source)
+        if self.method == "online":
+            from mdreel.analysis.clustering.online import OnlineClustering
+
+            return OnlineClustering(atoms, None, self._limit, mass, trajectory=source)
         from mdreel.analysis.clustering.hierarchical import HierarchicalClustering
 
         limit = self._limit if self.n_clusters is None else None
@@ -233,10 +238,12 @@ def _write_table(path: Path, columns: "Sequence[Column]", request: Request, fact
 
 
 def _table(analysis: "FrameClusters") -> Table:
-    sizes, centers = analysis.results.sizes, analysis.results.centers
+    # Online clusters are numbered in the order in which they were found, all others by size.
+    order = (-analysis.results.sizes).argsort(kind="stable")
+    sizes, centers = analysis.results.sizes[order], analysis.results.centers[order]
     n_frames, changes = analysis.n_frames, analysis.results.transitions
     lines = [f"frames {n_frames:,}   clusters {len(sizes):,}"]
-    for number, (size, center) in enumerate(zip(sizes[:_LARGEST], centers[:_LARGEST], strict=True)):
+    for number, size, center in zip(order[:_LARGEST], sizes, centers, strict=False):
         lines.append(f"cluster {number}   {size:>9,} frames   {size / n_frames:>6.1%}   centre: frame {center:,}")
     if len(sizes) > _LARGEST:
         rest = int(sizes[_LARGEST:].sum())
