@@ -37,6 +37,7 @@ InteractionName: TypeAlias = Literal[
     "MetalDonor",
     "MetalAcceptor",
     "VdWContact",
+    "WaterBridge",
 ]
 """Interaction of two residues, named as in ProLIF for the part of the first residue."""
 
@@ -80,8 +81,8 @@ centre a group of atoms in the cell, or undo jumps across boundaries."""
 CorrelationValue: TypeAlias = Literal["correlation", "generalized_correlation"]
 """Correlation of two atoms: of their displacements, or the one that corresponds to their mutual information."""
 
-ClusterMethod: TypeAlias = Literal["gromos", "single", "complete", "average", "dbscan"]
-"""Method of clustering frames: GROMOS, hierarchical with one of three linkages, or DBSCAN."""
+ClusterMethod: TypeAlias = Literal["gromos", "single", "complete", "average", "dbscan", "online"]
+"""Method of clustering frames: GROMOS, hierarchical with one of three linkages, DBSCAN, or online."""
 
 LinkageMethod: TypeAlias = Literal["single", "complete", "average"]
 """Distance of two clusters: the smallest, the largest or the mean distance of their frames."""
