@@ -123,6 +123,12 @@ CASES = {
         beside=(500, 40),
         step=8,
     ),
+    "OnlineClustering": Case(
+        lambda s: mdreel.analysis.OnlineClustering(s.universe, None, 0.8, trajectory=s.trajectory),
+        result("labels", "sizes", "centers", "transitions"),
+        beside=(500, 120),
+        step=8,
+    ),
     "HierarchicalClustering": Case(
         lambda s: mdreel.analysis.HierarchicalClustering(s.universe, n_clusters=2, trajectory=s.trajectory),
         result("labels", "sizes", "centers", "transitions", "linkage"),

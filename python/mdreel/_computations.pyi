@@ -41,6 +41,7 @@ __all__ = [
     "medoids",
     "native_contacts",
     "nearest_centers",
+    "online_clusters",
     "paths",
     "projection",
     "radial_distribution",
@@ -62,6 +63,7 @@ __all__ = [
 _Members: TypeAlias = NDArray[np.uint32] | tuple[NDArray[np.uint32], SelectedAtoms, NDArray[np.uint32]]
 _Residues: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 _Part: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
+_Interaction: TypeAlias = tuple[int, str, Sequence[float], _Part, _Part, bool]
 _Sites: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 _Group: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.float64], NDArray[np.float64] | None]
 
@@ -157,10 +159,11 @@ def hydrogen_bonds(
 ) -> Computation: ...
 def interaction_fingerprint(
     n_atoms: int,
-    interactions: Sequence[tuple[int, str, Sequence[float], _Part, _Part, bool]],
+    interactions: Sequence[_Interaction],
     is_periodic: bool | None,
     is_once: bool,
     keeps_occurrences: bool,
+    bridges: tuple[int, tuple[int, int], Sequence[_Interaction]] | None,
 ) -> Computation: ...
 def kept_positions(n_atoms: int) -> Computation: ...
 def linear_density(
@@ -176,6 +179,7 @@ def native_contacts(
     measure: Sequence[float],
     is_periodic: bool | None,
 ) -> Computation: ...
+def online_clusters(n_atoms: int, weights: NDArray[np.float64] | None, cutoff: float) -> Computation: ...
 def projection(origin: NDArray[np.float64], directions: NDArray[np.float64], fitted: _Group | None) -> Computation: ...
 def radial_distribution(
     n_atoms: int,

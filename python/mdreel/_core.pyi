@@ -88,6 +88,7 @@ __all__ = [
     "medoids",
     "native_contacts",
     "nearest_centers",
+    "online_clusters",
     "output_formats",
     "paths",
     "plan",
@@ -122,9 +123,8 @@ _Counts: TypeAlias = NDArray[np.uint64]
 _Numbers: TypeAlias = NDArray[np.uint32]
 _Columns: TypeAlias = tuple[NDArray[np.uint8], _Numbers, _Numbers, _Counts, _Counts, _Counts, _Counts]
 _Damage: TypeAlias = tuple[int | None, Path, int | None, str]
-_Found: TypeAlias = tuple[
-    NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64], list[NDArray[np.float64]], list[Any]
-]
+_Reals: TypeAlias = NDArray[np.float64]
+_Found: TypeAlias = tuple[_Reals, _Reals, _Counts, list[_Reals], list[Any]]
 _Results: TypeAlias = tuple[_Found, _Columns, list[_Damage]]
 
 @final

@@ -56,6 +56,7 @@ NONE: dict[str, Made] = {
     "DistanceMatrix": lambda none, _: mdreel.DistanceMatrix(none),
     "GromosClustering": lambda none, _: mdreel.analysis.GromosClustering(none),
     "DensityClustering": lambda none, _: mdreel.analysis.DensityClustering(none),
+    "OnlineClustering": lambda none, _: mdreel.analysis.OnlineClustering(none),
     "HierarchicalClustering": lambda none, _: mdreel.analysis.HierarchicalClustering(none, cutoff=1.0),
     "KMeansClustering": lambda none, _: mdreel.analysis.KMeansClustering(none, n_clusters=1),
     "KMedoidsClustering": lambda none, _: mdreel.analysis.KMedoidsClustering(none, n_clusters=1),
@@ -147,6 +148,7 @@ ONE: dict[str, tuple[Made, Callable[[Any], None] | str]] = {
     ),
     "GromosClustering": (lambda one, s: mdreel.analysis.GromosClustering(one, trajectory=s), zeros("labels")),
     "DensityClustering": (lambda one, s: mdreel.analysis.DensityClustering(one, trajectory=s), zeros("labels")),
+    "OnlineClustering": (lambda one, s: mdreel.analysis.OnlineClustering(one, trajectory=s), zeros("labels")),
     "HierarchicalClustering": (
         lambda one, s: mdreel.analysis.HierarchicalClustering(one, cutoff=1.0, trajectory=s),
         zeros("labels"),
@@ -324,6 +326,7 @@ UPDATING: dict[str, Callable[[Any], Any]] = {
     "LDDT": mdreel.analysis.LDDT,
     "TMScore(reference)": lambda group: mdreel.analysis.TMScore(group.universe, group),
     "DensityClustering": mdreel.analysis.DensityClustering,
+    "OnlineClustering": mdreel.analysis.OnlineClustering,
     "HierarchicalClustering": lambda group: mdreel.analysis.HierarchicalClustering(group, cutoff=1.0),
     "KMeansClustering": lambda group: mdreel.analysis.KMeansClustering(group, n_clusters=2),
     "KMedoidsClustering": lambda group: mdreel.analysis.KMedoidsClustering(group, n_clusters=2),

@@ -47,6 +47,22 @@ def of_mdreel(first: Any, second: Any, names: list[str], n_frames: int) -> Occur
     )
 
 
+def bridges_of_prolif(run: Any, first: Any, second: Any) -> Counter[Any]:
+    """Every water bridge that ProLIF finds: frame, atoms of both sites, numbers of the waters from first to last."""
+    return Counter(
+        (
+            frame,
+            tuple(first.ix[list(one["parent_indices"]["ligand"])].tolist()),
+            tuple(second.ix[list(one["parent_indices"]["protein"])].tolist()),
+            tuple(water.number for water in one["water_residues"]),
+        )
+        for frame, found in run.ifp.items()
+        for (residue, other), kinds in found.items()
+        for one in kinds.get("WaterBridge", ())
+        if residue != other
+    )
+
+
 def as_sets(found: Occurrences) -> Counter[tuple[int, str, frozenset[int], frozenset[int]]]:
     """The same with the atoms of sites in any order, as rings may begin with any atom."""
     return Counter((frame, name, frozenset(one), frozenset(other)) for frame, name, one, other in found.elements())
@@ -102,3 +118,42 @@ def test_interactions_between_parts_of_the_protein_are_those_of_prolif(universe:
     found = differences(universe, of_mdreel(first, second, names, n_frames), theirs)
     assert {name: set(counts) - {"both"} for name, counts in found.items() if set(counts) - {"both"}} == {}
     assert sum(counts["both"] for counts in found.values()) > 100
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_water_bridges_are_those_of_prolif(order: int) -> None:
+    solvated = MDAnalysis.Universe(prolif.datafiles.WATER_TOP, prolif.datafiles.WATER_TRAJ)
+    first = solvated.select_atoms("resname QNB")
+    second = solvated.select_atoms("protein and byres around 12 group one", one=first)
+    water = solvated.select_atoms("resname TIP3 and byres around 8 group one", one=first)
+    n_frames = 3
+    theirs = prolif.Fingerprint(
+        ["HBDonor", "WaterBridge"],
+        parameters={"WaterBridge": {"water": water, "order": order, "count": True}},
+        count=True,
+    )
+    theirs.run(solvated.trajectory[:n_frames], first, second, progress=False, n_jobs=1)
+    ours = InteractionFingerprint(
+        first,
+        second,
+        ["HBDonor", "WaterBridge"],
+        {"WaterBridge": {"water": water, "order": order}},
+        atom_indices=True,
+        pbc=False,
+    ).run(stop=n_frames)
+    numbers = solvated.residues.resids
+    found = Counter(
+        (frame, one.atoms, one.other_atoms, tuple(numbers[list(one.waters)].tolist()))
+        for frame in range(n_frames)
+        for one in ours.occurrences_in(frame)
+        if one.interaction == "WaterBridge"
+    )
+    expected = bridges_of_prolif(theirs, first, second)
+    assert {len(key[3]) for key in expected} >= set(range(1, min(order, 2) + 1))  # there may be no longer ones
+    assert found == expected
+    table, wide = theirs.to_dataframe(count=True), ours.to_dataframe(count=True)
+    without_chains = [
+        [(one.split(".")[0], other.split(".")[0], name) for one, other, name in each.columns] for each in (wide, table)
+    ]
+    assert without_chains[0] == without_chains[1]  # ProLIF shows numbers of segments, which differ from the chains
+    assert (wide.to_numpy() == table.to_numpy()).all()

@@ -94,6 +94,7 @@ NOT_PAIRED = {
     "Ramachandran.plot(ref)": "whether the regions of known structures are drawn",
     "GromosClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
     "DensityClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
+    "OnlineClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
     "HierarchicalClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
     "KMeansClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",
     "KMedoidsClustering.save_structures(atoms)": "atoms of the analysed Universe, which is checked",

@@ -21,6 +21,7 @@ FOUND_IN_THE_FRAMES = {
     "WaterBridgeAnalysis": "the number of bonds is known after the run",
     "WaterBridgeAnalysis, selected again": "the number of bonds is known after the run",
     "InteractionFingerprint": "the number of interactions is known after the run",
+    "OnlineClustering": "the number of clusters is known after the run",
     "ResidueContacts": "the number of contacts is known after the run",
     "ResidueContacts, of two groups": "the number of contacts is known after the run",
     "NativeContacts": "most of the results are the contacts of the reference",

@@ -36,6 +36,7 @@ CHECKED: dict[tuple[str, str], tuple[float, Make]] = {
     ("DistanceArray", "cutoff"): (8.0, lambda u, x: mdreel.DistanceArray(u.atoms, cutoff=x)),
     ("DensityClustering", "cutoff"): (2.0, lambda u, x: mdreel.analysis.DensityClustering(u, cutoff=x)),
     ("HierarchicalClustering", "cutoff"): (2.0, lambda u, x: mdreel.analysis.HierarchicalClustering(u, cutoff=x)),
+    ("OnlineClustering", "cutoff"): (2.0, lambda u, x: mdreel.analysis.OnlineClustering(u, cutoff=x)),
     ("GromosClustering", "cutoff"): (2.0, lambda u, x: mdreel.analysis.GromosClustering(u, cutoff=x)),
     ("HydrogenBondAnalysis", "d_h_cutoff"): (1.2, lambda u, x: mdreel.HydrogenBondAnalysis(u, d_h_cutoff=x)),
     ("HydrogenBondAnalysis", "d_a_cutoff"): (3.5, lambda u, x: mdreel.HydrogenBondAnalysis(u, d_a_cutoff=x)),

@@ -15,6 +15,7 @@ from mdreel.analysis import (
     KMeansClustering,
     KMedoidsClustering,
 )
+from mdreel.analysis import DensityClustering, GromosClustering, HierarchicalClustering, OnlineClustering
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 INPUT = ("-s", PSF, "-f", DCD, "-q")
@@ -110,7 +111,23 @@ def test_density_clusters_are_written_with_noise(run, tmp_path: Path) -> None:
     refused(run("cluster-frames", *INPUT, *none), 4, "no cluster was found")
 
 
+def test_online_clusters_are_written_and_the_largest_are_listed(run, tmp_path: Path) -> None:
+    options = ("--method", "online", "--cutoff", "1.5")
+    files = ("-o", "labels.csv", "--structures", "centers.pdb", "--largest", "1")
+    done = run("cluster-frames", *INPUT, *options, *files)
+    assert done.returncode == 0, done.stderr
+    expected = OnlineClustering(MDAnalysis.Universe(PSF, DCD), "protein and name CA", 1.5).run().results
+    np.testing.assert_array_equal(table(tmp_path / "labels.csv")[1][:, 2], expected.labels)
+    largest = int(expected.sizes.argmax())
+    assert largest > 0
+    first = run("cluster-frames", *INPUT, *options).stdout.splitlines()[1]
+    assert first.split()[:3] == ["cluster", str(largest), str(expected.sizes[largest])]
+    written = MDAnalysis.Universe(str(tmp_path / "centers.pdb"))
+    np.testing.assert_allclose(written.atoms.positions, expected.positions[largest], rtol=0, atol=6e-4)
+
+
 def test_options_of_another_method_are_refused(run) -> None:
+    refused(run("cluster-frames", *INPUT, "--method", "online", "--n-clusters", "3"), 2, "use --cutoff")
     refused(run("cluster-frames", *INPUT, "--n-clusters", "3"), 2, "use --cutoff")
     refused(run("cluster-frames", *INPUT, "--method", "single", "--min-frames", "3"), 2, "is for --method dbscan")
     both = ("--method", "single", "--n-clusters", "3", "--cutoff", "1")

@@ -5,7 +5,7 @@ from pathlib import Path
 import MDAnalysis
 import numpy as np
 import pytest
-from MDAnalysisTests.datafiles import DCD, PSF
+from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 
 from command_results import table
 from mdreel.analysis import InteractionFingerprint
@@ -49,7 +49,30 @@ def test_summary_counts_interactions_of_each_kind(run) -> None:
         assert line.split() == [name, str((found.interactions == name).sum())]
 
 
+def test_water_bridges_are_found(run, tmp_path: Path) -> None:
+    groups = ("--select", "protein and resid 122:159", "--other", "protein and resid 1:121")
+    waters = ("--water", "resname SOL", "--order", "3", "--min-order", "2")
+    files = ("-s", TPR, "-f", XTC, "--stop", "2")
+    done = run("fingerprint", *files, *groups, "--interactions", "WaterBridge", *waters, "-o", tmp_path / "b.csv")
+    assert done.returncode == 0, done.stderr
+    universe = MDAnalysis.Universe(TPR, XTC)
+    first, second, water = (universe.select_atoms(each) for each in (groups[1], groups[3], waters[1]))
+    parameters = {"WaterBridge": {"water": water, "order": 3, "min_order": 2}}
+    expected = InteractionFingerprint(first, second, "WaterBridge", parameters).run(stop=2)
+    _, rows = table(tmp_path / "b.csv")
+    columns = [column for column in expected.columns() if not column.is_text]
+    assert len(rows) > 3
+    np.testing.assert_allclose(rows, np.column_stack([column.values for column in columns]), rtol=1e-12)
+
+
 def test_wrong_options_are_refused(run) -> None:
+    assert run("fingerprint", *INPUT, "--order", "2").returncode == 2
+    bridges = ("--interactions", "WaterBridge")
+    assert run("fingerprint", *INPUT, *bridges, "--min-order", "2").returncode == 2
+    assert run("fingerprint", *INPUT, *bridges, "--order", "11").returncode == 2
+    dry = run("fingerprint", *INPUT, *bridges)
+    assert dry.returncode == 3
+    assert "--water" in dry.stderr
     assert run("fingerprint", *INPUT, "--interactions", "HBond").returncode == 2
     assert run("fingerprint", *INPUT, "--network", "0.5").returncode == 2
     assert run("fingerprint", *INPUT, "--network", "2", "--plot", "n.png").returncode == 2

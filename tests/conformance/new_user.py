@@ -59,6 +59,7 @@ MAKE: dict[str, Made] = {
     "DistanceMatrix": lambda a, **k: mdreel.DistanceMatrix(a, select="name CA", **k),
     "GromosClustering": lambda a, **k: mdreel.analysis.GromosClustering(a, select="name CA", **k),
     "DensityClustering": lambda a, **k: mdreel.analysis.DensityClustering(a, select="name CA", **k),
+    "OnlineClustering": lambda a, **k: mdreel.analysis.OnlineClustering(a, select="name CA", **k),
     "HierarchicalClustering": lambda a, **k: mdreel.analysis.HierarchicalClustering(
         a, select="name CA", n_clusters=1, **k
     ),

@@ -114,6 +114,7 @@ def calls(s: System) -> dict[str, Call]:
     dense = mdreel.analysis.DensityClustering(u, "name CA", min_frames=1).run()
     means = mdreel.analysis.KMeansClustering(u, "name CA", n_clusters=2).run()
     picked = mdreel.analysis.KMedoidsClustering(u, "name CA", n_clusters=2).run()
+    online = mdreel.analysis.OnlineClustering(u, "name CA").run()
     motion = mdreel.analysis.CrossCorrelation(u, "name CA", False, True, trajectory=[xtc, xtc]).run()
     touching = mdreel.ResidueContacts(u).run()
     local = mdreel.analysis.LDDT(u, select="name CA").run()
@@ -157,6 +158,8 @@ def calls(s: System) -> dict[str, Call]:
         "TMScore": analysis(mdreel.analysis.TMScore, atomgroup=u, reference=u),
         "DensityClustering": analysis(mdreel.analysis.DensityClustering, universe=u, select="name CA"),
         "DensityClustering.save_structures": Call(dense.save_structures, {"path": "dense.pdb", "force": True}),
+        "OnlineClustering": analysis(mdreel.analysis.OnlineClustering, universe=u, select="name CA"),
+        "OnlineClustering.save_structures": Call(online.save_structures, {"path": "online.pdb", "force": True}),
         "HierarchicalClustering": analysis(
             mdreel.analysis.HierarchicalClustering, universe=u, select="name CA", n_clusters=2
         ),

@@ -27,6 +27,7 @@ pub(crate) mod images;
 pub mod linear_density;
 pub mod local_distances;
 mod moved;
+pub mod online_clusters;
 pub(crate) mod pairs;
 mod panels;
 pub mod pass;

@@ -39,6 +39,12 @@ impl<P: Partial> Part<P> {
         Part { blocks: first..first, partial, spans, located, damage, is_last: false }
     }
 
+    /// The part of no blocks in front of all blocks of a run, which will all be merged into it.
+    pub fn whole(mut partial: P) -> Self {
+        partial.begin();
+        Part::empty(0, partial)
+    }
+
     /// Adds the part that follows. Frames of blocks of bytes are counted from the beginning of each part.
     pub fn merge(&mut self, mut next: Part<P>) {
         debug_assert_eq!(self.blocks.end, next.blocks.start, "parts are merged in order");

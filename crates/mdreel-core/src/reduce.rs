@@ -23,6 +23,9 @@ pub trait Partial: Send {
     /// Makes room for `n_frames` more frames, where the result grows with them.
     fn reserve(&mut self, _n_frames: u64) {}
 
+    /// Is told that it begins with the first frame of a run, and that all others will be merged into it in order.
+    fn begin(&mut self) {}
+
     /// Adds the partial result of the frames that follow.
     fn merge(&mut self, next: Self);
 

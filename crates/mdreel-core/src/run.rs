@@ -59,7 +59,8 @@ impl<K: Kernel> Job<'_, K> {
     /// plans by frames, and gets the result, or an error that knows its frame. Frames of a source that grows are waited
     /// for; the run ends when the source does.
     pub fn run(&self, crew: Crew, monitor: &mut dyn Monitor) -> Result<Option<Outcome<K::Partial>>> {
-        match self.map(0..self.blocks.len(), crew, 0, monitor) {
+        let whole = Part::whole(self.kernel.empty());
+        match self.map_into(whole, 0..self.blocks.len(), crew, 0, monitor) {
             Err(Error::Format { .. }) if self.blocks.are_of_bytes() => Ok(None),
             part => finish(self.source, part?),
         }
@@ -74,11 +75,22 @@ impl<K: Kernel> Job<'_, K> {
         first_worker: u32,
         monitor: &mut dyn Monitor,
     ) -> Result<Part<K::Partial>> {
+        let part = Part::empty(blocks.start, self.kernel.empty());
+        self.map_into(part, blocks, crew, first_worker, monitor)
+    }
+
+    fn map_into(
+        &self,
+        mut part: Part<K::Partial>,
+        blocks: Range<usize>,
+        crew: Crew,
+        first_worker: u32,
+        monitor: &mut dyn Monitor,
+    ) -> Result<Part<K::Partial>> {
         self.check()?;
         let epoch = Instant::now();
         let is_lone = crew.is_one(blocks.len());
         let mut coordinator = Recorder::new(epoch, if is_lone { first_worker } else { COORDINATOR });
-        let mut part = Part::empty(blocks.start, self.kernel.empty());
         part.partial.reserve(self.blocks.n_known_frames(blocks.clone()));
         let growth = self.source.growth();
         if let Some(growth) = growth

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mdreel_core::frame::FrameBatch;
 use mdreel_core::kernel::Computation as CoreComputation;
 use mdreel_core::kernel::fingerprint::FingerprintTable;
+use mdreel_core::kernel::online_clusters::OnlineAssignment;
 use mdreel_core::kernel::residue_contacts::ContactTable;
 use mdreel_core::kernel::water_bridges::BridgeTable;
 use mdreel_core::reduce::{Ids, Layout, Own, Slots, Value};
@@ -17,7 +18,7 @@ use pyo3::types::PyBytes;
 use crate::computation::Computation;
 use crate::function::failure;
 use crate::given::{Given, Places, batch_of};
-use crate::kernels::{fingerprint, residue_contacts, water_bridges};
+use crate::kernels::{fingerprint, online_clusters, residue_contacts, water_bridges};
 
 /// A fold over frames.
 #[derive(Clone)]
@@ -122,7 +123,8 @@ fn value(py: Python<'_>, fold: &Py<PyAny>, own: Own) -> PyResult<Option<Py<PyAny
     }
 }
 
-/// The values of the folds of a run, and arrays of atoms that are listed, of contacts of residues, of interactions and of water bridges.
+/// The values of the folds of a run, and arrays of atoms that are listed, of contacts of residues, of interactions, of
+/// online clusters and of water bridges.
 pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAny>>> {
     let mut own = own;
     let value = |own: &mut Own| {
@@ -134,6 +136,9 @@ pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAn
         }
         if let Some(table) = own.here::<FingerprintTable>() {
             return fingerprint::arrays(py, table).ok();
+        }
+        if let Some(assignment) = own.here::<OnlineAssignment>() {
+            return online_clusters::arrays(py, assignment).ok();
         }
         if let Some(table) = own.here::<BridgeTable>() {
             return water_bridges::arrays(py, table).ok();

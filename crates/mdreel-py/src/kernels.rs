@@ -5,6 +5,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod geometry;
 pub(crate) mod motion;
 pub(crate) mod neighbours;
+pub(crate) mod online_clusters;
 pub(crate) mod positions;
 pub(crate) mod repeated;
 pub(crate) mod residue_contacts;

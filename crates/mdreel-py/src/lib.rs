@@ -121,6 +121,8 @@ mod _core {
         site_distribution, surface_area,
     };
     #[pymodule_export]
+    use crate::kernels::online_clusters::online_clusters;
+    #[pymodule_export]
     use crate::kernels::positions::{changing_gyration, fluctuation, gyration, rmsd};
     #[pymodule_export]
     use crate::kernels::repeated::repeated;

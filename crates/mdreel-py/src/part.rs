@@ -82,10 +82,11 @@ fn with_rows(
 
 #[pymethods]
 impl Part {
-    /// The part of no blocks, in front of block `first`.
+    /// The part of no blocks, in front of block `first`. All blocks of a run will be merged into the part in front of block 0.
     #[staticmethod]
     fn empty(first: usize, kernel: &Pass) -> Self {
-        Part::new(core::Part::empty(first, kernel.pass.empty()))
+        let partial = kernel.pass.empty();
+        Part::new(if first == 0 { core::Part::whole(partial) } else { core::Part::empty(first, partial) })
     }
 
     /// Make room for `n_frames` more frames; with `touch` the system gives the memory now, not when it is written to.

@@ -3,6 +3,7 @@ from .clustering.gromos import GromosClustering as GromosClustering
 from .clustering.hierarchical import HierarchicalClustering as HierarchicalClustering
 from .clustering.k_means import KMeansClustering as KMeansClustering
 from .clustering.k_medoids import KMedoidsClustering as KMedoidsClustering
+from .clustering.online import OnlineClustering as OnlineClustering
 from .comparison.lddt import LDDT as LDDT
 from .comparison.native_contacts import NativeContacts as NativeContacts
 from .comparison.residue_rmsd import ResidueRMSD as ResidueRMSD

@@ -1,14 +1,21 @@
 //! Interaction fingerprints: the residues of two groups that interact in each frame, and how.
 
+mod bridges;
+mod interaction;
 mod rule;
+mod search;
 mod sites;
 mod table;
 
 use std::sync::Arc;
 
+pub use bridges::Bridges;
+use bridges::Network;
+pub use interaction::Interaction;
 pub use rule::Rule;
+use search::Search;
+use sites::Atoms;
 pub use sites::Sites;
-use sites::{Atoms, Points};
 use table::Occurrence;
 pub use table::{Column, Entries, FingerprintTable, Occurrences};
 
@@ -16,25 +23,8 @@ use super::images::{Shortest, exceeded_radius};
 use super::{Computation, not_finite};
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
-use crate::neighbours::{Neighbours, Run, Visit};
 use crate::reduce::{Layout, Slots, Value};
 use crate::simd::{Lanes, Level, Operation};
-
-/// Distances that are computed together.
-const MOST: usize = 256;
-
-/// An interaction between the sites of two groups.
-#[derive(Debug, Clone)]
-pub struct Interaction {
-    /// The number of the interaction. Several rules for the same sites may have the same number.
-    pub number: u32,
-    /// The geometry that two sites must have.
-    pub rule: Rule,
-    /// The sites of both parts, such as acceptors and donors.
-    pub parts: [Sites; 2],
-    /// Whether the first part belongs to the second group.
-    pub is_swapped: bool,
-}
 
 /// Interactions between the residues of two groups, in each frame: the number of different interactions of two residues,
 /// the number of their occurrences, and as the own value a [`FingerprintTable`]. A residue does not interact with itself.
@@ -42,6 +32,7 @@ pub struct Interaction {
 pub struct Fingerprint {
     n_atoms: usize,
     interactions: Arc<Vec<Interaction>>,
+    bridges: Option<Arc<Bridges>>,
     /// The longest distance of two sites, Å.
     reach: f64,
     shortest: Shortest,
@@ -54,12 +45,8 @@ pub struct Fingerprint {
 /// Memory that is kept from frame to frame.
 #[derive(Debug, Default)]
 struct Work {
-    points: [Points; 2],
-    /// The sites of the larger part that may be near the smaller one, and where they are.
-    close: Vec<u32>,
-    columns: [Vec<f64>; 3],
-    neighbours: Neighbours,
-    near: Vec<([u32; 2], f64)>,
+    search: Search,
+    network: Network,
     found: Vec<Occurrence>,
 }
 
@@ -75,20 +62,28 @@ impl Fingerprint {
         is_once: bool,
         keeps_occurrences: bool,
     ) -> Result<Self> {
-        let mut reach = 0f64;
-        for Interaction { rule, parts, .. } in &interactions {
-            for (sites, (anchor, n_needed)) in parts.iter().zip(rule.parts()) {
-                sites.check(n_atoms, anchor, n_needed)?;
-                let has_radii = sites.radii.len() == sites.len() && sites.radii.iter().all(|radius| radius.is_finite());
-                if matches!(rule, Rule::Radii { .. }) && !has_radii {
-                    return Err(Error::mismatch("van der Waals contacts need a radius of each atom"));
-                }
-            }
-            reach = reach.max(rule.reach(parts));
-        }
+        let reaches: Result<Vec<f64>> = interactions.iter().map(|one| one.checked_reach(n_atoms)).collect();
+        let reach = reaches?.into_iter().fold(0.0, f64::max);
         let (level, work) = (Level::detect(), Work::default());
         let interactions = Arc::new(interactions);
-        Ok(Fingerprint { n_atoms, interactions, reach, shortest, is_once, keeps_occurrences, level, work })
+        Ok(Fingerprint {
+            n_atoms,
+            interactions,
+            bridges: None,
+            reach,
+            shortest,
+            is_once,
+            keeps_occurrences,
+            level,
+            work,
+        })
+    }
+
+    /// The same with bridges through waters. Returns an error if an atom does not exist, a site has not the atoms that a
+    /// hydrogen bond needs, or the numbers of waters are not valid.
+    pub fn with_bridges(self, bridges: Bridges) -> Result<Self> {
+        let reach = self.reach.max(bridges.checked_reach(self.n_atoms)?);
+        Ok(Fingerprint { bridges: Some(Arc::new(bridges)), reach, ..self })
     }
 
     /// The same with the vector instructions of `level`. The bits do not depend on it.
@@ -101,7 +96,8 @@ impl Fingerprint {
 
 impl Clone for Fingerprint {
     fn clone(&self) -> Self {
-        Fingerprint { interactions: Arc::clone(&self.interactions), work: Work::default(), ..*self }
+        let (interactions, bridges) = (Arc::clone(&self.interactions), self.bridges.clone());
+        Fingerprint { interactions, bridges, work: Work::default(), ..*self }
     }
 }
 
@@ -115,7 +111,7 @@ impl Computation for Fingerprint {
     }
 
     fn own(&self) -> Option<Box<dyn Value>> {
-        Some(Box::new(FingerprintTable::new(self.keeps_occurrences)))
+        Some(Box::new(FingerprintTable::new(self.keeps_occurrences, self.bridges.is_some())))
     }
 
     fn another(&self) -> Box<dyn Computation> {
@@ -134,22 +130,24 @@ impl Computation for Fingerprint {
             if !atoms.are_finite() {
                 return Err(not_finite(batch, i, "positions"));
             }
-            let (level, Work { found, .. }) = (self.level, &mut self.work);
+            let (level, Work { found, network, .. }) = (self.level, &mut self.work);
             found.clear();
+            network.clear();
             let is_placed = level.run(Find { fingerprint: self, atoms });
             if !is_placed {
                 return Err(not_finite(batch, i, "distances"));
             }
-            let found = &mut self.work.found;
+            let Work { found, network, .. } = &mut self.work;
             // Cells have an order of their own, which is not that of the sites.
             found.sort_unstable_by(|one, other| {
                 (one.column, one.sites)
                     .cmp(&(other.column, other.sites))
                     .then_with(|| one.distance.total_cmp(&other.distance))
+                    .then_with(|| network.waters_of(one).cmp(network.waters_of(other)))
             });
             let table = slots.own.as_mut().and_then(|own| own.here::<FingerprintTable>());
             let table = table.ok_or_else(|| Error::worker("interactions have no room for their table"))?;
-            let n_entries = table.add(found);
+            let n_entries = table.add(found, |occurrence| network.waters_of(occurrence));
             slots.row(i).copy_from_slice(&[n_entries as f64, found.len() as f64]);
         }
         Ok(())
@@ -167,72 +165,55 @@ impl Operation for Find<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) -> bool {
-        let Find { fingerprint: Fingerprint { interactions, is_once, work, .. }, atoms } = self;
-        let Work { points, close, columns, neighbours, near, found } = work;
-        for Interaction { number, rule, parts, is_swapped } in interactions.iter() {
-            if parts.iter().any(|sites| sites.len() == 0) {
-                continue;
-            }
-            for ((points, sites), (anchor, _)) in points.iter_mut().zip(parts).zip(rule.parts()) {
-                points.gather(sites, anchor, &atoms);
-            }
-            // The larger part is sorted into cells. Near its sites are looked for.
-            let large = usize::from(parts[1].len() >= parts[0].len());
-            let small = 1 - large;
-            let reach = rule.reach(parts);
-            let is_filtered = points[large].filter(&points[small], &atoms, reach, close, columns);
-            let placed =
-                if is_filtered { columns.each_ref().map(|column| &column[..]) } else { points[large].columns() };
-            if !neighbours.place(placed, atoms.images, reach) {
+        let Find { fingerprint: Fingerprint { interactions, bridges, is_once, work, .. }, atoms } = self;
+        let Work { search, network, found } = work;
+        for interaction in interactions.iter() {
+            let is_placed = search.each_pair(interaction, &atoms, |[first, second], sites, distance| {
+                if !*is_once || first < second {
+                    let column = [first, second, interaction.number];
+                    found.push(Occurrence { column, sites, distance, waters: [0, 0] });
+                }
+            });
+            if !is_placed {
                 return false;
             }
-            if is_filtered {
-                neighbours.renumber(close);
-            }
-            near.clear();
-            let residues = [&parts[small].residues[..], &parts[large].residues[..]];
-            let most = reach * reach * (1.0 + 1e-12);
-            let mut visit = Near { residues, most, squares: [0.0; MOST], near };
-            for site in 0..parts[small].len() {
-                neighbours.near(site as u32, points[small].point(site), &mut visit);
-            }
-            for &([from, to], square) in near.iter() {
-                let of_parts = if small == 0 { [from, to] } else { [to, from] };
-                let groups = if *is_swapped { [1, 0] } else { [0, 1] };
-                let [first, second] = groups.map(|part| parts[part].residues[of_parts[part] as usize]);
-                let distance = square.sqrt();
-                let may = !*is_once || first < second;
-                if may && rule.holds(&atoms, parts, points, of_parts.map(|site| site as usize), distance) {
-                    let sites = groups.map(|part| of_parts[part]);
-                    found.push(Occurrence { column: [first, second, *number], sites, distance });
+        }
+        let Some(bridges) = bridges.as_deref() else { return true };
+        let Bridges { number, waters, of_first, of_second, of_waters } = bridges;
+        let [of_first_sites, of_second_sites] = bridges.site_offsets();
+        let mut is_placed = true;
+        for (bond, offset) in of_first.iter().zip(of_first_sites) {
+            is_placed &= search.each_pair(bond, &atoms, |residues, [site, _], distance| {
+                network.add_first(residues, offset + site, distance);
+            });
+        }
+        for (bond, offset) in of_second.iter().zip(of_second_sites) {
+            is_placed &= search.each_pair(bond, &atoms, |residues, [_, site], distance| {
+                network.add_second(residues, offset + site, distance);
+            });
+        }
+        if let Some([accepting, donating]) = of_waters {
+            let is_both = accepting.rule == donating.rule;
+            is_placed &= search.each_pair(accepting, &atoms, |[from, to], _, distance| {
+                network.add_waters([from, to], distance);
+                if is_both {
+                    network.add_waters([to, from], distance);
                 }
+            });
+            if !is_both {
+                is_placed &= search.each_pair(donating, &atoms, |residues, _, distance| {
+                    network.add_waters(residues, distance);
+                });
             }
         }
-        true
+        if is_placed {
+            network.follow(*number, *waters, *is_once, found);
+        }
+        is_placed
     }
 }
 
-/// Keeps the sites of different residues that may be near.
-struct Near<'a> {
-    residues: [&'a [u32]; 2],
-    most: f64,
-    squares: [f64; MOST],
-    near: &'a mut Vec<([u32; 2], f64)>,
-}
-
-impl Visit for Near<'_> {
-    #[inline(always)]
-    fn visit(&mut self, from: u32, run: Run<'_>) {
-        for run in run.turns(MOST) {
-            run.squares(&mut self.squares);
-            for (&to, square) in run.places.iter().zip(self.squares) {
-                if square <= self.most && self.residues[0][from as usize] != self.residues[1][to as usize] {
-                    self.near.push(([from, to], square));
-                }
-            }
-        }
-    }
-}
-
+#[cfg(test)]
+mod bridge_tests;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,10 @@ pub trait Value: Any + Debug + Send + Sync {
     /// Is told how many frames will come, where that is known.
     fn expect(&mut self, n_frames: u64);
 
+    /// Is told that it begins with the first frame of a run, and that the values of all other frames will be merged into
+    /// it in order.
+    fn begin(&mut self) {}
+
     /// Adds the value of the frames that follow, of the same computation: one of its own kind, or the bytes of one.
     fn merge(&mut self, next: Own);
 
@@ -43,6 +47,13 @@ impl Own {
     pub(crate) fn expect(&mut self, n_frames: u64) {
         if let Own::Here(value) = self {
             value.expect(n_frames);
+        }
+    }
+
+    /// Is told that it begins with the first frame of a run.
+    pub(crate) fn begin(&mut self) {
+        if let Own::Here(value) = self {
+            value.begin();
         }
     }
 

@@ -78,6 +78,10 @@ impl Partial for Tally {
         self.own.iter_mut().for_each(|own| own.expect(n_frames));
     }
 
+    fn begin(&mut self) {
+        self.own.iter_mut().for_each(Own::begin);
+    }
+
     fn merge(&mut self, next: Self) {
         self.rows.merge(next.rows);
         self.sums.iter_mut().zip(next.sums).for_each(|(sum, other)| *sum += other);

@@ -1,6 +1,7 @@
 //! Interaction fingerprints, and the tables of them.
 
-use mdreel_core::kernel::fingerprint::{Fingerprint, FingerprintTable, Interaction, Rule, Sites};
+use mdreel_core::Error;
+use mdreel_core::kernel::fingerprint::{Bridges, Fingerprint, FingerprintTable, Interaction, Rule, Sites};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -15,15 +16,20 @@ type Copied<'py> = Bound<'py, PyArray1<u32>>;
 type Part<'py> = (Indices<'py>, Indices<'py>, Indices<'py>, PyReadonlyArray1<'py, f64>);
 type CopiedPart<'py> = (Copied<'py>, Copied<'py>, Copied<'py>, Bound<'py, PyArray1<f64>>);
 
+/// Water bridges: the number of the interaction, the fewest and most waters, and hydrogen bonds: in which the first group accepts, and
+/// donates; in which the water accepts from the second group, and donates to it; and if bridges may have several waters, in which the
+/// first of two waters accepts, and donates.
+type GivenBridges<'py> = (u32, (u32, u32), Vec<Given<'py>>);
+
 /// An interaction: its number, its rule with numbers (Å and degrees), both parts, and whether the first part belongs to the second
 /// group.
 type Given<'py> = (u32, String, Vec<f64>, Part<'py>, Part<'py>, bool);
 
 /// Interactions between the residues of two groups: how many different ones there are in each frame, the number of their occurrences,
-/// and a table of them, with the sites and the distance of each occurrence if these are kept. With
-/// `is_once`, only pairs count whose first residue has the smaller number. Images as for `native_contacts`.
+/// and a table of them, with the sites and the distance of each occurrence if these are kept. Bridges through waters are added as
+/// another interaction. With `is_once`, only pairs count whose first residue has the smaller number. Images as for `native_contacts`.
 #[pyfunction]
-#[pyo3(signature = (n_atoms, interactions, is_periodic, is_once, keeps_occurrences))]
+#[pyo3(signature = (n_atoms, interactions, is_periodic, is_once, keeps_occurrences, bridges))]
 pub(crate) fn interaction_fingerprint<'py>(
     py: Python<'py>,
     n_atoms: usize,
@@ -31,22 +37,41 @@ pub(crate) fn interaction_fingerprint<'py>(
     is_periodic: Option<bool>,
     is_once: bool,
     keeps_occurrences: bool,
+    bridges: Option<GivenBridges<'py>>,
 ) -> PyResult<Computation> {
-    let of_core = |(number, name, numbers, first, second, is_swapped): &Given<'py>| {
-        let rule = Rule::from_name(name, numbers)?;
-        Ok(Interaction { number: *number, rule, parts: [sites(first), sites(second)], is_swapped: *is_swapped })
-    };
     let given: mdreel_core::Result<Vec<Interaction>> = interactions.iter().map(of_core).collect();
-    let computation =
+    let mut computation =
         given.and_then(|given| Fingerprint::new(n_atoms, given, is_periodic.into(), is_once, keeps_occurrences));
-    let interactions: Vec<_> = interactions
-        .into_iter()
-        .map(|(number, name, numbers, first, second, is_swapped)| {
-            (number, name, numbers, copies(first), copies(second), is_swapped)
-        })
-        .collect();
-    let arguments = (n_atoms, interactions, is_periodic, is_once, keeps_occurrences);
+    if let Some(bridges) = &bridges {
+        computation = computation.and_then(|made| made.with_bridges(bridges_of(bridges)?));
+    }
+    let interactions: Vec<_> = interactions.into_iter().map(copied_interaction).collect();
+    let bridges = bridges.map(|(number, waters, bonds)| {
+        let bonds: Vec<_> = bonds.into_iter().map(copied_interaction).collect();
+        (number, waters, bonds)
+    });
+    let arguments = (n_atoms, interactions, is_periodic, is_once, keeps_occurrences, bridges);
     Computation::new(py, computation, "interaction_fingerprint", arguments)
+}
+
+fn of_core((number, name, numbers, first, second, is_swapped): &Given<'_>) -> mdreel_core::Result<Interaction> {
+    let rule = Rule::from_name(name, numbers)?;
+    Ok(Interaction { number: *number, rule, parts: [sites(first), sites(second)], is_swapped: *is_swapped })
+}
+
+fn bridges_of((number, (fewest, most), bonds): &GivenBridges<'_>) -> mdreel_core::Result<Bridges> {
+    let bonds: Vec<Interaction> = bonds.iter().map(of_core).collect::<mdreel_core::Result<_>>()?;
+    let mut pairs = bonds.as_chunks::<2>().0.iter().cloned();
+    let (Some(of_first), Some(of_second)) = (pairs.next(), pairs.next()) else {
+        return Err(Error::mismatch("water bridges need hydrogen bonds of both groups"));
+    };
+    Ok(Bridges { number: *number, waters: [*fewest, *most], of_first, of_second, of_waters: pairs.next() })
+}
+
+fn copied_interaction(
+    (number, name, numbers, first, second, is_swapped): Given<'_>,
+) -> (u32, String, Vec<f64>, CopiedPart<'_>, CopiedPart<'_>, bool) {
+    (number, name, numbers, copies(first), copies(second), is_swapped)
 }
 
 fn sites((starts, atoms, residues, radii): &Part<'_>) -> Sites {
@@ -59,13 +84,15 @@ fn copies<'py>((starts, atoms, residues, radii): Part<'py>) -> CopiedPart<'py> {
 }
 
 /// The table as arrays: both residues and the number of the interaction of each column (n_columns, 3), the column and the number of
-/// occurrences of each entry; then, where they are kept, both sites (n_occurrences, 2) and the distance of each occurrence.
+/// occurrences of each entry; then, where they are kept, both sites (n_occurrences, 2) and the distance of each occurrence, and with
+/// water bridges, the number of waters of each occurrence and the residues of all waters.
 pub(crate) fn arrays<'py>(py: Python<'py>, table: &mut FingerprintTable) -> PyResult<Bound<'py, PyAny>> {
     let (columns, entries, counts, occurrences) = table.take();
     let columns = Array2::from_shape_fn((columns.len(), 3), |(row, k)| columns[row][k]).into_pyarray(py);
-    let occurrences = occurrences.map(|(sites, distances)| {
+    let occurrences = occurrences.map(|(sites, distances, bridged)| {
         let sites = Array2::from_shape_fn((sites.len(), 2), |(row, side)| sites[row][side]).into_pyarray(py);
-        (sites, distances.into_pyarray(py))
+        let bridged = bridged.map(|(n_waters, waters)| (n_waters.into_pyarray(py), waters.into_pyarray(py)));
+        (sites, distances.into_pyarray(py), bridged)
     });
     let found = (columns, entries.into_pyarray(py), counts.into_pyarray(py), occurrences);
     Ok(found.into_pyobject(py)?.into_any())

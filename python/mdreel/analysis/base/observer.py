@@ -52,11 +52,11 @@ class Observed(Protocol):
 
 def views_of(analyses: "Sequence[HasColumns]") -> list[ResultsView]:
     """Return a view of the results of each analysis."""
-    return [ResultsView(type(analysis).__name__, analysis.columns) for analysis in analyses]
+    return [ResultsView(type(analysis).__name__, analysis.watched_columns) for analysis in analyses]
 
 
 class HasColumns(Protocol):
-    """An object whose results can be returned as a table."""
+    """An object whose results can be shown while it runs."""
 
-    def columns(self) -> Sequence[Column]:
-        """Return the results as columns of a table."""
+    def watched_columns(self) -> Sequence[Column]:
+        """Return the results that are shown as columns of a table."""

@@ -97,6 +97,10 @@ class ResultOutput:
         """
         return frame_columns(self.frames, self.times, self.results, self._units)
 
+    def watched_columns(self) -> Sequence[Column]:
+        """Return the table that `mdreel watch` shows. By default, it is that of `columns`."""
+        return self.columns()
+
     @checked_arguments
     def save(
         self, path: str | PathLike[str], force: bool = False, *, metadata: Mapping[str, Fact] | None = None

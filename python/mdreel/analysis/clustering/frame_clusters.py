@@ -79,7 +79,7 @@ class FrameClusters(Analysis):
         found.labels = labels
         found.sizes = np.bincount(labels[labels != NOISE], minlength=len(centers)).astype(np.int64)
         found.centers = self.frames[centers]
-        found.transitions = _transitions(found.labels, len(centers))
+        found.transitions = transitions_of(found.labels, len(centers))
         positions = frames[centers, : 3 * n_atoms].reshape(len(centers), n_atoms, 3)
         found.positions = positions if self._selection.is_in_order else positions[:, self._selection.places]
 
@@ -118,7 +118,7 @@ class FrameClusters(Analysis):
         n_clusters: int | None = None,
         force: bool = False,
     ) -> Path:
-        """Write the structures in the centres of the clusters, one after the other, in the order of the clusters.
+        """Write the structures in the centres of the clusters, one after the other, the largest cluster first.
 
         Parameters
         ----------
@@ -167,23 +167,24 @@ class FrameClusters(Analysis):
         if not 1 <= n_written <= self.n_clusters:
             raise MismatchError(f"n_clusters must be 1 to {self.n_clusters}, which were found, not {n_written}")
         path = check_structures(Path(path), n_written, force)
+        largest = np.argsort(-self.results.sizes, kind="stable")[:n_written]
         if atoms is None:
-            return write_structures(self.atomgroup, self.results.positions[:n_written], path, force)
+            return write_structures(self.atomgroup, self.results.positions[largest], path, force)
         written = atoms_of(atoms, name="atoms")
         if written.universe is not self.atomgroup.universe:
             raise MismatchError("atoms are in another Universe: give atoms of the analysed one")
         if not len(written):
             raise SelectionError("atoms is an empty group: select the atoms to write")
-        return write_structures(written, self._read_again(written, n_written), path, force)
+        return write_structures(written, self._read_again(written, self.results.centers[largest]), path, force)
 
-    def _read_again(self, atoms: AtomGroup, n_clusters: int) -> Iterator[NDArray[np.float32]]:
-        """Yield the positions of atoms in the centres of the largest clusters."""
+    def _read_again(self, atoms: AtomGroup, frames: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
+        """Yield the positions of atoms in some frames."""
         source = self.open()
         if source.is_growing:
             raise UnsupportedError("the frames of a running simulation cannot be read again: write the selected atoms")
         indices, places = np.unique(atoms.ix, return_inverse=True)
         reader = source.reader(indices.astype(np.uint32))
-        for frame in self.results.centers[:n_clusters].tolist():
+        for frame in frames.tolist():
             yield reader.read(FrameSet.range(frame, 1, 1)).positions[0][places]
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
@@ -214,7 +215,7 @@ def numbered_by_size(labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return found
 
 
-def _transitions(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
+def transitions_of(labels: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
     """Return clusters of consecutive frames and how often each pair occurs, shape (n_transitions, 3), ascending."""
     n_labels, places = n_clusters + 1, labels - NOISE
     pairs, counts = np.unique(places[:-1] * n_labels + places[1:], return_counts=True)

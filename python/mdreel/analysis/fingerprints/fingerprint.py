@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdreel._core import Computation, Source, interaction_fingerprint
+from mdreel.analysis.fingerprints.bridge_settings import BridgeSettings
 from mdreel.analysis.fingerprints.chemistry import Chemistry
 from mdreel.analysis.fingerprints.fingerprint_tables import FingerprintTables
-from mdreel.analysis.fingerprints.interactions import DEFINITIONS, RADII, chosen_interactions, numbers_of
+from mdreel.analysis.fingerprints.interactions import BRIDGE, DEFINITIONS, RADII, chosen_interactions, numbers_of
 from mdreel.analysis.fingerprints.perception import perceive
 from mdreel.analysis.fingerprints.sites import FINDERS
 from mdreel.analysis.periodic.boundaries import Boundaries
@@ -24,6 +25,11 @@ from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
+
+
+_Sites: TypeAlias = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
+_Bond: TypeAlias = tuple[int, str, Sequence[float], _Sites, _Sites, bool]
+_Bridges: TypeAlias = tuple[int, tuple[int, int], Sequence[_Bond]]
 
 
 class InteractionFingerprint(FingerprintTables):
@@ -39,11 +45,14 @@ class InteractionFingerprint(FingerprintTables):
     interactions : sequence of str, or "all", optional
         Interactions to find: ``Hydrophobic``, ``HBAcceptor``, ``HBDonor``, ``XBAcceptor``, ``XBDonor``, ``Cationic``,
         ``Anionic``, ``CationPi``, ``PiCation``, ``FaceToFace``, ``EdgeToFace``, ``PiStacking``, ``MetalDonor``,
-        ``MetalAcceptor``, ``VdWContact``. The default is that of ProLIF: all except those of halogens and metals, and
-        ``PiStacking`` for both kinds of stacking.
+        ``MetalAcceptor``, ``VdWContact``, ``WaterBridge``. The default is that of ProLIF: all except ``WaterBridge``
+        and those of halogens and metals, and ``PiStacking`` for both kinds of stacking. ``"all"`` does not include
+        ``WaterBridge``, which needs parameters.
     parameters : mapping of str to mapping, optional
         For each interaction, parameters to use instead of the defaults, with the names that ProLIF gives them, such as
-        ``{"Hydrophobic": {"distance": 4.0}}``. Distances are in Å and angles in degrees.
+        ``{"Hydrophobic": {"distance": 4.0}}``. Distances are in Å and angles in degrees. ``WaterBridge`` needs the
+        group of all waters: ``{"WaterBridge": {"water": u.select_atoms("resname SOL"), "order": 2}}``. Its other
+        parameters are ``min_order``, and ``hbdonor`` and ``hbacceptor`` with parameters of hydrogen bonds.
     atom_indices : bool
         Whether to keep the atoms and the distance of each occurrence of an interaction.
     pbc : bool
@@ -73,7 +82,14 @@ class InteractionFingerprint(FingerprintTables):
     results.sites : ndarray, shape (n_occurrences, 2), uint32
         Site in each group for each occurrence; `occurrences_in` returns their atoms. Only with ``atom_indices=True``.
     results.distances : ndarray, shape (n_occurrences,), float32
-        Distance of each occurrence in Å. Only with ``atom_indices=True``.
+        Distance of each occurrence in Å. For a water bridge, it is the sum of the distances of its hydrogen bonds. Only
+        with ``atom_indices=True``.
+    results.n_waters : ndarray, shape (n_occurrences,), uint8
+        Number of waters in each occurrence, which is 0 except in water bridges. Only with ``WaterBridge`` and
+        ``atom_indices=True``.
+    results.waters : ndarray, shape (n_waters_of_all,), uint32
+        Indices of the residues of these waters in the Universe, one occurrence after the other, each from the first
+        group to the second. Only with ``WaterBridge`` and ``atom_indices=True``.
 
     Raises
     ------
@@ -97,7 +113,12 @@ class InteractionFingerprint(FingerprintTables):
     Notes
     -----
     The definitions and default parameters are those of ProLIF 2 (C. Bouysset and S. Fiorucci, J. Cheminform. 13, 72,
-    2021). The chemistry of all residues is perceived once, before the frames are read. Pairs of sites are found with a
+    2021). A water bridge is a chain of hydrogen bonds from a residue of the first group to a residue of the second
+    group. It leads through one or more different waters. Each chain is an occurrence. In each bond of a chain, one of
+    the residues is nearer to the first group. The limits ``hbacceptor`` apply if it accepts, and ``hbdonor`` if it
+    donates. A residue is never both an end and a water of the same bridge.
+
+    The chemistry of all residues is perceived once, before the frames are read. Pairs of sites are found with a
     cell list. Calculations use float64. A residue does not interact with itself.
 
     The results need 8 bytes per entry, 24 bytes per frame, and about 100 bytes per column. With ``atom_indices=True``,
@@ -116,7 +137,7 @@ class InteractionFingerprint(FingerprintTables):
     ('LYS 136', 'ASP 118')
     """
 
-    _units = MappingProxyType({"distances": "Å", "counts": "", "frequency": ""})
+    _units = MappingProxyType({"distances": "Å", "counts": "", "frequency": "", "n_waters": ""})
     _result_dimensions = MappingProxyType(
         {
             "pairs": ("column", "side"),
@@ -128,6 +149,8 @@ class InteractionFingerprint(FingerprintTables):
             "offsets": ("edge",),
             "sites": ("occurrence", "side"),
             "distances": ("occurrence",),
+            "n_waters": ("occurrence",),
+            "waters": ("water",),
         }
     )
 
@@ -149,9 +172,11 @@ class InteractionFingerprint(FingerprintTables):
         unknown = [name for name in parameters if name not in self._names]
         if unknown:
             raise MismatchError(f"parameters names {unknown[0]!r}, which is not one of the chosen interactions")
-        self._numbers = {name: numbers_of(name, parameters.get(name, {})) for name in self._names}
+        single = [name for name in self._names if name != BRIDGE]
+        self._numbers = {name: numbers_of(name, parameters.get(name, {})) for name in single}
         first = atoms_of(atomgroup, name="atomgroup")
         Selection.of(first, "atomgroup")
+        self._bridge = BridgeSettings.of(parameters.get(BRIDGE, {}), first.universe) if BRIDGE in self._names else None
         self._groups = [first.unique]
         if other is not None:
             second = atoms_of(other, name="other")
@@ -166,13 +191,17 @@ class InteractionFingerprint(FingerprintTables):
 
     def _find_sites(self) -> None:
         """Find the atoms of the sites of each kind in both groups."""
-        wanted = {kind for name in self._names for kind in DEFINITIONS[name].parts}
-        together = sum(self._groups[1:], start=self._groups[0]).unique
+        wanted = {kind for name in self._numbers for kind in DEFINITIONS[name].parts}
+        groups = list(self._groups)
+        if self._bridge is not None:
+            wanted |= {"acceptors", "donors"}
+            groups.append(self._bridge.water)
+        together = sum(groups[1:], start=groups[0]).unique
         chemistry = perceive(together, "atomgroup" if len(self._groups) == 1 else "the groups")
         every = {kind: FINDERS[kind](chemistry) for kind in sorted(wanted)}
         indices = chemistry.atoms.ix
         self._sites: list[dict[str, list[tuple[int, ...]]]] = []
-        for group in (self._groups[0], self._groups[-1]):
+        for group in (self._groups[0], self._groups[-1], *groups[len(self._groups) :]):
             is_here = np.isin(indices, group.ix).tolist()
             self._sites.append(
                 {kind: [site for site in sites if all(is_here[atom] for atom in site)] for kind, sites in every.items()}
@@ -185,13 +214,15 @@ class InteractionFingerprint(FingerprintTables):
 
     def _atoms_of_sites(self) -> AtomGroup:
         """Return the atoms of all sites, or the first atom of the first group if there are no sites."""
-        used = {atom for sites in self._sites for of_kind in sites.values() for site in of_kind for atom in site}
+        used = {atom for sites in self._sites[:2] for of_kind in sites.values() for site in of_kind for atom in site}
+        for water in self._sites[2:]:
+            used |= {atom for kind in ("acceptors", "donors") for site in water[kind] for atom in site}
         atoms = np.sort(self._indices[sorted(used)]) if used else self._groups[0].ix[:1]
         return self._groups[0].universe.atoms[atoms]
 
     def _check_radii(self, chemistry: Chemistry) -> None:
         """Check that the elements of all atoms have radii."""
-        for sites in self._sites:
+        for sites in self._sites[:2]:
             for (atom,) in sites["atoms"]:
                 element = chemistry.elements[atom]
                 if element not in self._radii:
@@ -208,7 +239,7 @@ class InteractionFingerprint(FingerprintTables):
     def computation(self, source: Source) -> Computation:
         """Return the computation that finds the interactions of each frame."""
         given = []
-        for number, name in enumerate(self._names):
+        for number, name in enumerate(self._numbers):
             definition = DEFINITIONS[name]
             sides = (1, 0) if definition.is_swapped else (0, 1)
             parts = [self._part(side, kind, name) for side, kind in zip(sides, definition.parts, strict=True)]
@@ -216,11 +247,26 @@ class InteractionFingerprint(FingerprintTables):
                 given.append((number, rule, numbers, parts[0], parts[1], definition.is_swapped))
         is_periodic = None if self._pbc else False
         is_one_group = len(self._groups) == 1
-        return interaction_fingerprint(len(self.atoms), given, is_periodic, is_one_group, self._keeps_atoms)
+        bridges = self._bridges()
+        return interaction_fingerprint(len(self.atoms), given, is_periodic, is_one_group, self._keeps_atoms, bridges)
 
-    def _part(
-        self, side: int, kind: str, name: str
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]:
+    def _bridges(self) -> _Bridges | None:
+        """Return the number of the interaction, the fewest and most waters, and the hydrogen bonds of water bridges."""
+        if self._bridge is None:
+            return None
+        settings, water = self._bridge, 2
+        bonds: list[_Bond] = []
+        # The residue that is named first accepts, and then donates.
+        for first, second in ((0, water), (water, 1), (water, water)):
+            accepting = (self._part(first, "acceptors", BRIDGE), self._part(second, "donors", BRIDGE))
+            donating = (self._part(second, "acceptors", BRIDGE), self._part(first, "donors", BRIDGE))
+            bonds += [
+                (0, "angle", list(settings.accepting), *accepting, False),
+                (0, "angle", list(settings.donating), *donating, True),
+            ]
+        return self._names.index(BRIDGE), settings.waters, bonds if settings.waters[1] > 1 else bonds[:4]
+
+    def _part(self, side: int, kind: str, name: str) -> _Sites:
         """Return the offsets, the atoms, the residues and the radii of the sites of a group."""
         sites = self._sites[side][kind]
         starts = np.concatenate([[0], np.cumsum([len(site) for site in sites], dtype=np.int64)])
@@ -246,7 +292,9 @@ class InteractionFingerprint(FingerprintTables):
         found.entries, found.occurrences = entries, occurrences
         found.offsets = np.concatenate([[0], np.cumsum(found.counts)])
         if kept is not None:
-            found.sites, found.distances = kept
+            found.sites, found.distances, bridged = kept
+            if bridged is not None:
+                found.n_waters, found.waters = bridged
 
 
 def _radii(changed: Any) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdreel.analysis.fingerprints.fingerprint_vectors import FingerprintVectors
-from mdreel.analysis.fingerprints.interactions import DEFINITIONS
+from mdreel.analysis.fingerprints.interactions import BRIDGE, DEFINITIONS
 from mdreel.analysis.fingerprints.prolif_labels import ProlifLabels
 from mdreel.analysis.topology.residue_labels import ResidueLabels
 from mdreel.errors import MismatchError
@@ -37,7 +37,10 @@ class Occurrence(NamedTuple):
     other_atoms : tuple of int
         Indices of the atoms of the site in the second group.
     distance : float
-        Distance in Å.
+        Distance in Å. For a water bridge, it is the sum of the distances of its hydrogen bonds.
+    waters : tuple of int
+        Indices of the residues of the waters in a water bridge, from the first group to the second. Their number is the
+        order of the bridge.
     """
 
     residues: tuple[int, int]
@@ -45,6 +48,7 @@ class Occurrence(NamedTuple):
     atoms: tuple[int, ...]
     other_atoms: tuple[int, ...]
     distance: float
+    waters: tuple[int, ...] = ()
 
 
 class FingerprintTables(FingerprintVectors):
@@ -136,19 +140,32 @@ class FingerprintTables(FingerprintVectors):
         first = int(starts[start - 1]) if start else 0
         columns = np.repeat(found.entries[start:end], found.occurrences[start:end]).tolist()
         rows = slice(first, first + len(columns))
+        passed = self._waters_of(rows)
         listed = []
-        for column, (one, other), distance in zip(
-            columns, found.sites[rows].tolist(), found.distances[rows].tolist(), strict=True
+        for column, (one, other), distance, waters in zip(
+            columns, found.sites[rows].tolist(), found.distances[rows].tolist(), passed, strict=True
         ):
             name = str(found.interactions[column])
             residues = tuple(found.pairs[column].tolist())
             atoms = [self._atoms_of(side, name, site) for side, site in enumerate((one, other))]
-            listed.append(Occurrence((residues[0], residues[1]), name, atoms[0], atoms[1], distance))
+            listed.append(Occurrence((residues[0], residues[1]), name, atoms[0], atoms[1], distance, waters))
         return listed
+
+    def _waters_of(self, rows: slice) -> list[tuple[int, ...]]:
+        """Return the residues of the waters of some occurrences."""
+        if "n_waters" not in self.results:
+            return [()] * (rows.stop - rows.start)
+        ends = np.cumsum(self.results.n_waters[: rows.stop], dtype=np.int64)
+        first = int(ends[rows.start - 1]) if rows.start else 0
+        each = np.split(self.results.waters[first : ends[-1] if len(ends) else 0], ends[rows] - first)
+        return [tuple(waters.tolist()) for waters in each[:-1]]
 
     def _atoms_of(self, side: int, name: str, site: int) -> tuple[int, ...]:
         """Return the indices of the atoms of a site in the Universe."""
-        atoms = self._sites[side][DEFINITIONS[name].sites[side]][site]
+        sites = self._sites[side]
+        is_bridge = name == BRIDGE
+        of_kind = [*sites["acceptors"], *sites["donors"]] if is_bridge else sites[DEFINITIONS[name].sites[side]]
+        atoms = of_kind[site]
         return tuple(self._indices[list(atoms)].tolist())
 
     @checked_arguments
@@ -229,6 +246,23 @@ class FingerprintTables(FingerprintVectors):
             Column("interaction", "", found.interactions[found.entries]),
             Column("occurrences", "", found.occurrences.astype(np.int64)),
         ]
+
+    def count_columns(self) -> Sequence[Column]:
+        """Return one row per frame: the number of interactions, and the number of those of each kind."""
+        self._done()
+        found = self.results
+        kinds = np.array([self._names.index(name) for name in found.interactions.tolist()], np.int64)
+        rows = np.repeat(np.arange(self.n_frames), found.counts) * len(self._names) + kinds[found.entries]
+        counts = np.bincount(rows, minlength=self.n_frames * len(self._names)).reshape(-1, len(self._names))
+        return [
+            *series_columns(self.frames, self.times),
+            Column("interactions", "", found.counts),
+            *(Column(name, "", counts[:, number].copy()) for number, name in enumerate(self._names)),
+        ]
+
+    def watched_columns(self) -> Sequence[Column]:
+        """Return the number of interactions of each kind in each frame, which `mdreel watch` shows."""
+        return self.count_columns()
 
     def _means(self) -> NDArray[np.float64]:
         """Return the mean number of occurrences of each column in the frames in which it is present."""

@@ -12,6 +12,9 @@ from mdreel.foundation.unit_check import check_length
 RADII = "VdWContact"
 """The interaction whose distances depend on van der Waals radii."""
 
+BRIDGE = "WaterBridge"
+"""The interaction that consists of several hydrogen bonds."""
+
 Number = float | tuple[float, float]
 
 
@@ -90,7 +93,7 @@ _OF_RULES = {"PiStacking": ("ftf_kwargs", "etf_kwargs")}
 
 
 def chosen_interactions(interactions: Sequence[str] | str | None) -> list[str]:
-    """Return the names of the wanted interactions in the order of `DEFINITIONS`.
+    """Return the names of the wanted interactions in the order of `DEFINITIONS`, followed by water bridges.
 
     Raises
     ------
@@ -103,11 +106,12 @@ def chosen_interactions(interactions: Sequence[str] | str | None) -> list[str]:
         wanted = tuple(DEFINITIONS) if interactions == "all" else (interactions,)
     else:
         wanted = tuple(interactions)
-    unknown = [name for name in wanted if name not in DEFINITIONS]
+    known = (*DEFINITIONS, BRIDGE)
+    unknown = [name for name in wanted if name not in known]
     if unknown or not wanted:
         found = repr(unknown[0]) if unknown else "an empty list"
-        raise MismatchError(f"interactions must be 'all' or names of {', '.join(DEFINITIONS)}, not {found}")
-    return [name for name in DEFINITIONS if name in wanted]
+        raise MismatchError(f"interactions must be 'all' or names of {', '.join(known)}, not {found}")
+    return [name for name in known if name in wanted]
 
 
 def numbers_of(name: str, parameters: Mapping[str, Any]) -> list[list[float]]:

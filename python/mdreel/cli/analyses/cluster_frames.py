@@ -28,6 +28,7 @@ Examples:
   mdreel cluster-frames -s adk.psf -f adk.xtc --method average --n-clusters 4 -o labels.csv
   mdreel cluster-frames -s adk.psf -f adk.xtc --method dbscan --cutoff 0.7 --min-frames 10
   mdreel cluster-frames -s adk.psf -f adk.xtc --method k-means --n-clusters 5 --init nani
+  mdreel cluster-frames -s adk.psf --channel run1 --method online --cutoff 2 -o labels.csv
 """
 _LARGEST = 5
 
@@ -50,8 +51,8 @@ def cluster_frames(
             metavar="Å",
             minimum=0,
             group=shared.ANALYSIS,
-            help="Largest RMSD of neighbours (gromos, dbscan), or distance of clusters that merge (others).  "
-            "[default: 1]",
+            help="Largest RMSD of neighbours (gromos, dbscan), largest RMSD from the first frame of a cluster (online) "
+            "or distance of clusters that merge (others).  [default: 1]",
         ),
     ] = None,
     n_clusters: Annotated[
@@ -218,10 +219,12 @@ def _write_table(path: Path, columns: "Sequence[Column]", request: Request, fact
 
 
 def _table(analysis: "FrameClusters") -> Table:
-    sizes, centers = analysis.results.sizes, analysis.results.centers
+    # Online clusters are numbered in the order in which they were found, all others by size.
+    order = (-analysis.results.sizes).argsort(kind="stable")
+    sizes, centers = analysis.results.sizes[order], analysis.results.centers[order]
     n_frames, changes = analysis.n_frames, analysis.results.transitions
     lines = [f"frames {n_frames:,}   clusters {len(sizes):,}"]
-    for number, (size, center) in enumerate(zip(sizes[:_LARGEST], centers[:_LARGEST], strict=True)):
+    for number, size, center in zip(order[:_LARGEST], sizes, centers, strict=False):
         lines.append(f"cluster {number}   {size:>9,} frames   {size / n_frames:>6.1%}   centre: frame {center:,}")
     if len(sizes) > _LARGEST:
         rest = int(sizes[_LARGEST:].sum())

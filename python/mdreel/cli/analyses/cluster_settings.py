@@ -41,7 +41,7 @@ class ClusterSettings:
             self._check_centers()
         else:
             self._check_no_centers()
-        if self.n_clusters is not None and self.method in ("gromos", "dbscan"):
+        if self.n_clusters is not None and self.method in ("gromos", "dbscan", "online"):
             message = f"--n-clusters is not for --method {self.method}: use --cutoff"
             raise CommandError(message, ExitCode.USAGE)
         if self.n_clusters is not None and self.cutoff is not None:
@@ -117,6 +117,10 @@ class ClusterSettings:
             return DensityClustering(atoms, None, self._limit, fewest, mass, trajectory=source)
         if self.method == "k-means" or self.method == "k-medoids":  # noqa: PLR1714 (which mypy understands)
             return self._make_with_centers(atoms, source)
+        if self.method == "online":
+            from mdreel.analysis.clustering.online import OnlineClustering
+
+            return OnlineClustering(atoms, None, self._limit, mass, trajectory=source)
         from mdreel.analysis.clustering.hierarchical import HierarchicalClustering
 
         limit = self._limit if self.n_clusters is None else None

@@ -60,6 +60,8 @@ class AnalysisSpec:
         Function that writes all output files that are not tables or plots. It is called once, after the run.
     beside_files : callable, optional
         Function that returns results that are not in the table. They are printed as text if there is an output file.
+    watch : callable, optional
+        Function that returns the columns that `mdreel watch` shows. By default, these are the columns of the table.
     """
 
     title: str
@@ -69,6 +71,7 @@ class AnalysisSpec:
     reads_twice: bool = False
     write: "Callable[[Any], None] | None" = None
     beside_files: "Callable[[Any], str] | None" = None
+    watch: "Callable[[Any], Sequence[Column]] | None" = None
 
 
 @dataclass(frozen=True)

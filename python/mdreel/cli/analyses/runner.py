@@ -55,7 +55,7 @@ class PreparedAnalyses:
         from mdreel.analysis.base.observer import ResultsView
 
         def columns_of(one: AnalysisRequest, analysis: "Analysis") -> "Sequence[Column]":
-            return one.spec.tabulate(analysis).columns
+            return one.spec.tabulate(analysis).columns if one.spec.watch is None else one.spec.watch(analysis)
 
         each = zip(self.requests, self.analyses, strict=True)
         return [ResultsView(one.spec.title, partial(columns_of, one, analysis)) for one, analysis in each]

@@ -16,10 +16,13 @@ pub(super) struct Occurrence {
     /// The sites in the first and the second group.
     pub(super) sites: [u32; 2],
     pub(super) distance: f64,
+    /// Where the waters of a bridge are in the list of the frame, and their end.
+    pub(super) waters: [u32; 2],
 }
 
-/// The sites of each occurrence, and their distance (Å).
-pub type Occurrences = (Vec<[u32; 2]>, Vec<f32>);
+/// The sites of each occurrence, and their distance (Å); and with water bridges, the number of waters of each occurrence
+/// and their residues, one occurrence after the other.
+pub type Occurrences = (Vec<[u32; 2]>, Vec<f32>, Option<(Vec<u8>, Vec<u32>)>);
 
 /// The columns that were ever found, in ascending order; for each entry of the frames, one frame after the other, its
 /// column, ascending within a frame, and the number of its occurrences; and these, if they are kept.
@@ -37,22 +40,28 @@ pub struct FingerprintTable {
 
 impl FingerprintTable {
     /// The table of no frames.
-    pub(super) fn new(keeps_occurrences: bool) -> Self {
-        let occurrences = keeps_occurrences.then(Default::default);
+    pub(super) fn new(keeps_occurrences: bool, has_bridges: bool) -> Self {
+        let waters = has_bridges.then(Default::default);
+        let occurrences = keeps_occurrences.then(|| (Vec::new(), Vec::new(), waters));
         FingerprintTable { occurrences, ..FingerprintTable::default() }
     }
 
-    /// Adds a frame with these occurrences, which are sorted by column. Returns the number of its entries.
-    pub(super) fn add(&mut self, found: &[Occurrence]) -> usize {
+    /// Adds a frame with these occurrences, which are sorted by column, and their waters. Returns the number of its
+    /// entries.
+    pub(super) fn add<'a>(&mut self, found: &[Occurrence], waters_of: impl Fn(&Occurrence) -> &'a [u32]) -> usize {
         let before = self.entries.len();
         for same in found.chunk_by(|one, other| one.column == other.column) {
             let place = self.place(same[0].column);
             self.entries.push(place);
             self.counts.push(same.len() as u32);
         }
-        if let Some((sites, distances)) = &mut self.occurrences {
+        if let Some((sites, distances, bridged)) = &mut self.occurrences {
             sites.extend(found.iter().map(|one| one.sites));
             distances.extend(found.iter().map(|one| one.distance as f32));
+            if let Some((n_waters, waters)) = bridged {
+                n_waters.extend(found.iter().map(|one| waters_of(one).len() as u8));
+                found.iter().for_each(|one| waters.extend_from_slice(waters_of(one)));
+            }
         }
         self.entries.len() - before
     }
@@ -74,9 +83,15 @@ impl FingerprintTable {
         }
         self.entries.extend(next.entries.into_iter().map(|place| moved[place as usize]));
         self.counts.extend(next.counts);
-        if let (Some((sites, distances)), Some((of_next, farther))) = (&mut self.occurrences, next.occurrences) {
+        if let (Some((sites, distances, bridged)), Some((of_next, farther, more))) =
+            (&mut self.occurrences, next.occurrences)
+        {
             sites.extend(of_next);
             distances.extend(farther);
+            if let (Some((n_waters, waters)), Some((n_more, more))) = (bridged, more) {
+                n_waters.extend(n_more);
+                waters.extend(more);
+            }
         }
     }
 

@@ -7,14 +7,14 @@ use crate::periodic::Periodic;
 use crate::reduce::Own;
 use crate::unit_cell::UnitCell;
 
-type Frame = Vec<[f32; 3]>;
-type Point = [f64; 3];
+pub(super) type Frame = Vec<[f32; 3]>;
+pub(super) type Point = [f64; 3];
 /// Column, sites and distance of an occurrence.
 type Row = (Column, [u32; 2], f64);
 
 const N_ATOMS: usize = 48;
 
-fn sites(atoms: &[&[u32]], residues: &[u32], radius: f64) -> Sites {
+pub(super) fn sites(atoms: &[&[u32]], residues: &[u32], radius: f64) -> Sites {
     let mut sites = Sites { starts: vec![0], residues: residues.to_vec(), ..Sites::default() };
     for of_site in atoms {
         sites.atoms.extend(*of_site);
@@ -57,11 +57,11 @@ fn interactions() -> Vec<Interaction> {
     ]
 }
 
-fn minus(u: Point, v: Point) -> Point {
+pub(super) fn minus(u: Point, v: Point) -> Point {
     std::array::from_fn(|k| u[k] - v[k])
 }
 
-fn norm(u: Point) -> f64 {
+pub(super) fn norm(u: Point) -> f64 {
     u.iter().map(|value| value * value).sum::<f64>().sqrt()
 }
 
@@ -69,7 +69,7 @@ fn unit(u: Point) -> Point {
     u.map(|value| value / norm(u))
 }
 
-fn degrees(u: Point, v: Point) -> f64 {
+pub(super) fn degrees(u: Point, v: Point) -> f64 {
     unit(u).iter().zip(unit(v)).map(|(one, other)| one * other).sum::<f64>().clamp(-1.0, 1.0).acos().to_degrees()
 }
 
@@ -192,7 +192,7 @@ fn limits(value: f64, limits: [f64; 2]) -> (f64, f64, f64) {
 fn rows(tally: &mut crate::reduce::Tally) -> Vec<Vec<Row>> {
     let (columns, entries, counts, occurrences) = tally.own[0].here::<FingerprintTable>().unwrap().take();
     assert!(columns.windows(2).all(|pair| pair[0] < pair[1]), "columns ascend");
-    let (sites, distances) = occurrences.unwrap();
+    let (sites, distances, _) = occurrences.unwrap();
     let (mut entry, mut next) = (0, 0);
     let frames = (0..2).map(|k| tally.rows.column(k).map(|count| count as usize).collect::<Vec<_>>());
     let [n_entries, n_occurrences] = <[Vec<usize>; 2]>::try_from(frames.collect::<Vec<_>>()).unwrap();
@@ -211,7 +211,7 @@ fn rows(tally: &mut crate::reduce::Tally) -> Vec<Vec<Row>> {
     frames.collect()
 }
 
-fn cells() -> impl Strategy<Value = Option<UnitCell>> {
+pub(super) fn cells() -> impl Strategy<Value = Option<UnitCell>> {
     prop_oneof![
         Just(None),
         prop::array::uniform3(13.1f32..30.0)
@@ -275,7 +275,7 @@ fn table_is_the_same_as_bytes() {
     let entries =
         mapped(whole.clone(), &[batch(0, &frames, None)]).unwrap().own[0].here::<FingerprintTable>().unwrap().take();
     assert!(entries.1.len() > 20);
-    let mut merged = Own::Here(Box::new(FingerprintTable::new(true)));
+    let mut merged = Own::Here(Box::new(FingerprintTable::new(true, false)));
     for frames in frames.chunks(2) {
         merged.merge(mapped(whole.clone(), &[batch(0, frames, None)]).unwrap().own[0].clone());
     }

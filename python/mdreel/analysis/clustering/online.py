@@ -1,0 +1,136 @@
+"""Clusters of frames that are found while the frames arrive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mdreel._core import Computation, Source, online_clusters
+from mdreel.analysis.base.analysis import Analysis
+from mdreel.analysis.clustering.cutoff import checked_cutoff
+from mdreel.analysis.clustering.frame_clusters import FrameClusters, transitions_of
+from mdreel.analysis.topology.reference import is_group
+from mdreel.analysis.topology.weights import weights_of
+from mdreel.execution.tally import Tally
+from mdreel.foundation.arguments import checked_arguments
+from mdreel.trajectory.opener import Trajectory
+from mdreel.trajectory.selection import Selection, atoms_of
+
+if TYPE_CHECKING:
+    from MDAnalysis import AtomGroup, Universe
+
+
+class OnlineClustering(FrameClusters):
+    """Cluster frames in a single pass, such as those of a running simulation, by their RMSD after superposition.
+
+    Parameters
+    ----------
+    universe : MDAnalysis.Universe or AtomGroup
+        The system.
+    select : str, optional
+        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
+        including repeated atoms.
+    cutoff : float
+        Largest RMSD of a frame from the leader of its cluster in Å.
+    weights : {None, "mass"} or array_like, shape (n_atoms,), float64
+        Weight of each atom in the superposition and in the RMSD.
+    trajectory : path, sequence of paths, Source or Channel, optional
+        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
+    verbose : bool
+        Whether `run` shows a progress bar by default.
+
+    Attributes
+    ----------
+    results.labels : ndarray, shape (n_frames,), int64
+        Cluster of each frame. Clusters are numbered from 0 in the order in which they were found. Later frames
+        therefore never change the labels of earlier ones.
+    results.sizes : ndarray, shape (n_clusters,), int64
+        Number of frames in each cluster.
+    results.centers : ndarray, shape (n_clusters,), int64
+        Number of the frame that leads each cluster, which is its first frame.
+    results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
+        Positions of the atoms in the leader of each cluster, as stored, in Å.
+    results.transitions : ndarray, shape (n_transitions, 3), int64
+        Number of steps from one analysed frame to the next for each pair of clusters that occurs: the cluster of the
+        first frame, that of the second, and the number. Steps within a cluster are included.
+
+    Raises
+    ------
+    SelectionError
+        If there are no atoms, or the selection is not valid.
+    MismatchError
+        If the cutoff is negative or not finite, or the weights do not match the atoms. In `run`, if a coordinate is not
+        finite.
+    UnsupportedError
+        If `universe` is an UpdatingAtomGroup.
+
+    Warns
+    -----
+    UnitWarning
+        If the cutoff was probably given in nm.
+
+    Notes
+    -----
+    This is the leader algorithm (J. A. Hartigan, Clustering Algorithms, Wiley, 1975). The first frame leads the first
+    cluster. Each following frame joins the cluster of the nearest leader, if its minimum RMSD from this leader is at
+    most `cutoff`. Of several leaders at the same distance, it joins the first. Otherwise, it leads a new cluster.
+    Therefore, no two leaders are within the cutoff, and all frames of a cluster are within the cutoff of its leader.
+
+    The result depends on the order of the frames. It does not depend on the executor or the number of workers. Workers
+    compare their frames with the leaders that are known at that time. The calling thread compares them with the leaders
+    that have been found since, and assigns them in order. If the workers are other processes, they send the positions
+    of their frames, and the calling thread makes all comparisons.
+
+    The memory does not grow with the positions of all frames. A run keeps the positions of the leaders, the labels, and
+    the positions of the frames that workers are processing. A leader needs about 70 bytes per atom, and a frame needs
+    28 bytes. With `mdreel.live.stream_results` or
+    ``mdreel cluster-frames --method online`` on a channel, the results so far are updated while the simulation runs.
+
+    Examples
+    --------
+    >>> import MDAnalysis as mda
+    >>> from MDAnalysisTests.datafiles import DCD, PSF
+    >>> from mdreel.analysis import OnlineClustering
+    >>> clusters = OnlineClustering(mda.Universe(PSF, DCD), "name CA", cutoff=2).run()
+    >>> clusters.n_clusters
+    5
+    """
+
+    @checked_arguments
+    def __init__(
+        self,
+        universe: Universe | AtomGroup,
+        select: str | None = "all",
+        cutoff: float = 1.0,
+        weights: Literal["mass"] | ArrayLike | None = None,
+        *,
+        trajectory: Trajectory | None = None,
+        verbose: bool = False,
+    ) -> None:
+        if is_group(universe):
+            # Refuses an UpdatingAtomGroup, which a selection would make static.
+            Selection.of(atoms_of(universe, name="universe"), "universe")
+        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        self.cutoff = checked_cutoff(cutoff)
+        self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
+
+    def result_bytes(self, n_frames: int, n_columns: int) -> int:
+        """Return the least memory of the results of a run: a label of each frame."""
+        return Analysis.result_bytes(self, n_frames, n_columns) + 12 * n_frames
+
+    def computation(self, source: Source) -> Computation:
+        """Return the computation that assigns the frames."""
+        return online_clusters(len(self.atoms), self._weights, self.cutoff)
+
+    def conclude(self, tally: Tally) -> None:
+        """Store the clusters of the frames."""
+        labels, leaders, positions = tally.own
+        n_clusters, found = len(leaders), self.results
+        found.labels = labels.astype(np.int64)
+        found.sizes = np.bincount(found.labels, minlength=n_clusters).astype(np.int64)
+        found.centers = self.frames[leaders.astype(np.int64)]
+        found.transitions = transitions_of(found.labels, n_clusters)
+        positions = positions.reshape(n_clusters, len(self.atoms), 3)
+        found.positions = positions if self._selection.is_in_order else positions[:, self._selection.places]
