@@ -81,8 +81,10 @@ centre a group of atoms in the cell, or undo jumps across boundaries."""
 CorrelationValue: TypeAlias = Literal["correlation", "generalized_correlation"]
 """Correlation of two atoms: of their displacements, or the one that corresponds to their mutual information."""
 
-ClusterMethod: TypeAlias = Literal["gromos", "single", "complete", "average", "dbscan", "k-means", "k-medoids", "online"]
-"""Method of clustering frames: GROMOS, hierarchical with one of three linkages, DBSCAN, k-means, k-medoids, or online."""
+ClusterMethod: TypeAlias = Literal[
+    "gromos", "single", "complete", "average", "dbscan", "k-means", "k-medoids", "online"
+]
+"""Method of clustering: GROMOS, hierarchical with one of three linkages, DBSCAN, k-means, k-medoids, or online."""
 
 InitialCenters: TypeAlias = Literal["k-means++", "nani"]
 """Choice of the frames that k-means and k-medoids start from."""
