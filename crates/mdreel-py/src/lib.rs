@@ -55,7 +55,7 @@ mod _core {
     #[pymodule_export]
     use crate::block::{Blocks, FrameSet};
     #[pymodule_export]
-    use crate::chain::chain_sources;
+    use crate::chain::{chain_sources, described_chain, keep_chain, kept_chain};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::channel::compressed::{channel_xtc_frame_bytes, channel_xtc_positions};

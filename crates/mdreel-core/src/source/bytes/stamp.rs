@@ -34,6 +34,11 @@ impl Stamp {
         Stamp { len, facts, version, machine: machine().map(str::to_owned) }
     }
 
+    /// Notes a file of a file system, as it was seen on `machine`.
+    pub(super) fn seen_on(machine: Option<&str>, len: u64, facts: Facts) -> Self {
+        Stamp { len, facts: Some(facts), version: None, machine: machine.map(str::to_owned) }
+    }
+
     /// Itself as bytes, for another process.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         postcard::to_allocvec(self).map_err(|error| Error::worker(format!("a file cannot be told of: {error}")))
@@ -65,7 +70,7 @@ impl Stamp {
 }
 
 /// What names this machine until it starts again; `None` where the system does not tell.
-fn machine() -> Option<&'static str> {
+pub(super) fn machine() -> Option<&'static str> {
     static MACHINE: OnceLock<Option<String>> = OnceLock::new();
     MACHINE.get_or_init(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()).as_deref()
 }
