@@ -1,4 +1,4 @@
-"""Descriptions of chains that are kept for later runs: the chain is the same, and a file that has changed is noticed."""
+"""Descriptions of chains that are kept for later runs: nothing else is read, and a changed file is noticed."""
 
 import subprocess
 import time
@@ -118,7 +118,9 @@ def test_overlaps_of_a_kept_chain_are_dropped(folders: dict[str, list[str]]) -> 
     source, expected = kept(paths, "drop"), open_trajectory(paths, overlaps="drop")
     assert source is not None
     assert source.n_frames == expected.n_frames < open_trajectory(paths).n_frames
-    np.testing.assert_array_equal(elsewhere(mixed_job(source, np.arange(9, dtype=np.uint32))).source.times(), expected.times())
+    np.testing.assert_array_equal(
+        elsewhere(mixed_job(source, np.arange(9, dtype=np.uint32))).source.times(), expected.times()
+    )
 
 
 def test_only_the_files_that_are_read_are_opened(folders: dict[str, list[str]]) -> None:
@@ -172,9 +174,7 @@ def test_new_files_are_not_described(cache: Path, adk_xtc: Path, tmp_path: Path)
     assert kept(paths) is None
 
 
-def test_other_chains_have_other_descriptions(
-    folders: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_chains_have_other_descriptions(folders: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     paths = folders["xtc"]
     assert kept(paths[::-1]) is None
     assert kept(paths[:2]) is None

@@ -7,11 +7,8 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +19,7 @@ from mdreel._core import FrameSet, plan
 from mdreel.errors import FormatError, MdreelError
 from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.job import Job
-from mdreel.execution.serving_processes import among_processes, current_kept
+from mdreel.execution.serving_processes import current_kept
 from mdreel.execution.shared_files import SharedFiles, check_end, locate
 from mdreel.trajectory.convert import convert
 from mdreel.trajectory.open import open as open_trajectory

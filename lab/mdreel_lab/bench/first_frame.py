@@ -2,8 +2,8 @@
 
 Start it with MPI: ``mpiexec -n 4 python -m mdreel_lab.bench.first_frame TOPOLOGY TRAJECTORY``.
 
-The first run of an input locates its frames, and the second run of a chain keeps a description of it. Both are printed
-apart from the later runs. The benchmark also measures how long rank 0 needs for one ``stat`` of each file, which no
+The first run of an input locates its frames, and keeps a description of the chain. It is printed apart from the later
+runs. The benchmark also measures how long rank 0 needs for one ``stat`` of each file, which no
 run can avoid.
 """
 
@@ -23,8 +23,6 @@ from mdreel.timing.spans import KINDS
 from mdreel.timing.timing import Timing
 
 _READING = tuple(KINDS.index(kind) for kind in ("read", "decompress"))
-_N_EARLY = 2
-"""Number of runs that do not count: the first locates the frames, and the second keeps the description of the chain."""
 _SETTLING_SECONDS = 2.5
 """Age of the files from which a run keeps a description of them."""
 
@@ -70,7 +68,7 @@ def measure(topology: str, trajectory: str, n_segments: int, n_rounds: int) -> l
     inputs: dict[str, str | list[str]] = {"one file": trajectory, f"{n_segments:,} segments": parts}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in inputs}
     floors = []
-    for _ in range(n_rounds + _N_EARLY):
+    for _ in range(n_rounds + 1):
         floors.append(ranks.share(lambda: _stat_ms(parts)))
         for name, paths in inputs.items():
             run = RMSD(atoms, trajectory=paths).run(backend=ranks)
@@ -91,22 +89,20 @@ def _stat_ms(paths: Sequence[str]) -> float:
 
 
 def _lines(times: dict[str, list[tuple[float, float]]], rank: int) -> list[str]:
-    """Return a table of medians, and the times of the early runs, which do not count."""
+    """Return a table of medians, and the time of each first run, which does not count."""
     lines = [
         f"First frame of rank {rank}: median (lowest to highest), ms",
         f"{'':<16} {'since the call':<28} since the job",
     ]
     medians = []
     for name, found in times.items():
-        columns = list(zip(*found[_N_EARLY:], strict=True))
+        columns = list(zip(*found[1:], strict=True))
         medians.append([median(column) for column in columns])
         texts = [f"{median(column):.2f} ({min(column):.2f} to {max(column):.2f})" for column in columns]
         lines.append(f"{name:<16} {texts[0]:<28} {texts[1]}")
     ratios = [other / one for one, other in zip(*medians, strict=True)]
     lines.append(f"{'ratio':<16} {ratios[0]:<28.2f} {ratios[1]:.2f}")
-    for name, found in times.items():
-        early = " and ".join(f"{since_call:.1f}" for since_call, _ in found[:_N_EARLY])
-        lines.append(f"first runs of {name}: {early} ms since the call")
+    lines.extend(f"first run of {name}: {found[0][0]:.1f} ms since the call" for name, found in times.items())
     return lines
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from mdreel._core import Source, keep_chain, kept_chain
 from mdreel.errors import MdreelError
 from mdreel.execution.serving_processes import current_helpers, current_kept
+from mdreel.execution.shared_files import SharedFiles
 from mdreel.trajectory.open_one import CORE_FORMATS
 from mdreel.trajectory.remote import RemoteFile
 
@@ -42,27 +44,37 @@ def open_kept(paths: Sequence[str | RemoteFile], options: dict[str, Any], overla
     return kept_chain(named, options["format"], options["access"], options["index"], overlaps)
 
 
-def keep(
-    chain: Source, paths: Sequence[str | RemoteFile], options: dict[str, Any], overlaps: str, facts: list[dict[str, Any]]
+def keep_when_whole(
+    chain: Source,
+    paths: Sequence[str | RemoteFile],
+    options: dict[str, Any],
+    overlaps: str,
+    facts: list[dict[str, Any]],
 ) -> None:
-    """Keep the description of a chain for later runs. An error does not matter, because later runs work without it.
+    """Keep the description of a chain for later runs, now or when all files are known to end with a complete frame.
 
     Parameters
     ----------
     chain : Source
-        The chain. All its files are known to end with a complete frame.
+        The chain, which several processes have opened together.
     paths, options, overlaps
         See `open_kept`.
     facts : list of dict
         Facts about each file, as returned by `Source.describe`.
     """
-    named = _named(paths, options)
-    if named is None:
+    named, kept = _named(paths, options), current_kept()
+    shared = None if kept is None else kept.item
+    if named is None or not isinstance(shared, SharedFiles):
         return
-    try:
-        keep_chain(chain, named, options["format"], options["index"], overlaps, json.dumps(facts))
-    except (MdreelError, OSError, TypeError, ValueError):
-        return
+
+    def keep() -> None:
+        # Later runs also work without the description.
+        with suppress(MdreelError, OSError, TypeError, ValueError):
+            keep_chain(chain, named, options["format"], options["index"], overlaps, json.dumps(facts))
+
+    shared.keep = keep
+    if shared.is_whole:
+        keep()
 
 
 def _named(paths: Sequence[str | RemoteFile], options: dict[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from mdreel.errors import FormatError
 from mdreel.execution.shared_files import with_own_files
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.urls import is_remote
-from mdreel.trajectory.kept_chain import keep, open_kept
+from mdreel.trajectory.kept_chain import keep_when_whole, open_kept
 from mdreel.trajectory.open_one import CORE_FORMATS, open_one
 from mdreel.trajectory.open_together import Opened, open_together
 from mdreel.trajectory.remote import RemoteFile
@@ -77,8 +77,8 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     Notes
     -----
     Only the first header of each file is read, and only once. Worker processes open a file when they read its first
-    frame. With MPI, each rank reads the headers of its share of the files. If all files have a frame index, mdreel then
-    stores a description of all files beside these indexes, and later runs with MPI do not read the headers.
+    frame. With MPI, each rank reads the headers of its share of the files, and mdreel stores a
+    description of all files beside their frame indexes, so that later runs with MPI do not read the headers again.
 
     Frames are numbered across all files. Times are read from the files. At most 64 files are open at the same time.
 
@@ -107,8 +107,7 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     shared = open_together(several, options, _open_again)
     if shared is not None:
         chain = _chain(names, shared.pieces, overlaps, recipe, shared)
-        if shared.is_whole:
-            keep(chain, several, options, overlaps, shared.facts)
+        keep_when_whole(chain, several, options, overlaps, shared.facts)
         return chain
     if known is None or known in CORE_FORMATS:
         try:

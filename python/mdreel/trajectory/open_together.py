@@ -37,14 +37,11 @@ class Opened:
         The files of each process. This process opens files of other processes when it reads their first frame.
     facts : list of dict
         Facts about each file, as returned by `Source.describe`.
-    is_whole : bool
-        Whether the frames of all files are located, and each file ends with a complete frame.
     """
 
     token: str
     pieces: list[list[Source]]
     facts: list[dict[str, Any]]
-    is_whole: bool
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,7 @@ def open_together(
     take_places(chain.from_iterable(pieces), (places for one in described for places in one.places))
     is_located, is_whole = all(one.is_located for one in described), all(one.is_whole for one in described)
     kept.item = SharedFiles(token, 0, kept.item.own, pieces, is_located, is_whole)
-    return Opened(token, pieces, [facts for one in described for facts in one.facts], is_whole)
+    return Opened(token, pieces, [facts for one in described for facts in one.facts])
 
 
 def _describe(

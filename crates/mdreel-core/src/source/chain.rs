@@ -196,7 +196,7 @@ impl Source for ChainSource {
 
     fn capabilities(&self) -> Capabilities<'_> {
         let common = self.common();
-        let n_fetched = || self.segments.iter().filter_map(|segment| segment.source.n_fetched()).sum();
+        let n_fetched = || self.segments.iter().filter_map(|segment| segment.source.n_fetched()).sum::<u64>();
         Capabilities {
             segments: Some(self),
             // A byte says where a frame is only together with its file.

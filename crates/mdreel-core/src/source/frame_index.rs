@@ -134,8 +134,7 @@ impl FrameIndex {
     /// Whether it can be the index of a file.
     pub(crate) fn is_whole(&self) -> bool {
         let offsets = || self.frames().map(|frame| frame.offset);
-        self.is_complete()
-            && offsets().zip(offsets().skip(1).chain([self.end])).all(|(offset, next)| offset < next)
+        self.is_complete() && offsets().zip(offsets().skip(1).chain([self.end])).all(|(offset, next)| offset < next)
     }
 
     /// Whether a file still has these frames, as far as a sample of at most [`SAMPLE`] and the last one shows; all are

@@ -20,7 +20,7 @@ use super::deferred::{Content, Deferred, OpenLater, Outline, WholeFile};
 use super::frame_index::kept::{checksum, place_of_several, write};
 use super::frame_index::{FrameIndex, Keep};
 use super::open::{KnownFile, Location, Opened, Options, chain};
-use super::SourceExt;
+use super::{Source, SourceExt};
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8; 8] = b"mdreelC1";
@@ -91,7 +91,6 @@ impl KeptChain {
 
     fn of(opened: &Opened, paths: &str) -> Result<Option<Self>> {
         let Opened::Chain(chain, parts) = opened else { return Ok(None) };
-        let Some(first_frames) = chain.known_first_frames() else { return Ok(None) };
         let each: Vec<_> = paths.split(SEPARATOR).map(Path::new).collect();
         let outline = |part: &Opened| match part {
             Opened::Deferred(_, file) => Ok(Some(file.outline().clone())),
@@ -114,6 +113,9 @@ impl KeptChain {
             }
             n_located.push((index.len() - n_before) as u64);
         }
+        // All frames are located, so counting them opens no file.
+        chain.n_frames()?;
+        let Some(first_frames) = chain.known_first_frames() else { return Ok(None) };
         Ok(Some(KeptChain {
             paths: paths.to_owned(),
             folder: folder_of(&each),

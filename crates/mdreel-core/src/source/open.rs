@@ -165,7 +165,7 @@ pub fn is_hdf5(path: &Path) -> Result<bool> {
 /// Joins trajectories of the same atoms to one. The paths name them in errors.
 pub fn chain(parts: Vec<(PathBuf, Opened)>, overlaps: Overlaps) -> Result<Opened> {
     let split = |(path, part): (PathBuf, Opened)| ((path, part.source()), part);
-    let (segments, parts) = parts.into_iter().map(split).unzip();
+    let (segments, parts): (Vec<_>, Vec<_>) = parts.into_iter().map(split).unzip();
     Ok(Opened::Chain(Arc::new(ChainSource::new(segments, overlaps)?), parts))
 }
 

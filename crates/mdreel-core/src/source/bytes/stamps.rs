@@ -1,6 +1,7 @@
 //! What the file system says of many files, so that a later run notices that one of them has changed.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,7 +19,7 @@ const SETTLED_NS: u64 = 2_000_000_000;
 /// What one machine has seen of several files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::source) struct Stamps {
-    machine: Option<String>,
+    machine: Option<Arc<str>>,
     files: Vec<Seen>,
 }
 
@@ -56,7 +57,7 @@ impl Stamps {
         });
         found.sort_unstable_by_key(|&(start, _)| start);
         let files: Vec<_> = found.into_iter().flat_map(|(_, seen)| seen).collect();
-        let stamps = Stamps { machine: machine().map(str::to_owned), files };
+        let stamps = Stamps { machine: machine(), files };
         ((stamps.files.len() == paths.len()).then_some(stamps), other)
     }
 
@@ -68,12 +69,14 @@ impl Stamps {
     /// The stamp of the `i`-th file.
     pub(in crate::source) fn get(&self, i: usize) -> Stamp {
         let Seen { len, facts } = self.files[i];
-        Stamp::seen_on(self.machine.as_deref(), len, facts)
+        Stamp::seen_on(self.machine.clone(), len, facts)
     }
 
     /// Whether these are the files that `stamps` were made of, as far as they say.
     pub(in crate::source) fn agree<'a>(&self, stamps: impl ExactSizeIterator<Item = &'a Stamp>) -> bool {
-        let is_same = |(seen, stamp): (&Seen, &Stamp)| seen.len == stamp.len && stamp.facts.is_none_or(|f| seen.is_of(&f));
+        let is_same = |(seen, stamp): (&Seen, &Stamp)| {
+            seen.len == stamp.len && stamp.facts.is_some_and(|facts| seen.is_of(&facts))
+        };
         stamps.len() == self.files.len() && self.files.iter().zip(stamps).all(is_same)
     }
 
