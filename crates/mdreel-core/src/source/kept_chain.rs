@@ -150,7 +150,7 @@ impl KeptChain {
     /// The files as one trajectory. Each file is opened when it is first read, and as many are open at a time as
     /// `open_files` allows.
     pub fn open(self, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
-        let (mut first, mut start) = (0, 0);
+        let (mut first, mut start) = (0, 0_u64);
         let mut parts = Vec::with_capacity(self.stamps.len());
         let columns = self.contents.into_iter().zip(self.n_located);
         for (i, (path, (content, n_located))) in self.paths.split(SEPARATOR).zip(columns).enumerate() {
