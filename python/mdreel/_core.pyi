@@ -391,13 +391,3 @@ def follow_file(
     recipe: tuple[object, object],
 ) -> Source: ...
 def await_arrival(source: Source, frame: int, step: int, seconds: float) -> tuple[int, bool]: ...
-def foreign_source(
-    trajectory: object,
-    path: str | PathLike[str],
-    n_atoms: int,
-    n_frames: int,
-    n_bytes: int,
-    names: Sequence[str],
-    facts: dict[str, Any],
-    recipe: tuple[object, object],
-) -> Source: ...

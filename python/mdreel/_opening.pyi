@@ -14,6 +14,7 @@ __all__ = [
     "chain_sources",
     "chunked_source",
     "described_chain",
+    "foreign_source",
     "is_hdf5",
     "keep_chain",
     "kept_chain",
@@ -68,3 +69,13 @@ def keep_chain(
     overlaps: str,
     facts: str,
 ) -> bool: ...
+def foreign_source(
+    trajectory: object,
+    path: str | PathLike[str],
+    n_atoms: int,
+    n_frames: int,
+    n_bytes: int,
+    names: Sequence[str],
+    facts: dict[str, Any],
+    recipe: tuple[object, object],
+) -> Source: ...
