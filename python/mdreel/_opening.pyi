@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from mdreel._core import Source
 
-__all__ = ["OpenFiles", "chain_sources", "chunked_source", "foreign_source", "is_hdf5"]
+__all__ = [
+    "OpenFiles",
+    "chain_sources",
+    "chunked_source",
+    "described_chain",
+    "foreign_source",
+    "is_hdf5",
+    "keep_chain",
+    "kept_chain",
+]
 
 @final
 class OpenFiles:
@@ -38,6 +47,28 @@ def chain_sources(
     workers: Callable[[Source], tuple[Any, Any]] | None = None,
     facts: list[dict[str, Any]] | None = None,
 ) -> Source: ...
+def kept_chain(
+    paths: str,
+    format: str | None,  # noqa: A002 (MDAnalysis's word)
+    access: str,
+    index: str,
+    overlaps: str,
+) -> Source | None: ...
+def described_chain(
+    told: NDArray[np.uint8],
+    format: str | None,  # noqa: A002 (MDAnalysis's word)
+    access: str,
+    index: str,
+    overlaps: str,
+) -> Source: ...
+def keep_chain(
+    source: Source,
+    paths: str,
+    format: str | None,  # noqa: A002 (MDAnalysis's word)
+    index: str,
+    overlaps: str,
+    facts: str,
+) -> bool: ...
 def foreign_source(
     trajectory: object,
     path: str | PathLike[str],

@@ -15,7 +15,6 @@ from mdreel.analysis import (
     KMeansClustering,
     KMedoidsClustering,
 )
-from mdreel.analysis import DensityClustering, GromosClustering, HierarchicalClustering, OnlineClustering
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 INPUT = ("-s", PSF, "-f", DCD, "-q")

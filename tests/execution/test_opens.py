@@ -7,21 +7,19 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from chain_files import CHANGES, SPOILING, elsewhere, segments, two_processes
 from h5md_writer import write_h5md
 from mdreel._core import FrameSet, plan
 from mdreel.errors import FormatError, MdreelError
 from mdreel.execution.executors.local.serial import Serial
 from mdreel.execution.job import Job
-from mdreel.execution.serving_processes import among_processes, current_kept
+from mdreel.execution.serving_processes import current_kept
 from mdreel.execution.shared_files import SharedFiles, check_end, locate
 from mdreel.trajectory.convert import convert
 from mdreel.trajectory.open import open as open_trajectory
@@ -45,16 +43,6 @@ def frame(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a file of one frame."""
     positions = np.random.default_rng(3).normal(0, 5, (1, 12, 3)).astype(np.float32)
     return write_h5md(tmp_path_factory.mktemp("frame") / "frame.h5md", {"position": positions})
-
-
-def segments(frame: Path, folder: Path, suffix: str, n_files: int) -> Path:
-    """Fill a folder with files of one frame each."""
-    first = frame.with_suffix(suffix)
-    if not first.exists():
-        convert(frame, first)
-    for i in range(n_files):
-        os.link(first, folder / f"{i:04}{suffix}")
-    return folder
 
 
 def opens(library: Path, folder: Path, name: str, is_located: bool, place: Path) -> list[int]:
@@ -107,27 +95,8 @@ def test_each_rank_opens_its_share_of_the_files(
     assert max(ranks) <= n_files // N_WORKERS + 3, ranks
 
 
-def garbage(path: Path) -> None:
-    path.write_bytes(b"no trajectory" * 100)
-
-
-def missing(path: Path) -> None:
-    path.symlink_to("nowhere.xtc")
-
-
-def larger(path: Path) -> None:
-    positions = np.random.default_rng(4).normal(0, 5, (1, 13, 3)).astype(np.float32)
-    convert(write_h5md(path.with_suffix(".h5md"), {"position": positions}), path)
-    path.with_suffix(".h5md").unlink()
-
-
-def torn(path: Path) -> None:
-    content = (path.parent / "0000.xtc").read_bytes()
-    path.write_bytes(content + content[:-8])
-
-
 @needs(MPICH)
-@pytest.mark.parametrize("spoil", [garbage, missing, larger, torn])
+@pytest.mark.parametrize("spoil", SPOILING)
 @pytest.mark.parametrize("is_located", [True, False])
 def test_every_rank_raises_the_error_of_one_process(
     is_located: bool, spoil: Callable[[Path], None], frame: Path, tmp_path: Path
@@ -168,11 +137,6 @@ def test_ranks_keep_the_frame_index_of_their_files(frame: Path, tmp_path: Path) 
 FORMATS = ("xtc", "trr", "dcd", "nc", "h5md", "mixed")
 
 
-def elsewhere(job: Job) -> Job:
-    there: Job = pickle.loads(pickle.dumps(job))
-    return there
-
-
 def chain_of(format_: str, adk_xtc: Path, folder: Path) -> list[Path]:
     """Write three files of the AdK trajectory in one format, or in several."""
     suffixes = ["xtc", "h5md", "dcd"] if format_ == "mixed" else [format_] * 3
@@ -187,34 +151,6 @@ def rows_of(job: Job, on_error: str = "raise") -> np.ndarray:
     outcome = job.finish(job.map(blocks, 0, len(blocks)))
     assert outcome is not None
     return bits_of(outcome)
-
-
-class Pair:
-    """Two processes; a thread, which keeps objects of its own, stands for the other one."""
-
-    n_processes = 2
-
-    def __init__(self, other: ThreadPoolExecutor, between: Callable[[], object]) -> None:
-        self.other, self.between = other, between
-
-    def call(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any] | None:
-        there = self.other.submit(function, *arguments[1])
-        try:
-            answers = [function(*arguments[0]), pickle.loads(pickle.dumps(there.result()))]
-        except (MdreelError, OSError):
-            return None
-        self.between()
-        return answers
-
-
-@contextmanager
-def two_processes(between: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Open files in two processes, and call a function after each step."""
-    with ExitStack() as stack:
-        other = ThreadPoolExecutor(1, initializer=lambda: stack.enter_context(among_processes()))
-        with other, among_processes(Pair(other, between)):
-            yield
-            other.submit(stack.close).result()
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -303,36 +239,6 @@ def test_overlaps_are_dropped_elsewhere_without_opening_the_files(format_: str, 
     if format_ != "mixed":
         assert there.source.n_frames == 9
     np.testing.assert_array_equal(rows_of(there), expected)
-
-
-def replaced(path: Path) -> None:
-    new = path.with_suffix(".new")
-    new.write_bytes(path.read_bytes())
-    new.replace(path)
-
-
-def written_over(path: Path) -> None:
-    content = path.read_bytes()
-    with path.open("r+b") as file:
-        file.write(content)
-    os.utime(path, ns=(1, 10**18))
-
-
-def cut(path: Path) -> None:
-    os.truncate(path, path.stat().st_size - 8)
-
-
-def lengthened(path: Path) -> None:
-    with path.open("ab") as file:
-        file.write(bytes(8))
-
-
-CHANGES = {
-    replaced: "another file has this name",
-    written_over: "was modified since",
-    cut: "it is not the same file",
-    lengthened: "it is not the same file",
-}
 
 
 @pytest.mark.parametrize("change", CHANGES)

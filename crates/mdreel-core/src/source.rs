@@ -16,6 +16,7 @@ pub mod format;
 pub mod frame_index;
 pub mod growth;
 mod interleaved;
+pub mod kept_chain;
 pub(crate) mod located;
 pub mod lookout;
 pub mod memory;

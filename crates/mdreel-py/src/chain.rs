@@ -1,13 +1,17 @@
 //! Chains of sources that were opened in different ways.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use mdreel_core::source::kept_chain::KeptChain;
 use mdreel_core::source::open::{Options, chain};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyString};
 
 use crate::error::to_python;
 use crate::origin::Origin;
+use crate::patience::patiently;
 use crate::source::Source;
 
 /// Join sources of the same atoms to one; the paths name their files in errors. A source may be a chain of several files. `workers` returns a function and its arguments, which
@@ -38,4 +42,62 @@ pub(crate) fn chain_sources<'py>(
     let parts = paths.into_iter().zip(segments).collect();
     let opened = chain(parts, options.overlaps).map_err(|error| to_python(py, error))?;
     Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()).for_workers_by(workers))
+}
+
+/// Open a chain of which a description was kept, without opening its files; None if there is none, or if a file has changed.
+/// The paths are separated by NUL.
+#[pyfunction]
+#[pyo3(signature = (paths, format, access, index, overlaps))]
+pub(crate) fn kept_chain(
+    py: Python<'_>,
+    paths: String,
+    format: Option<&str>,
+    access: &str,
+    index: &str,
+    overlaps: &str,
+) -> PyResult<Option<Source>> {
+    let options = Options::from_names(format, access, index, overlaps).map_err(|error| to_python(py, error))?;
+    let found = patiently(py, move || {
+        let Some(kept) = KeptChain::load(&paths, options) else { return Ok(None) };
+        Ok(Some((kept.chain.open(options, &Arc::default())?, kept.bytes, kept.notes)))
+    })?;
+    let Some((opened, told, facts)) = found else { return Ok(None) };
+    let origin = Origin::kept(told.into(), format, [access, index, overlaps]);
+    Ok(Some(Source::described(opened, origin, PyString::new(py, &facts).into_any())))
+}
+
+/// Open a chain that another process has described; `told` is its description, shape (n_bytes,).
+#[pyfunction]
+#[pyo3(signature = (told, format, access, index, overlaps))]
+pub(crate) fn described_chain(
+    py: Python<'_>,
+    told: PyReadonlyArray1<'_, u8>,
+    format: Option<&str>,
+    access: &str,
+    index: &str,
+    overlaps: &str,
+) -> PyResult<Source> {
+    let told: Arc<[u8]> = told.as_slice()?.into();
+    let opened = Options::from_names(format, access, index, overlaps)
+        .and_then(|options| KeptChain::from_bytes(&told)?.open(options, &Arc::default()))
+        .map_err(|error| to_python(py, error))?;
+    Ok(Source::plain(opened, Origin::kept(told, format, [access, index, overlaps])))
+}
+
+/// Keep the description of a chain for later runs, with the facts about its files as JSON, if each of its files is known to
+/// end with a complete frame. Returns whether the chain can be described. The paths are separated by NUL.
+#[pyfunction]
+#[pyo3(signature = (source, paths, format, index, overlaps, facts))]
+pub(crate) fn keep_chain(
+    py: Python<'_>,
+    source: &Source,
+    paths: String,
+    format: Option<&str>,
+    index: &str,
+    overlaps: &str,
+    facts: String,
+) -> PyResult<bool> {
+    let options = Options::from_names(format, "auto", index, overlaps).map_err(|error| to_python(py, error))?;
+    let opened = source.opened().clone();
+    patiently(py, move || KeptChain::keep(&opened, &paths, options, &facts))
 }

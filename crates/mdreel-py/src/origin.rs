@@ -30,6 +30,15 @@ pub enum Origin {
         /// The files that share a limit with these; those of several sources that are pickled together share one again.
         open_files: Option<Py<OpenFiles>>,
     },
+    /// A chain that was described, with this description, the format, and access, place of the index and overlaps.
+    Kept {
+        /// The description.
+        told: Arc<[u8]>,
+        /// The format, where the content is not to decide.
+        format: Option<String>,
+        /// Access, place of the index, overlaps.
+        names: [String; 3],
+    },
     /// A Python function and its arguments.
     Recipe((Py<PyAny>, Py<PyAny>)),
     /// It cannot be, for this reason.
@@ -45,6 +54,11 @@ impl Origin {
         open_files: Option<Py<OpenFiles>>,
     ) -> Self {
         Origin::Files { paths: paths.unbind(), format, names: names.map(str::to_owned), told: None, open_files }
+    }
+
+    /// A chain that was described.
+    pub fn kept(told: Arc<[u8]>, format: Option<&str>, names: [&str; 3]) -> Self {
+        Origin::Kept { told, format: format.map(str::to_owned), names: names.map(str::to_owned) }
     }
 
     /// The same files, of which this is told to other processes.
@@ -72,6 +86,11 @@ impl Origin {
             Origin::Files { paths, format, names: [access, index, overlaps], told: None, .. } => {
                 let arguments = (paths.bind(py), format, access, index, overlaps).into_pyobject(py)?;
                 Ok((py.get_type::<Source>().getattr("open")?, arguments.into_any()))
+            }
+            Origin::Kept { told, format, names: [access, index, overlaps] } => {
+                let told = told.to_vec().into_pyarray(py);
+                let arguments = (told, format, access, index, overlaps).into_pyobject(py)?;
+                Ok((py.import("mdreel._core")?.getattr("described_chain")?, arguments.into_any()))
             }
             Origin::Recipe((function, arguments)) => Ok((function.bind(py).clone(), arguments.bind(py).clone())),
             Origin::Nowhere(reason) => Err(to_python(py, Error::unsupported(*reason))),

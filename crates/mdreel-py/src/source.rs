@@ -7,7 +7,7 @@ use mdreel_core::source::{self as core, SourceExt, damage::OnError, places::Plac
 use mdreel_core::{Error, frame::Quantity};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::block::FrameSet;
 use crate::chunked::OpenFiles;
@@ -30,7 +30,7 @@ pub struct Source {
     origin: Option<Arc<Origin>>,
     /// What is done with each frame that is read.
     transformations: Chain,
-    /// The facts about each file, where Python found them.
+    /// The facts about each file, where Python found them, or as JSON.
     facts: Option<Py<PyAny>>,
     left_out: Option<LeftOut>,
     /// A function of Python that takes the source and returns a function and its arguments, which open the same files in
@@ -53,6 +53,16 @@ impl Source {
     /// One that was opened with the help of Python, and the facts about it: those of one file, or a list.
     pub fn described(opened: Opened, origin: Origin, facts: Bound<'_, PyAny>) -> Self {
         Source { facts: Some(facts.unbind()), ..Source::new(opened, Some(origin)) }
+    }
+
+    /// One that was opened without the help of Python.
+    pub fn plain(opened: Opened, origin: Origin) -> Self {
+        Source::new(opened, Some(origin))
+    }
+
+    /// Whether other processes are told everything about its files when it is pickled.
+    fn is_told(&self) -> bool {
+        self.on_error == OnError::Raise && matches!(self.origin.as_deref(), Some(Origin::Kept { .. }))
     }
 
     /// One that counts the frames that it could not have.
@@ -135,6 +145,9 @@ impl Source {
     fn for_workers(slf: &Bound<'_, Self>) -> PyResult<Self> {
         let (py, own) = (slf.py(), slf.get());
         let mut same = own.with(py, own.on_error, own.shared(), own.transformations.copy(py));
+        if own.is_told() {
+            return Ok(same);
+        }
         if let Some(origin) = own.told(slf)? {
             same.origin = Some(Arc::new(origin));
         }
@@ -268,6 +281,10 @@ impl Source {
 
     /// What is known of its files, as bytes for other processes that read them, shape (n_bytes,): see `take_places`.
     fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        if self.is_told() {
+            let nothing = Places::to_bytes(&[]).map_err(|error| to_python(py, error))?;
+            return Ok(nothing.into_pyarray(py));
+        }
         let source = self.shared();
         Ok(patiently(py, move || Places::to_bytes(&source.places()))?.into_pyarray(py))
     }
@@ -301,6 +318,9 @@ impl Source {
     pub fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         if let Some(facts) = &self.facts {
             let facts = facts.bind(py);
+            if facts.is_instance_of::<PyString>() {
+                return py.import("json")?.call_method1("loads", (facts,))?.extract();
+            }
             return facts.extract().or_else(|_| Ok(vec![facts.cast::<PyDict>()?.copy()?]));
         }
         self.opened.parts().iter().map(|part| facts(py, part)).collect()

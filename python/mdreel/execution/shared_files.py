@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
 
@@ -31,6 +31,9 @@ class SharedFiles:
         Whether the frames of all files have been located.
     is_whole : bool
         Whether it is known that all files end with a complete frame.
+    keep : callable, optional
+        Function that keeps a description of the chain for later runs. It is called when all files are known to end with
+        a complete frame.
     """
 
     token: str
@@ -39,6 +42,7 @@ class SharedFiles:
     pieces: list[list[Source]]
     is_located: bool = False
     is_whole: bool = False
+    keep: Callable[[], object] | None = None
 
     @property
     def all_pieces(self) -> list[Source]:
@@ -87,6 +91,8 @@ def check_end(source: Source) -> None:
         helpers = current_helpers()
         assert helpers is not None
         shared.is_whole = helpers.call(_check_own, [(shared.token,)] * helpers.n_processes) is not None
+        if shared.is_whole and shared.keep is not None:
+            shared.keep()
     if shared is None or not shared.is_whole:
         source.check_end()
 

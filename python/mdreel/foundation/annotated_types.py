@@ -4,7 +4,7 @@ import math
 import numbers
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import index
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, TypeVar, Union, get_args, get_origin
@@ -36,11 +36,14 @@ class Expected:
         raises `RefusedError` if the value has a different type.
     plural : str
         Plural form of the description, for messages about sequences.
+    takes_texts : bool
+        Whether every str is accepted as it is.
     """
 
     text: str
     accept: Callable[[str, Any], Any]
     plural: str = "values"
+    takes_texts: bool = False
 
 
 class Unimported:
@@ -133,7 +136,7 @@ _PLAIN: dict[Any, Expected] = {
     bool: Expected("True or False", _truth, "True or False"),
     int: Expected("a whole number", _whole, "whole numbers"),
     float: Expected("a number", _real, "numbers"),
-    str: _test("a text", lambda value: isinstance(value, str), "texts"),
+    str: replace(_test("a text", lambda value: isinstance(value, str), "texts"), takes_texts=True),
     NoneType: _test("None", lambda value: value is None, "None"),
 }
 _PATH = _test("a path", lambda value: isinstance(value, os.PathLike), "paths")
@@ -270,7 +273,9 @@ def _sequence(kind: Expected | None, *, takes_text: bool) -> Expected:
         if takes_text and isinstance(value, str):
             return (value,)
         items = _items(name, value, text)
-        return items if kind is None else _each(name, items, _endless(kind))
+        if kind is None or (kind.takes_texts and {str}.issuperset(map(type, items))):
+            return items
+        return _each(name, items, _endless(kind))
 
     return Expected(text, accept, plural)
 
@@ -315,7 +320,7 @@ def _one_of(hint: Any) -> Expected | None:
             raise of_items[0]
         raise RefusedError(name, text, value)
 
-    return Expected(text, accept, plural)
+    return Expected(text, accept, plural, _PLAIN[str] in named)
 
 
 def _either(texts: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ from mdreel.errors import FormatError
 from mdreel.execution.shared_files import with_own_files
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.foundation.urls import is_remote
+from mdreel.trajectory.kept_chain import keep_when_whole, open_kept
 from mdreel.trajectory.open_one import CORE_FORMATS, open_one
 from mdreel.trajectory.open_together import Opened, open_together
 from mdreel.trajectory.remote import RemoteFile
@@ -76,7 +77,8 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     Notes
     -----
     Only the first header of each file is read, and only once. Worker processes open a file when they read its first
-    frame. With MPI, each rank reads the headers of its share of the files.
+    frame. With MPI, each rank reads the headers of its share of the files. mdreel then stores a description of all files
+    beside their frame indexes, and later runs with MPI do not read the headers.
 
     Frames are numbered across all files. Times are read from the files. At most 64 files are open at the same time.
 
@@ -93,14 +95,20 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     >>> mdreel.open([DCD, DCD]).n_frames
     196
     """
-    several = [_located(path) for path in ([paths] if isinstance(paths, (str, PathLike, RemoteFile)) else paths)]
+    given = [paths] if isinstance(paths, (str, PathLike, RemoteFile)) else paths
+    # Thousands of plain paths are recognized here, without a call for each.
+    several = [path if type(path) is str and "://" not in path else _located(path) for path in given]
     known = None if format is None else format.upper()
     options = {"format": format, "access": access, "index": index, "group": group, "n_atoms": n_atoms}
     names = [path.url if isinstance(path, RemoteFile) else path for path in several]
     recipe = (_open_again, (several, {**options, "overlaps": overlaps}))
+    if (kept := open_kept(several, options, overlaps)) is not None:
+        return kept
     shared = open_together(several, options, _open_again)
     if shared is not None:
-        return _chain(names, shared.pieces, overlaps, recipe, shared)
+        chain = _chain(names, shared.pieces, overlaps, recipe, shared)
+        keep_when_whole(chain, several, options, overlaps, shared.facts)
+        return chain
     if known is None or known in CORE_FORMATS:
         try:
             return Source.open(several, format, access, index, overlaps)

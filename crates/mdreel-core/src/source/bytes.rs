@@ -15,6 +15,7 @@ mod read_ahead;
 mod reader;
 mod remote;
 mod stamp;
+mod stamps;
 
 use std::ops::Range;
 use std::path::Path;
@@ -34,6 +35,7 @@ pub use open_files::OpenFiles;
 pub use reader::ByteReader;
 pub use remote::{Fetch, RemoteFile};
 pub use stamp::Stamp;
+pub(super) use stamps::Stamps;
 
 /// Readable bytes behind every range handed out (their content is undefined), so that bit readers may load whole
 /// words without a check. Never more than this may be read past a range's end.

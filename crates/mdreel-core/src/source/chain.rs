@@ -35,6 +35,15 @@ pub struct ChainSource {
     first_frames: OnceLock<Vec<u64>>,
     /// Set once it was looked which segments' frames are known.
     looked: OnceLock<()>,
+    common: OnceLock<Common>,
+}
+
+/// What the segments have together, which reading them does not change.
+struct Common {
+    is_remote: bool,
+    precision: Option<f32>,
+    preferred_step: u64,
+    quantities: Quantities,
 }
 
 struct Segment {
@@ -68,7 +77,12 @@ impl ChainSource {
                 Segment { source, path, bytes: start..end }
             })
             .collect();
-        Ok(ChainSource { segments, overlaps, first_frames: OnceLock::new(), looked: OnceLock::new() })
+        Ok(ChainSource::of(segments, overlaps))
+    }
+
+    fn of(segments: Vec<Segment>, overlaps: Overlaps) -> Self {
+        let (first_frames, looked, common) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        ChainSource { segments, overlaps, first_frames, looked, common }
     }
 
     /// The same chain with other sources of the same files: `source` gives that of the i-th.
@@ -78,8 +92,20 @@ impl ChainSource {
             path: segment.path.clone(),
             bytes: segment.bytes.clone(),
         };
-        let segments = self.segments.iter().enumerate().map(mapped).collect();
-        ChainSource { segments, overlaps: self.overlaps, first_frames: OnceLock::new(), looked: OnceLock::new() }
+        ChainSource::of(self.segments.iter().enumerate().map(mapped).collect(), self.overlaps)
+    }
+
+    fn common(&self) -> &Common {
+        self.common.get_or_init(|| {
+            let each = || self.segments.iter().map(|segment| segment.source.capabilities());
+            let step = self.segments[0].source.preferred_step();
+            Common {
+                is_remote: each().any(|one| one.n_fetched.is_some()),
+                precision: each().filter_map(|one| one.precision).reduce(f32::max),
+                preferred_step: if each().all(|one| one.preferred_step == step) { step } else { 1 },
+                quantities: each().map(|one| one.quantities).fold(Quantities::NONE, Quantities::either),
+            }
+        })
     }
 
     /// Has every segment look whether somebody knows where its frames are: several at a time, as each may have an index
@@ -169,8 +195,8 @@ impl Source for ChainSource {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        let each = || self.segments.iter().map(|segment| segment.source.capabilities());
-        let step = self.segments[0].source.preferred_step();
+        let common = self.common();
+        let n_fetched = || self.segments.iter().filter_map(|segment| segment.source.n_fetched()).sum::<u64>();
         Capabilities {
             segments: Some(self),
             // A byte says where a frame is only together with its file.
@@ -183,10 +209,10 @@ impl Source for ChainSource {
             end_check: Some(self),
             on_error: OnError::Raise,
             file: None,
-            n_fetched: each().filter_map(|one| one.n_fetched).reduce(|a, b| a + b),
-            precision: each().filter_map(|one| one.precision).reduce(f32::max),
-            preferred_step: if each().all(|one| one.preferred_step == step) { step } else { 1 },
-            quantities: each().map(|one| one.quantities).fold(Quantities::NONE, Quantities::either),
+            n_fetched: common.is_remote.then(n_fetched),
+            precision: common.precision,
+            preferred_step: common.preferred_step,
+            quantities: common.quantities,
         }
     }
 

@@ -42,6 +42,13 @@ pub(crate) struct Content {
     is_remote: bool,
 }
 
+impl Content {
+    /// Whether frames must be located, as nothing else tells how many there are.
+    pub(crate) fn needs_index(&self) -> bool {
+        self.n_frames.is_none()
+    }
+}
+
 impl Outline {
     /// What `source` tells; `None` if it is not a file that others can open.
     pub(crate) fn of(source: &dyn Source, format: &str) -> Result<Option<Self>> {
@@ -74,12 +81,29 @@ pub(crate) trait OpenLater: Send + Sync {
     fn open(&self, past_damage: bool) -> Result<Arc<dyn Source>>;
 }
 
+/// A file that ends with a complete frame, and its part of the frame index of several files.
+pub(crate) struct WholeFile {
+    /// The index; `None` if the frames of this file need not be located.
+    pub index: Option<Arc<FrameIndex>>,
+    pub frames: Range<usize>,
+    pub bytes: Range<u64>,
+}
+
+impl WholeFile {
+    fn places(&self) -> Option<Places> {
+        let index = self.index.as_ref()?.part(self.frames.clone(), self.bytes.clone());
+        Some(Places::located_whole(index.end, index))
+    }
+}
+
 /// A source whose file is opened when it is first needed.
 pub struct Deferred {
     file: Arc<dyn OpenLater>,
     past_damage: bool,
     /// What another process knows of the frames, until the file is open.
     places: Mutex<Option<Places>>,
+    /// What is known of the frames of a whole file, until `places` are needed.
+    whole: Option<WholeFile>,
     /// The number of frames that it knows.
     n_located: OnceLock<u64>,
     source: OnceLock<Arc<dyn Source>>,
@@ -87,7 +111,15 @@ pub struct Deferred {
 
 impl Deferred {
     pub(crate) fn new(file: Arc<dyn OpenLater>, past_damage: bool) -> Self {
-        Deferred { file, past_damage, places: Mutex::default(), n_located: OnceLock::new(), source: OnceLock::new() }
+        let (places, n_located, source) = (Mutex::default(), OnceLock::new(), OnceLock::new());
+        Deferred { file, past_damage, places, whole: None, n_located, source }
+    }
+
+    /// A file of which this is known.
+    pub(crate) fn known(file: Arc<dyn OpenLater>, whole: WholeFile) -> Self {
+        let n_frames = whole.index.as_ref().map(|_| whole.frames.len() as u64);
+        let n_located = n_frames.map_or_else(OnceLock::new, OnceLock::from);
+        Deferred { whole: Some(whole), n_located, ..Deferred::new(file, false) }
     }
 
     /// The same file, with the frames behind damage.
@@ -101,7 +133,11 @@ impl Deferred {
     }
 
     fn places_now(&self) -> MutexGuard<'_, Option<Places>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if places.is_none() && self.source.get().is_none() {
+            *places = self.whole.as_ref().and_then(WholeFile::places);
+        }
+        places
     }
 
     /// The source; opens the file if it is not open yet, and holds it against what was told of it.
@@ -240,7 +276,7 @@ impl FrameCopies for Deferred {
 
 impl EndCheck for Deferred {
     fn check_end(&self) -> Result<()> {
-        if self.places_now().as_ref().is_some_and(Places::end_whole) {
+        if self.whole.is_some() || self.places_now().as_ref().is_some_and(Places::end_whole) {
             return Ok(());
         }
         self.opened()?.check_end()

@@ -1,7 +1,7 @@
 //! The frame index: where each frame of a file starts, in few bytes per frame.
 
 mod claim;
-mod kept;
+pub(in crate::source) mod kept;
 mod stretch;
 
 use std::ops::Range;
@@ -52,6 +52,22 @@ impl FrameIndex {
                 self.tail.clear();
             }
         }
+    }
+
+    /// Adds the frames of a file that lies behind the file of these.
+    pub(crate) fn append(&mut self, other: &FrameIndex) {
+        let base = self.end;
+        self.extend(other.frames().map(|frame| FrameLocation { offset: base + frame.offset, ..frame }));
+        self.end = base + other.end;
+    }
+
+    /// The index of a file that was appended: it has these of the frames, and these of the bytes.
+    pub(crate) fn part(&self, frames: Range<usize>, bytes: Range<u64>) -> FrameIndex {
+        let mut part = FrameIndex::default();
+        let own = |frame: FrameLocation| FrameLocation { offset: frame.offset.wrapping_sub(bytes.start), ..frame };
+        part.extend(frames.map_while(|i| self.get(i)).map(own));
+        part.end = bytes.end - bytes.start;
+        part
     }
 
     /// The frames, in order.
@@ -110,12 +126,15 @@ impl FrameIndex {
         self.len() == 0
     }
 
-    /// Whether it can be the index of a file: one that comes from elsewhere may be of another shape.
+    /// Whether every frame that it should have is in it: an index that comes from elsewhere may be of another shape.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.tail.len() < STRETCH && self.stretches.iter().all(Stretch::is_whole)
+    }
+
+    /// Whether it can be the index of a file.
     pub(crate) fn is_whole(&self) -> bool {
         let offsets = || self.frames().map(|frame| frame.offset);
-        self.tail.len() < STRETCH
-            && self.stretches.iter().all(Stretch::is_whole)
-            && offsets().zip(offsets().skip(1).chain([self.end])).all(|(offset, next)| offset < next)
+        self.is_complete() && offsets().zip(offsets().skip(1).chain([self.end])).all(|(offset, next)| offset < next)
     }
 
     /// Whether a file still has these frames, as far as a sample of at most [`SAMPLE`] and the last one shows; all are
@@ -212,6 +231,30 @@ mod tests {
             // Some times may be no numbers.
             prop_assert_eq!(postcard::to_allocvec(&found).unwrap(), postcard::to_allocvec(&anew).unwrap());
         }
+    }
+
+    #[test]
+    fn parts_of_an_index_are_the_indices_that_were_appended() {
+        let of_file = |n: u64, length: u64, seed: u64| {
+            let frames: Vec<_> = (0..n)
+                .map(|i| FrameLocation { offset: length * i, step: (seed + i) as i64, time: 0.3 * (seed * i) as f64 })
+                .collect();
+            index(&frames, length * n)
+        };
+        let files = [of_file(5, 7, 1), of_file(0, 1, 2), of_file(STRETCH as u64 + 9, 100, 3), of_file(2, 8, 4)];
+        let mut joined = FrameIndex::default();
+        let mut edges = vec![(0, 0)];
+        for file in &files {
+            joined.append(file);
+            edges.push((joined.len(), joined.end));
+        }
+        assert!(joined.is_complete() && joined.is_whole());
+        for (file, edges) in files.iter().zip(edges.windows(2)) {
+            assert_eq!(joined.part(edges[0].0..edges[1].0, edges[0].1..edges[1].1), *file);
+        }
+        // What was damaged on its way is no panic, and no whole index.
+        assert!(!joined.part(0..5, 20..35).is_whole());
+        assert_eq!(joined.part(joined.len()..joined.len() + 3, 0..9).len(), 0);
     }
 
     #[test]

@@ -164,9 +164,9 @@ pub fn is_hdf5(path: &Path) -> Result<bool> {
 
 /// Joins trajectories of the same atoms to one. The paths name them in errors.
 pub fn chain(parts: Vec<(PathBuf, Opened)>, overlaps: Overlaps) -> Result<Opened> {
-    let segments = parts.iter().map(|(path, part)| (path.clone(), part.source())).collect();
-    let chain = ChainSource::new(segments, overlaps)?;
-    Ok(Opened::Chain(Arc::new(chain), parts.into_iter().map(|(_, part)| part).collect()))
+    let split = |(path, part): (PathBuf, Opened)| ((path, part.source()), part);
+    let (segments, parts): (Vec<_>, Vec<_>) = parts.into_iter().map(split).unzip();
+    Ok(Opened::Chain(Arc::new(ChainSource::new(segments, overlaps)?), parts))
 }
 
 /// Where a file is.
@@ -246,7 +246,6 @@ impl Announcement {
 /// A file that another process has opened.
 pub struct KnownFile {
     location: Location,
-    path: PathBuf,
     outline: Outline,
     options: Options,
     open_files: Arc<OpenFiles>,
@@ -254,6 +253,10 @@ pub struct KnownFile {
 }
 
 impl KnownFile {
+    pub(crate) fn new(location: Location, outline: Outline, options: Options, open_files: Arc<OpenFiles>) -> Self {
+        KnownFile { location, outline, options, open_files, opened: Mutex::default() }
+    }
+
     /// The open file: fails if it is not the one that was told of.
     pub fn opened(&self) -> Result<Opened> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -271,7 +274,7 @@ impl KnownFile {
         file.check_remote(&self.outline.stamp)?;
         let found = open_file(file, self.options)?;
         if let Some(Outline { content, .. }) = Outline::of(&*found.source(), found.format())? {
-            check_content(&self.path, &self.outline.content, &content)?;
+            check_content(self.location.path(), &self.outline.content, &content)?;
         }
         Ok(opened.insert(found).clone())
     }
@@ -303,9 +306,7 @@ pub fn open_announced(
     }
     let defer = |(location, outline): (Location, Outline)| {
         let path = location.path().to_owned();
-        let open_files = Arc::clone(open_files);
-        let file = KnownFile { location, path: path.clone(), outline, options, open_files, opened: Mutex::default() };
-        let file = Arc::new(file);
+        let file = Arc::new(KnownFile::new(location, outline, options, Arc::clone(open_files)));
         (path, Opened::Deferred(Arc::new(Deferred::new(Arc::clone(&file) as _, false)), file))
     };
     let mut parts: Vec<_> = locations.into_iter().zip(outlines).map(defer).collect();

@@ -70,6 +70,13 @@ impl Places {
         Ok(Some(Located { index, rest, gaps }))
     }
 
+    /// The index of all frames up to the end of the file, if they have been located and nothing else is in the file.
+    pub(crate) fn whole_index(&self) -> Option<&FrameIndex> {
+        let known = self.located.as_ref()?;
+        let is_whole = known.rest.is_none() && known.gaps.is_empty() && known.index.end == self.n_bytes;
+        is_whole.then_some(&known.index)
+    }
+
     /// Checks that `file` is the described file, as far as possible without reading it.
     pub(crate) fn check(&self, file: &FileBytes) -> Result<()> {
         if file.len() == self.n_bytes {

@@ -18,18 +18,23 @@ pub(super) fn identity(file: &File, _metadata: &Metadata) -> Result<(u64, u64)> 
 }
 
 /// Return the identity and the size of the file that has the name `path` now.
-#[cfg(unix)]
 pub(in crate::source) fn identity_and_size(path: &Path) -> Result<((u64, u64), u64)> {
-    let metadata = std::fs::metadata(path)?;
-    Ok((of(&metadata), metadata.len()))
+    identity_and_metadata(path).map(|(identity, metadata)| (identity, metadata.len()))
 }
 
-/// Return the identity and the size of the file that has the name `path` now.
+/// Return the identity and the metadata of the file that has the name `path` now.
+#[cfg(unix)]
+pub(super) fn identity_and_metadata(path: &Path) -> Result<((u64, u64), Metadata)> {
+    let metadata = std::fs::metadata(path)?;
+    Ok((of(&metadata), metadata))
+}
+
+/// Return the identity and the metadata of the file that has the name `path` now.
 #[cfg(windows)]
-pub(in crate::source) fn identity_and_size(path: &Path) -> Result<((u64, u64), u64)> {
+pub(super) fn identity_and_metadata(path: &Path) -> Result<((u64, u64), Metadata)> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
-    Ok((identity(&file, &metadata)?, metadata.len()))
+    Ok((identity(&file, &metadata)?, metadata))
 }
 
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! What one process notes of a file, so that another notices that it sees a different one.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct Stamp {
     /// The version of a file behind a network.
     pub(super) version: Option<String>,
     /// The machine on which this was seen; device and number of a file mean nothing elsewhere.
-    machine: Option<String>,
+    machine: Option<Arc<str>>,
 }
 
 /// What a file system says of a file.
@@ -31,7 +31,12 @@ pub(super) struct Facts {
 impl Stamp {
     /// Notes a file of `len` bytes, as seen on this machine.
     pub(super) fn new(len: u64, facts: Option<Facts>, version: Option<String>) -> Self {
-        Stamp { len, facts, version, machine: machine().map(str::to_owned) }
+        Stamp { len, facts, version, machine: machine() }
+    }
+
+    /// Notes a file of a file system, as it was seen on `machine`.
+    pub(super) fn seen_on(machine: Option<Arc<str>>, len: u64, facts: Facts) -> Self {
+        Stamp { len, facts: Some(facts), version: None, machine }
     }
 
     /// Itself as bytes, for another process.
@@ -53,7 +58,7 @@ impl Stamp {
                 "{len} bytes are seen here, {there} where the run was begun: it is not the same file"
             ));
         }
-        let stamped = self.facts.as_ref().filter(|_| self.machine.is_some() && self.machine.as_deref() == machine())?;
+        let stamped = self.facts.as_ref().filter(|_| self.machine.is_some() && self.machine == machine())?;
         if stamped.identity.0 != facts.identity.0 {
             return None; // The same files may be mounted twice, as two devices.
         }
@@ -65,7 +70,8 @@ impl Stamp {
 }
 
 /// What names this machine until it starts again; `None` where the system does not tell.
-fn machine() -> Option<&'static str> {
-    static MACHINE: OnceLock<Option<String>> = OnceLock::new();
-    MACHINE.get_or_init(|| std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()).as_deref()
+pub(super) fn machine() -> Option<Arc<str>> {
+    static MACHINE: OnceLock<Option<Arc<str>>> = OnceLock::new();
+    let read = || std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(Arc::from);
+    MACHINE.get_or_init(read).clone()
 }

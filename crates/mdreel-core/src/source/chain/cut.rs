@@ -20,6 +20,7 @@ impl ChainSource {
             return Err(Error::mismatch(format!("{n} segments, but {n_told} numbers of first frames")));
         }
         self.first_frames.get_or_init(|| firsts);
+        self.looked.get_or_init(|| ());
         Ok(())
     }
 

@@ -76,22 +76,27 @@ impl FrameIndex {
             head.extend(word.to_le_bytes());
         }
         let sum = checksum(&content, checksum(&head, 0)).to_le_bytes();
-        let directory = path.parent().unwrap_or(Path::new("."));
-        if keep == Keep::Cache {
-            fs::create_dir_all(directory).map_err(|error| Error::io(directory, error))?;
-        }
-        let temporary = path.with_extension(format!("{}.{:x}.part", std::process::id(), thread_number()));
-        let write = || -> std::io::Result<()> {
-            let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-            [&head[..], &content, &sum].into_iter().try_for_each(|part| file.write_all(part))?;
-            // Not synced: after a power failure, the checksum reveals a damaged index, which is made again.
-            give_name_until_power_fails(&temporary, &path)
-        };
-        write().map_err(|error| {
-            let _ = fs::remove_file(&temporary);
-            Error::io(&path, error)
-        })
+        write(&path, keep, &[&head, &content, &sum])
     }
+}
+
+/// Writes a kept file in parts. It replaces an older one as a whole.
+pub(in crate::source) fn write(path: &Path, keep: Keep, parts: &[&[u8]]) -> Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    if keep == Keep::Cache {
+        fs::create_dir_all(directory).map_err(|error| Error::io(directory, error))?;
+    }
+    let temporary = path.with_extension(format!("{}.{:x}.part", std::process::id(), thread_number()));
+    let write = || -> std::io::Result<()> {
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+        parts.iter().try_for_each(|part| file.write_all(part))?;
+        // Not synced: after a power failure, the checksum reveals a damaged file, which is made again.
+        give_name_until_power_fails(&temporary, path)
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        Error::io(path, error)
+    })
 }
 
 /// Two threads of a process must not share a temporary name.
@@ -132,6 +137,16 @@ pub fn place(data: &Path, keep: Keep) -> Option<PathBuf> {
     }
 }
 
+/// Where something is kept about files of which `first` is the first one; `key` tells it from others.
+pub(in crate::source) fn place_of_several(first: &Path, keep: Keep, key: &[u8]) -> Option<PathBuf> {
+    let name = format!("{}.{:016x}", first.file_name()?.to_string_lossy(), checksum(key, 0));
+    match keep {
+        Keep::Nowhere => None,
+        Keep::Beside => Some(first.with_file_name(format!(".{name}.mdreel-index"))),
+        Keep::Cache => Some(cache_directory()?.join("index").join(format!("{name}.files.index"))),
+    }
+}
+
 /// mdreel's cache directory: `$MDREEL_CACHE_DIR`, else `mdreel` in the user's cache directory.
 fn cache_directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -161,7 +176,7 @@ fn ends_checksum(file: &FileBytes, end: u64) -> Result<u64> {
 }
 
 /// FNV-1a: enough to notice change and damage, not made against malice.
-fn checksum(bytes: &[u8], seed: u64) -> u64 {
+pub(in crate::source) fn checksum(bytes: &[u8], seed: u64) -> u64 {
     let mut words = bytes.chunks_exact(8);
     let mut sum = seed ^ 0xcbf2_9ce4_8422_2325;
     for word in &mut words {
