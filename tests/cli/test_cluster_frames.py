@@ -14,6 +14,7 @@ from mdreel.analysis import (
     HierarchicalClustering,
     KMeansClustering,
     KMedoidsClustering,
+    OnlineClustering,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")

@@ -77,8 +77,8 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     Notes
     -----
     Only the first header of each file is read, and only once. Worker processes open a file when they read its first
-    frame. With MPI, each rank reads the headers of its share of the files. mdreel then stores a description of all files
-    beside their frame indexes, and later runs with MPI do not read the headers.
+    frame. With MPI, each rank reads the headers of its share of the files. mdreel then stores a description of all
+    files beside their frame indexes, and later runs with MPI do not read the headers.
 
     Frames are numbered across all files. Times are read from the files. At most 64 files are open at the same time.
 
