@@ -140,7 +140,7 @@ fn chains(table: &mut FingerprintTable) -> Vec<Chain> {
 proptest! {
     #[test]
     fn bridges_are_all_chains_of_bonds(
-        frame in prop::collection::vec(prop::array::uniform3(-4f32..4.0), N_ATOMS),
+        frame in prop::collection::vec(prop::array::uniform3(-3f32..3.0), N_ATOMS),
         cell in cells(), fewest in 1u32..4, more in 0u32..3, is_one in any::<bool>(), is_same in any::<bool>(),
     ) {
         let waters = [fewest, fewest + more];
@@ -170,14 +170,14 @@ proptest! {
 #[test]
 fn table_of_bridges_is_the_same_as_bytes() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let strategy = prop::collection::vec(prop::array::uniform3(-4f32..4.0), N_ATOMS);
-    let frames: Vec<Frame> = (0..12).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect();
+    let strategy = prop::collection::vec(prop::array::uniform3(-2.5f32..2.5), N_ATOMS);
+    let frames: Vec<Frame> = (0..100).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect();
     let whole = computation([1, 3], false, true);
     let mut tally = mapped(whole.clone(), &[batch(0, &frames, None)]).unwrap();
     let expected = chains(tally.own[0].here::<FingerprintTable>().unwrap());
     assert!(expected.iter().any(|chain| chain.2.len() > 1), "{}", expected.len());
     let mut merged = Own::Here(Box::new(FingerprintTable::new(true, true)));
-    for frames in frames.chunks(2) {
+    for frames in frames.chunks(7) {
         merged.merge(mapped(whole.clone(), &[batch(0, frames, None)]).unwrap().own[0].clone());
     }
     assert_eq!(chains(merged.here::<FingerprintTable>().unwrap()), expected);
