@@ -51,8 +51,8 @@ class KMeansClustering(FrameClusters):
         First centres: random frames far from each other, or the frames that k-means NANI selects without any
         randomness.
     n_starts : int, optional
-        Number of starts with different first centres, of which the one with the smallest inertia is the result. The
-        default is 10, and 1 for ``init="nani"``.
+        Number of starts with different first centres, of which the one with the smallest inertia is the result, at
+        most 1,000. The default is 10, and 1 for ``init="nani"``.
     seed : int
         Seed of the random numbers.
     max_iterations : int
@@ -92,7 +92,7 @@ class KMeansClustering(FrameClusters):
     SelectionError
         If there are no atoms, or the selection is not valid.
     MismatchError
-        If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small, or if several starts are given for
+        If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small, if `n_starts` is too large, or if several starts are given for
         ``init="nani"``. If `features` are not finite numbers, or if the weights do not match the atoms. In `run`, if
         there are fewer different frames than clusters, if the frames do not match `features` or `ref_frame`, or if a
         coordinate is not finite.

@@ -46,7 +46,8 @@ class KMedoidsClustering(FrameClusters):
         First medoids: random frames far from each other, or the frames that k-means NANI selects without any
         randomness.
     n_starts : int
-        Number of starts with different first medoids, of which the one with the smallest cost is the result.
+        Number of starts with different first medoids, of which the one with the smallest cost is the result, at most
+        1,000.
     seed : int
         Seed of the random numbers.
     swap : bool
@@ -82,7 +83,7 @@ class KMedoidsClustering(FrameClusters):
     SelectionError
         If there are no atoms, or the selection is not valid.
     MismatchError
-        If `n_clusters`, `n_starts` or `seed` is too small, if several starts are given for ``init="nani"``, or if the
+        If `n_clusters`, `n_starts` or `seed` is too small, if `n_starts` is too large, if several starts are given for ``init="nani"``, or if the
         weights do not match the atoms. In `run`, if there are fewer different frames than clusters, or if a coordinate
         is not finite.
     UnsupportedError

@@ -7,6 +7,9 @@ from typing import get_args
 from mdreel.analysis.choices import InitialCenters
 from mdreel.errors import MismatchError
 
+MOST_STARTS = 1000
+"""Maximum number of starts."""
+
 
 @dataclass(frozen=True)
 class Start:
@@ -38,6 +41,10 @@ def checked_start(n_clusters: int, init: InitialCenters, n_starts: int | None, s
     for name, value, least in (("n_clusters", n_clusters, 1), ("n_starts", n_starts, 1), ("seed", seed, 0)):
         if index(value) < least:
             raise MismatchError(f"{name} must be {least} or more, not {value}")
+    if n_starts > MOST_STARTS:
+        raise MismatchError(
+            f"n_starts must be {MOST_STARTS:,} or less, not {n_starts:,}: each start takes as long again"
+        )
     if init == "nani" and n_starts > 1:
         raise MismatchError(f"n_starts is {n_starts}, but init='nani' always starts from the same frames: leave it out")
     return Start(index(n_clusters), init, index(n_starts), index(seed))
