@@ -92,10 +92,10 @@ class KMeansClustering(FrameClusters):
     SelectionError
         If there are no atoms, or the selection is not valid.
     MismatchError
-        If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small, if `n_starts` is too large, or if several starts are given for
-        ``init="nani"``. If `features` are not finite numbers, or if the weights do not match the atoms. In `run`, if
-        there are fewer different frames than clusters, if the frames do not match `features` or `ref_frame`, or if a
-        coordinate is not finite.
+        If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small or too large, or if several starts are
+        given for ``init="nani"``. If `features` are not finite numbers, or if the weights do not match the atoms. In
+        `run`, if there are fewer different frames than clusters, if the frames do not match `features` or `ref_frame`,
+        or if a coordinate is not finite.
     UnsupportedError
         If `universe` is an UpdatingAtomGroup.
 

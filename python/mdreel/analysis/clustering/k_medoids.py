@@ -83,9 +83,9 @@ class KMedoidsClustering(FrameClusters):
     SelectionError
         If there are no atoms, or the selection is not valid.
     MismatchError
-        If `n_clusters`, `n_starts` or `seed` is too small, if `n_starts` is too large, if several starts are given for ``init="nani"``, or if the
-        weights do not match the atoms. In `run`, if there are fewer different frames than clusters, or if a coordinate
-        is not finite.
+        If `n_clusters`, `n_starts` or `seed` is too small or too large, if several starts are given for
+        ``init="nani"``, or if the weights do not match the atoms. In `run`, if there are fewer different frames than
+        clusters, or if a coordinate is not finite.
     UnsupportedError
         If `universe` is an UpdatingAtomGroup.
 

@@ -42,9 +42,7 @@ def checked_start(n_clusters: int, init: InitialCenters, n_starts: int | None, s
         if index(value) < least:
             raise MismatchError(f"{name} must be {least} or more, not {value}")
     if n_starts > MOST_STARTS:
-        raise MismatchError(
-            f"n_starts must be {MOST_STARTS:,} or less, not {n_starts:,}: each start takes as long again"
-        )
+        raise MismatchError(f"n_starts must be {MOST_STARTS:,} or less, not {n_starts:,}")
     if init == "nani" and n_starts > 1:
         raise MismatchError(f"n_starts is {n_starts}, but init='nani' always starts from the same frames: leave it out")
     return Start(index(n_clusters), init, index(n_starts), index(seed))
