@@ -1,7 +1,4 @@
-"""Every analysis, on a small peptide: how it is made, what it finds, and which laws that obeys.
-
-A new analysis belongs into `CASES`: `test_laws.py` fails where one is missing.
-"""
+"""Every analysis on a small peptide, its results and their laws: `test_laws.py` fails if one is missing in `CASES`."""
 
 import importlib
 import inspect

@@ -13,7 +13,8 @@ from mdreel.analysis import KMeansClustering
 
 u = mda.Universe(PSF, DCD)
 atoms = u.select_atoms("protein and name CA")
-points = mdreel.PCA(atoms, align=True).run().transform(atoms, n_components=2)
+pca = mdreel.PCA(atoms, align=True).run()
+points = pca.transform(atoms, n_components=2, superposition=True)
 run = KMeansClustering(atoms, n_clusters=3, features=points).run()
 figure, axes = plt.subplots(figsize=(6, 4.5), layout="constrained")
 axes.scatter(*points.T, c=run.results.labels, cmap="viridis", s=18)

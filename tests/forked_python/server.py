@@ -136,6 +136,11 @@ class Server:
         is_like_us = request[5] == self._inherited
         process = os.fork() if is_like_us and _can_be_forked(request) else -1
         if process == 0:
+            # The kernel kills the process when its launcher is killed, before anybody can know of that end. The process
+            # itself asks for this before it does anything else: the server could be too late.
+            fcntl.fcntl(launcher, fcntl.F_SETSIG, signal.SIGKILL)
+            fcntl.fcntl(launcher, fcntl.F_SETOWN, os.getpid())
+            fcntl.fcntl(launcher, fcntl.F_SETFL, fcntl.fcntl(launcher, fcntl.F_GETFL) | os.O_ASYNC)
             for connection in (launcher, self._listener, self._selector, *(one for _, one in self._running.values())):
                 connection.close()
             # Away from the numbers that they are to have.
@@ -148,11 +153,6 @@ class Server:
             return request
         for file in files:
             os.close(file)
-        if process > 0:
-            # The kernel kills the process when its launcher is killed, before anybody can know of that end.
-            fcntl.fcntl(launcher, fcntl.F_SETSIG, signal.SIGKILL)
-            fcntl.fcntl(launcher, fcntl.F_SETOWN, process)
-            fcntl.fcntl(launcher, fcntl.F_SETFL, fcntl.fcntl(launcher, fcntl.F_GETFL) | os.O_ASYNC)
         with suppress(OSError):  # the launcher was killed meanwhile; the selector tells so
             launcher.sendall(max(0, process).to_bytes(8, "big"))
         if process < 0:

@@ -69,10 +69,10 @@ def test_fingerprint_and_clusters_update_and_end_as_those_of_the_archive(tmp_pat
     told = notices(tmp_path / "channel")
     assert set(told) == {"InteractionFingerprint", "OnlineClustering"}
     assert told["OnlineClustering"].columns == (("frame", ""), ("time", "ps"), ("cluster", ""))
-    np.testing.assert_array_equal(told["OnlineClustering"].rows[:, 2], clusters.results.labels)
+    np.testing.assert_array_equal(told["OnlineClustering"].rows.column(2), clusters.results.labels)
     counts = told["InteractionFingerprint"]
     assert [name for name, _ in counts.columns][:3] == ["frame", "time", "interactions"]
-    np.testing.assert_array_equal(counts.rows[:, 2], fingerprint.results.counts)
+    np.testing.assert_array_equal(counts.rows.column(2), fingerprint.results.counts)
 
     expected = results(live)
     for how in ({"n_workers": 1}, {"n_workers": 2, "n_parts": 7}, {"backend": "processes", "n_workers": 2}):

@@ -24,7 +24,6 @@ EXAMPLES = """\
 Examples:
   mdreel cluster-frames -s adk.psf -f adk.xtc --cutoff 1.5 -o labels.csv --plot clusters.png
   mdreel cluster-frames -s adk.psf -f adk.xtc --cutoff 1.5 --clusters clusters.csv --structures centers.pdb
-  mdreel cluster-frames -s adk.psf -f adk.xtc --structures centers.xtc --structure-select protein --largest 5
   mdreel cluster-frames -s adk.psf -f adk.xtc --method average --n-clusters 4 -o labels.csv
   mdreel cluster-frames -s adk.psf -f adk.xtc --method dbscan --cutoff 0.7 --min-frames 10
   mdreel cluster-frames -s adk.psf -f adk.xtc --method k-means --n-clusters 5 --init nani

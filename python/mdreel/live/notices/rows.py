@@ -25,6 +25,7 @@ class Rows(Sequence[tuple[float, ...]]):
 
     Examples
     --------
+    >>> from mdreel.live.notices.rows import Rows
     >>> rows = Rows(2, [(0, 1.5)])
     >>> longer = rows.extended([(1, None), (2, 2.5)])
     >>> len(rows), len(longer), longer[-1], longer.column(1)
