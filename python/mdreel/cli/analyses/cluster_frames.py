@@ -25,7 +25,6 @@ Examples:
   mdreel cluster-frames -s adk.psf -f adk.xtc --cutoff 1.5 -o labels.csv --plot clusters.png
   mdreel cluster-frames -s adk.psf -f adk.xtc --cutoff 1.5 --clusters clusters.csv --structures centers.pdb
   mdreel cluster-frames -s adk.psf -f adk.xtc --method average --n-clusters 4 -o labels.csv
-  mdreel cluster-frames -s adk.psf -f adk.xtc --method dbscan --cutoff 0.7 --min-frames 10
   mdreel cluster-frames -s adk.psf -f adk.xtc --method k-means --n-clusters 5 --init nani
   mdreel cluster-frames -s adk.psf --channel run1 --method online --cutoff 2 -o labels.csv
 """
