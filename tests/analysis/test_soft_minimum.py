@@ -73,7 +73,7 @@ def _compare(atoms: MDAnalysis.AtomGroup, loaded: mdtraj.Trajectory, scheme: Any
     run = mdreel.ResidueContacts(atoms, scheme=scheme, cutoff=8.0, soft_min=True, soft_min_beta=10 * beta, pbc=pbc).run(
         stop=len(loaded)
     )
-    if scheme == "ca":  # of which mdtraj has no soft minimum: a single pair of atoms
+    if scheme == "ca":  # mdtraj has no soft minimum for a single pair of atoms
         distances, pairs = mdtraj.compute_contacts(loaded, "all", scheme, periodic=pbc)
     else:
         distances, pairs = mdtraj.compute_contacts(

@@ -44,7 +44,7 @@ pub(crate) fn chain_sources<'py>(
     Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()).for_workers_by(workers))
 }
 
-/// Open a chain of which a description was kept, without opening its files; None if there is none, or if a file has changed.
+/// Open a chain from its kept description, without opening its files. Returns None without a description, or if a file has changed.
 /// The paths are separated by NUL.
 #[pyfunction]
 #[pyo3(signature = (paths, format, access, index, overlaps))]

@@ -61,7 +61,7 @@ class PublishedAnalysis:
 
 
 class Simulations:
-    """Channels, each with a producer and with notices of analyses, all of which this process publishes.
+    """Channels with one producer each, and notices of their analyses. This process publishes all of them.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ struct Assigner<'a, T> {
     n_values: usize,
     centres: &'a [Vec<Octet>],
     level: Level,
-    /// Room for a row, with zeros behind it.
+    /// The current row, padded with zeros.
     row: Vec<Octet>,
 }
 

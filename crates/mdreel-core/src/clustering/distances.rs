@@ -14,8 +14,8 @@ const BLOCK: usize = 64;
 /// weighted by `weights` (`None`: equal weights), Å: all frames for the first reference, then for the next one. That of
 /// a reference from itself is 0.
 ///
-/// Each row has x, y and z of `n_atoms` atoms; numbers behind them are ignored. Works on `n_workers` threads; the bits
-/// do not depend on how many. Returns an error if the shapes do not match, or a coordinate is not finite.
+/// Each row has x, y and z of `n_atoms` atoms; further numbers are ignored. The bits do not depend on the number of
+/// threads, `n_workers`. Returns an error if the shapes do not match, or a coordinate is not finite.
 pub fn frame_distances(
     rows: &[&[f32]],
     n_atoms: usize,

@@ -16,7 +16,7 @@ const BLOCK: usize = 64;
 /// of the share of the weight of the atom. The square of the distance between two of these rows is thus the weighted
 /// mean square deviation of the two frames as they are superposed on the reference.
 ///
-/// Each row of `rows` has x, y and z of `n_atoms` atoms; numbers behind them are ignored. Works on `n_workers` threads.
+/// Each row of `rows` has x, y and z of `n_atoms` atoms; further numbers are ignored. `n_workers` threads superpose them.
 /// Returns an error if the shapes do not match, or a coordinate is not finite.
 pub fn superposed_rows(
     rows: &[&[f32]],

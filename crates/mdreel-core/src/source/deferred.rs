@@ -115,7 +115,7 @@ impl Deferred {
         Deferred { file, past_damage, places, whole: None, n_located, source }
     }
 
-    /// A file of which this is known.
+    /// A file whose frames are known before it is opened.
     pub(crate) fn known(file: Arc<dyn OpenLater>, whole: WholeFile) -> Self {
         let n_frames = whole.index.as_ref().map(|_| whole.frames.len() as u64);
         let n_located = n_frames.map_or_else(OnceLock::new, OnceLock::from);

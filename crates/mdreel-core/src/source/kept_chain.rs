@@ -56,7 +56,8 @@ pub struct Kept {
 }
 
 impl KeptChain {
-    /// The description of the files of these paths, which are separated by NUL; `None` if there is none that can be used.
+    /// Loads the description of the files at these paths, which are separated by NUL. Returns `None` if there is no
+    /// description, or if a file has changed.
     pub fn load(paths: &str, options: Options) -> Option<Kept> {
         let place = place_of(paths, options)?;
         let each: Vec<_> = paths.split(SEPARATOR).map(Path::new).collect();

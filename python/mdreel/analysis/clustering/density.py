@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel._core import density_clusters, medoids
 from mdreel.analysis.clustering.cutoff import MOST_PAIRS, checked_cutoff
 from mdreel.analysis.clustering.frame_clusters import NOISE, FrameClusters, Labels, numbered_by_size
-from mdreel.analysis.topology.reference import is_group
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection, atoms_of
+from mdreel.trajectory.selection import atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -115,9 +114,6 @@ class DensityClustering(FrameClusters):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        if is_group(universe):
-            # Refuses an UpdatingAtomGroup, which a selection would make static.
-            Selection.of(atoms_of(universe, name="universe"), "universe")
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self.cutoff = checked_cutoff(cutoff)
         self.min_frames = index(min_frames)

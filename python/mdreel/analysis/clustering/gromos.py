@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel._core import gromos_clusters
 from mdreel.analysis.clustering.cutoff import MOST_PAIRS, checked_cutoff
 from mdreel.analysis.clustering.frame_clusters import FrameClusters, Labels
-from mdreel.analysis.topology.reference import is_group
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection, atoms_of
+from mdreel.trajectory.selection import atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -110,9 +109,6 @@ class GromosClustering(FrameClusters):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        if is_group(universe):
-            # Refuses an UpdatingAtomGroup, which a selection would make static.
-            Selection.of(atoms_of(universe, name="universe"), "universe")
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self.cutoff = checked_cutoff(cutoff)
         self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))

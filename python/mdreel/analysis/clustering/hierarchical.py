@@ -13,12 +13,11 @@ from mdreel._core import frame_linkage, medoids
 from mdreel.analysis.choices import LinkageMethod
 from mdreel.analysis.clustering.cutoff import checked_cutoff
 from mdreel.analysis.clustering.frame_clusters import FrameClusters, Labels, numbered_by_size
-from mdreel.analysis.topology.reference import is_group
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection, atoms_of
+from mdreel.trajectory.selection import atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -123,9 +122,6 @@ class HierarchicalClustering(FrameClusters):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        if is_group(universe):
-            # Refuses an UpdatingAtomGroup, which a selection would make static.
-            Selection.of(atoms_of(universe, name="universe"), "universe")
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         if method not in get_args(LinkageMethod):
             raise MismatchError(f"method must be 'single', 'complete' or 'average', not {method!r}")

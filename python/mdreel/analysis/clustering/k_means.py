@@ -51,8 +51,8 @@ class KMeansClustering(FrameClusters):
         First centres: random frames far from each other, or the frames that k-means NANI selects without any
         randomness.
     n_starts : int, optional
-        Number of starts with different first centres, of which the one with the smallest inertia is the result, at
-        most 1,000. The default is 10, and 1 for ``init="nani"``.
+        Number of starts with different first centres, at most 1,000. The start with the smallest inertia gives the
+        result. The default is 10, and 1 for ``init="nani"``.
     seed : int
         Seed of the random numbers.
     max_iterations : int

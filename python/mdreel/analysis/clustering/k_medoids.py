@@ -46,8 +46,7 @@ class KMedoidsClustering(FrameClusters):
         First medoids: random frames far from each other, or the frames that k-means NANI selects without any
         randomness.
     n_starts : int
-        Number of starts with different first medoids, of which the one with the smallest cost is the result, at most
-        1,000.
+        Number of starts with different first medoids, at most 1,000. The start with the smallest cost gives the result.
     seed : int
         Seed of the random numbers.
     swap : bool

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 class Rows(Sequence[tuple[float, ...]]):
     """Rows of numbers, which never change.
 
-    Appended rows are stored in the memory of the earlier rows, behind them. A table that grows again and again is
-    therefore not copied each time.
+    A table and its extended versions share memory. Therefore, appending rows does not copy the earlier rows.
 
     Parameters
     ----------

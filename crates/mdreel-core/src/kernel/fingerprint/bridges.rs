@@ -30,7 +30,7 @@ pub struct Bridges {
 }
 
 impl Bridges {
-    /// The longest distance of two sites, Å. Returns an error if a bond is none, or the numbers of waters are not valid.
+    /// The longest distance of two sites, Å. Returns an error if a bond or a number of waters is not valid.
     pub(super) fn checked_reach(&self, n_atoms: usize) -> Result<f64> {
         let [fewest, most] = self.waters;
         if fewest == 0 || fewest > most || most > MOST_WATERS || (most > 1 && self.of_waters.is_none()) {

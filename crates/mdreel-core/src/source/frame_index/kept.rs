@@ -137,7 +137,7 @@ pub fn place(data: &Path, keep: Keep) -> Option<PathBuf> {
     }
 }
 
-/// Where something is kept about files of which `first` is the first one; `key` tells it from others.
+/// The path of a kept file that describes several files. `first` is the first of them, and `key` identifies all of them.
 pub(in crate::source) fn place_of_several(first: &Path, keep: Keep, key: &[u8]) -> Option<PathBuf> {
     let name = format!("{}.{:016x}", first.file_name()?.to_string_lossy(), checksum(key, 0));
     match keep {
