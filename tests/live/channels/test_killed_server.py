@@ -89,11 +89,11 @@ def test_consumer_of_a_killed_server_is_told_which_process_to_start_again(endpoi
         relaying(endpoint, "--patience", 1),
         consuming() as consumer,
     ):
-        publish(producer, 3)
+        publish(producer, 1)  # frames after the first may still be on their way when the server is killed
         assert far.line_of(consumer) == "first"
         server.send_signal(signal.SIGKILL)
         found = outcome(consumer)
-    assert found["steps"] == [0, 10, 20]
+    assert found["steps"] == [0]
     assert re.search(f"the producer was lost: {silence_of(server)}", found["end"]), found["end"]
 
 
