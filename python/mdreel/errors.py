@@ -104,8 +104,8 @@ class MismatchError(MdreelError, ValueError):
     >>> try:
     ...     mdreel.RMSD(alpha, reference=np.zeros((10, 3)))
     ... except mdreel.errors.MismatchError:
-    ...     print("the reference has another number of atoms")
-    the reference has another number of atoms
+    ...     print("the reference has a different number of atoms")
+    the reference has a different number of atoms
     """
 
 

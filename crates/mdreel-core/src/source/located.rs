@@ -267,7 +267,7 @@ impl<H: ChainedHeader> EndCheck for LocatedFile<H> {
                     // Not all that come before it are whole, and nobody has to ask for less.
                     true => fault.message.clone(),
                     false => format!(
-                        "{}; {n} whole frames come before it (ask for no more than these to use them)",
+                        "{}; {n} whole frames come before it (to use them, read only these frames)",
                         fault.message
                     ),
                 };

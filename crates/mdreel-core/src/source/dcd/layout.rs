@@ -101,7 +101,7 @@ impl Layout {
             Some(self.offset(n_frames)),
             format!(
                 "the last frame is torn: it needs {expected} bytes, but the file ends after {rest}; {n_frames} whole \
-                 frames come before it (ask for no more than these to use them), the header counts {n_frames_counted}"
+                 frames come before it (to use them, read only these frames), the header counts {n_frames_counted}"
             ),
         ))
     }

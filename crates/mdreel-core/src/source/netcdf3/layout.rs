@@ -80,7 +80,7 @@ impl Layout {
             Some(torn.byte),
             format!(
                 "the last frame is torn: it needs {} bytes from here on, but the file ends after {}; {} whole frames \
-                 come before it (ask for no more than these to use them), {counted}",
+                 come before it (to use them, read only these frames), {counted}",
                 torn.n_bytes,
                 file.len().saturating_sub(torn.byte),
                 self.n_frames
