@@ -59,6 +59,6 @@ def _k_medoids(job: Job) -> Callable[[int, Rmsds], float]:
     def cluster(n_frames: int, rmsds: Rmsds) -> float:
         matrix = np.array([rmsds(i) for i in range(n_frames)])
         found: Any = kmedoids.alternating(matrix, initial)
-        return float(kmedoids.fasterpam(matrix, found.medoids).loss)
+        return float(kmedoids.fasterpam(matrix, found.medoids, n_cpu=job.n_workers).loss)
 
     return cluster
