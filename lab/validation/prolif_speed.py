@@ -43,7 +43,7 @@ def counted(table: Any) -> Counter[str]:
 
 
 def difference(ours: Counter[str], theirs: Counter[str], within: float) -> str | None:
-    """Return a message about the first interaction whose number differs by more than this part; None if there is none."""
+    """Return a message about an interaction whose numbers differ by more than this part; None if there is none."""
     if not ours:
         return "mdreel finds no interactions: choose groups that interact"
     for name in sorted({*ours, *theirs}):
@@ -89,6 +89,7 @@ def main() -> int:
     except ImportError:
         print("prolif is not installed")
     else:
+
         def theirs(n_jobs: int) -> Any:
             fingerprint = prolif.Fingerprint(interactions, parameters=parameters)
             frames = universe.trajectory[: given.prolif_frames]

@@ -211,6 +211,9 @@ fn add_tile<const N: usize, const M: usize>(
     sums: &mut [Sum],
 ) {
     let end = n.min(other + M * LANES);
+    if other >= end {
+        return; // all of these columns fill up the last panel
+    }
     for (i, totals) in (first..end).zip(&totals) {
         let (row, start) = (row_begin(i, n), other.max(i));
         let sums = &mut sums[row + start - i..row + end - i];
