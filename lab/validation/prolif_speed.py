@@ -15,6 +15,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import MDAnalysis
@@ -75,14 +76,15 @@ def main() -> int:
     known = getattr(universe.atoms, "elements", [""] * universe.atoms.n_atoms)
     names = [name.lstrip("0123456789")[0] for name in universe.atoms.names]
     universe.add_TopologyAttr("elements", [element or name for element, name in zip(known, names, strict=True)])
-    groups = [universe.select_atoms(each) for each in (given.selection, given.other)]
-    interactions, parameters = given.interactions, {}
+    first, second = universe.select_atoms(given.selection), universe.select_atoms(given.other)
+    interactions: list[str] = given.interactions
+    parameters: dict[str, dict[str, Any]] = {}
     if given.water:
         interactions = ["WaterBridge"]
         parameters = {"WaterBridge": {"water": universe.select_atoms(given.water), "order": given.order}}
     rows = {}
     start = time.perf_counter()
-    run = InteractionFingerprint(*groups, interactions, parameters, pbc=False)
+    run = InteractionFingerprint(first, second, interactions, parameters, pbc=False)
     prepared = time.perf_counter() - start
     try:
         import prolif
@@ -93,20 +95,19 @@ def main() -> int:
         def theirs(n_jobs: int) -> Any:
             fingerprint = prolif.Fingerprint(interactions, parameters=parameters)
             frames = universe.trajectory[: given.prolif_frames]
-            return fingerprint.run(frames, *groups, n_jobs=n_jobs, progress=False)
+            return fingerprint.run(frames, first, second, n_jobs=n_jobs, progress=False)
 
         ours = run.run(stop=given.prolif_frames)
         if problem := difference(counted(ours.to_dataframe()), counted(theirs(1).to_dataframe()), given.within):
             print(f"the results differ: {problem}", file=sys.stderr)
             return 1
         for label, n_jobs in (("ProLIF, serial", 1), ("ProLIF, 2 processes", 2)):
-            rows[label] = timed(lambda n=n_jobs: theirs(n), min(given.rounds, 3), given.prolif_frames)
+            rows[label] = timed(partial(theirs, n_jobs), min(given.rounds, 3), given.prolif_frames)
     for n_workers in (1, 2):
         stop = min(given.frames, universe.trajectory.n_frames)
         run.run(stop=stop, n_workers=n_workers)
-        rows[f"mdreel, {n_workers} threads"] = timed(
-            lambda n=n_workers, stop=stop: run.run(stop=stop, n_workers=n), given.rounds, stop
-        )
+        work = partial(run.run, stop=stop, n_workers=n_workers)
+        rows[f"mdreel, {n_workers} threads"] = timed(work, given.rounds, stop)
     print(f"chemistry, once: {prepared:.2f} s")
     for name, (median, low, high) in rows.items():
         print(f"{name:<20}{median:>12,.1f} µs per frame ({low:,.1f} to {high:,.1f})")

@@ -89,7 +89,7 @@ def analysis_of(job: Job) -> Any:
 
 
 def initial_frames(job: Job) -> Any:
-    """Return the places of the first centres of clusters among the analysed frames, for a peer that starts there, too."""
+    """Return the places of the first centres among the analysed frames, for a peer that starts with them, too."""
     return analysis_of(job).run(step=job.step, n_workers=job.n_workers).results.initial_frames // job.step
 
 
