@@ -73,6 +73,12 @@ pub trait Kernel: Clone + Send + Sync {
     /// Adds the frames of `batch` to `partial`, which must not depend on how the frames of a block are cut into
     /// batches: storage decides that, and of a file that grows, when they come.
     fn map(&mut self, batch: &FrameBatch, partial: &mut Self::Partial) -> Result<()>;
+
+    /// Adds to `partial` what `map` has kept back, and returns whether there was anything. Called behind the last frame
+    /// of a block, also if mapping failed.
+    fn complete(&mut self, _partial: &mut Self::Partial) -> bool {
+        false
+    }
 }
 
 /// One of the computations of a [`pass::Pass`]: an analysis, as far as it looks at frames.
@@ -101,6 +107,12 @@ pub trait Computation: Send + Sync {
 
     /// Looks at frames and leaves what it finds.
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()>;
+
+    /// Leaves what `map` has kept back, because many frames together cost less, and returns whether there was anything.
+    /// Called behind the last frame of a block, also if mapping failed. The slots have no rows.
+    fn complete(&mut self, _slots: &mut Slots<'_>) -> bool {
+        false
+    }
 }
 
 /// The error that names the first atom of the i-th frame of `batch` that has no finite coordinates, or says that `what`

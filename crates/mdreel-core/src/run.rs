@@ -169,12 +169,18 @@ impl<K: Kernel> Worker for BlockWorker<'_, K> {
         }
         let mut partial = self.kernel.empty();
         partial.reserve(extent.n_known_frames());
-        match (self.growth, &extent) {
+        let mapped = match (self.growth, &extent) {
             (Some(growth), Extent::Frames(frames)) => {
-                self.map_arriving(growth, frames, block, &mut partial, shared, tick)?;
+                self.map_arriving(growth, frames, block, &mut partial, shared, tick)
             }
-            _ => self.map_extent(&extent, block, &mut partial, shared, tick)?,
+            _ => self.map_extent(&extent, block, &mut partial, shared, tick),
+        };
+        // Also after an error: what the kernel keeps back belongs to this block.
+        let begun_ns = self.recorder.now();
+        if self.kernel.complete(&mut partial) {
+            self.recorder.record(SpanKind::Compute, begun_ns, 0, 0);
         }
+        mapped?;
         let located = matches!(extent, Extent::Bytes(_)).then(|| self.reader.located()).into_iter().collect();
         let damage = self.reader.damage();
         if self.stops && !damage.is_empty() {

@@ -9,11 +9,13 @@
 mod aarch64;
 mod lanes;
 mod portable;
+mod totals;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
 pub(crate) use lanes::Operation;
 pub use lanes::{Lanes, Octet};
+pub use totals::Totals;
 
 /// An instruction set that this processor has: there is no other way to get one than to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

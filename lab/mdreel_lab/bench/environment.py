@@ -19,7 +19,17 @@ BENCHMARKS = REPOSITORY / "lab" / "benchmarks"
 RUST = BENCHMARKS / "rust"
 """The crate of Rust peers and floors."""
 
-_PACKAGES = ("mdreel", "MDAnalysis", "mdtraj", "freud-analysis", "dask", "numpy", "MDAnalysisTests")
+_PACKAGES = (
+    "mdreel",
+    "MDAnalysis",
+    "mdtraj",
+    "freud-analysis",
+    "scikit-learn",
+    "kmedoids",
+    "dask",
+    "numpy",
+    "MDAnalysisTests",
+)
 _CRATES = ("molly", "xdrfile")
 
 

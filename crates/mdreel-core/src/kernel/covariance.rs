@@ -9,7 +9,7 @@ use super::chosen::Chosen;
 use super::fit::Fit;
 use super::fluctuation::columns_of;
 use super::moved::Moved;
-use super::panels::{FRACTION, Multiply, Panels, are_near, far_steps, row_begin};
+use super::panels::{FRACTION, Panels, are_near, far_steps, row_begin};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Slots, Sum};
@@ -75,20 +75,31 @@ impl Computation for Covariance {
         self.panels.reserve(n);
         let mut frames = self.moved.frames(batch)?;
         for i in 0..batch.len() {
+            if !self.panels.has_room(1) {
+                add_panels(&mut self.panels, self.level, slots.sums);
+            }
             let columns = frames.columns(i);
             let add = AddFrame { columns, reference: &self.reference, panels: &mut self.panels };
             if !self.level.run(add) {
                 add_far(columns, &self.reference, batch.header(i).index, slots.sums)?;
             }
-            if self.panels.is_full(1) || i + 1 == batch.len() {
-                self.panels.pad();
-                self.panels.add_rows(0, 1, |coordinate| coordinate, slots.sums);
-                self.level.run(Multiply { panels: &self.panels, sums: &mut slots.sums[n..] });
-                self.panels.clear();
-            }
         }
         Ok(())
     }
+
+    fn complete(&mut self, slots: &mut Slots<'_>) -> bool {
+        let is_empty = self.panels.is_empty();
+        if !is_empty {
+            add_panels(&mut self.panels, self.level, slots.sums);
+        }
+        !is_empty
+    }
+}
+
+/// Adds the frames in panels to the sums, and forgets them.
+fn add_panels(panels: &mut Panels, level: Level, sums: &mut [Sum]) {
+    panels.add_rows(0, 1, |coordinate| coordinate, sums);
+    panels.multiply(level, &mut sums[panels.n_columns()..]);
 }
 
 /// Adds a frame to panels; returns whether it could, because all atoms are near.
@@ -107,12 +118,15 @@ impl Operation for AddFrame<'_> {
         if !are_near(columns, reference) {
             return false;
         }
+        let mut largest = 0;
         for (k, (of, from)) in columns.into_iter().zip(reference).enumerate() {
             for (atom, (of, from)) in of.iter().zip(from).enumerate() {
-                *panels.step(0, 3 * atom + k) = Sum::steps(of - from, FRACTION) as i32;
+                let step = Sum::steps(of - from, FRACTION) as i32;
+                *panels.step(0, 3 * atom + k) = step;
+                largest = step.unsigned_abs().max(largest);
             }
         }
-        panels.keep(1);
+        panels.keep([largest]);
         true
     }
 }
@@ -137,7 +151,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::kernel::fixture::{batch, mapped};
+    use crate::kernel::Kernel;
+    use crate::kernel::fixture::{batch, mapped, mapped_together};
+    use crate::kernel::pass::Pass;
 
     const N_ATOMS: usize = 7;
     type Frame = Vec<[f32; 3]>;
@@ -166,6 +182,8 @@ mod tests {
             for level in Level::available() {
                 prop_assert_eq!(&sums(made(level), &[right, left]).unwrap(), &whole);
             }
+            let batches: Vec<FrameBatch> = frames.chunks(1 + cut % 20).map(|frames| batch(0, frames, None)).collect();
+            prop_assert_eq!(&mapped_together(made(Level::detect()), &batches).unwrap().sums, &whole);
             let n = 3 * N_ATOMS;
             let d: Vec<Vec<f64>> = frames.iter().map(|frame| {
                 frame.iter().zip(&reference).flat_map(|(x, y)| [0, 1, 2].map(|k| f64::from(x[k]) - y[k])).collect()
@@ -201,6 +219,24 @@ mod tests {
             let near = found.iter().zip(&expected).filter(|(a, b)| (a.value() - b.value()).abs() < 2e-2).count();
             prop_assert!(near as f64 >= 0.9 * found.len() as f64);
         }
+    }
+
+    #[test]
+    fn frames_before_an_error_are_not_kept_for_the_next_block() {
+        let mut pass = Pass::of(Covariance::new(N_ATOMS, None, None, &[[0.0; 3]; N_ATOMS]).unwrap());
+        let mut frames = vec![vec![[1.0; 3]; N_ATOMS]; 3];
+        let alone =
+            mapped(Covariance::new(N_ATOMS, None, None, &[[0.0; 3]; N_ATOMS]).unwrap(), &[batch(0, &frames, None)])
+                .unwrap();
+        frames[2][5][2] = f32::NAN;
+        let mut failed = pass.empty();
+        assert!(pass.map(&batch(0, &frames, None), &mut failed).is_err());
+        assert!(pass.complete(&mut failed));
+        let mut next = pass.empty();
+        pass.map(&batch(0, &vec![vec![[1.0; 3]; N_ATOMS]; 3], None), &mut next).unwrap();
+        assert!(pass.complete(&mut next));
+        assert_eq!(next.sums, alone.sums);
+        assert!(!pass.complete(&mut next));
     }
 
     #[test]

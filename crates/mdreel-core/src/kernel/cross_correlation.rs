@@ -9,7 +9,7 @@ use super::chosen::Chosen;
 use super::fit::Fit;
 use super::fluctuation::columns_of;
 use super::moved::Moved;
-use super::panels::{FRACTION, Multiply, Panels, are_near, far_steps, row_begin};
+use super::panels::{FRACTION, Panels, are_near, far_steps, row_begin};
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Slots, Sum};
@@ -65,22 +65,33 @@ impl Computation for CrossCorrelation {
         self.panels.reserve(n);
         let mut frames = self.moved.frames(batch)?;
         for i in 0..batch.len() {
+            if !self.panels.has_room(AXES) {
+                add_panels(&mut self.panels, self.level, slots.sums);
+            }
             let columns = frames.columns(i);
             let add = AddFrame { columns, reference: &self.reference, panels: &mut self.panels };
             if !self.level.run(add) {
                 add_far(columns, &self.reference, batch.header(i).index, slots.sums)?;
             }
-            if self.panels.is_full(AXES) || i + 1 == batch.len() {
-                self.panels.pad();
-                for axis in 0..AXES {
-                    self.panels.add_rows(axis, AXES, |atom| AXES * atom + axis, slots.sums);
-                }
-                self.level.run(Multiply { panels: &self.panels, sums: &mut slots.sums[AXES * n..] });
-                self.panels.clear();
-            }
         }
         Ok(())
     }
+
+    fn complete(&mut self, slots: &mut Slots<'_>) -> bool {
+        let is_empty = self.panels.is_empty();
+        if !is_empty {
+            add_panels(&mut self.panels, self.level, slots.sums);
+        }
+        !is_empty
+    }
+}
+
+/// Adds the frames in panels to the sums, and forgets them.
+fn add_panels(panels: &mut Panels, level: Level, sums: &mut [Sum]) {
+    for axis in 0..AXES {
+        panels.add_rows(axis, AXES, |atom| AXES * atom + axis, sums);
+    }
+    panels.multiply(level, &mut sums[AXES * panels.n_columns()..]);
 }
 
 /// Adds a frame to panels, a row for each axis; returns whether it could, because all atoms are near.
@@ -99,12 +110,11 @@ impl Operation for AddFrame<'_> {
         if !are_near(columns, reference) {
             return false;
         }
+        let mut largest = [0; AXES];
         for (axis, (of, from)) in columns.into_iter().zip(reference).enumerate() {
-            for (atom, (of, from)) in of.iter().zip(from).enumerate() {
-                *panels.step(axis, atom) = Sum::steps(of - from, FRACTION) as i32;
-            }
+            largest[axis] = panels.write(axis, of, from);
         }
-        panels.keep(AXES);
+        panels.keep(largest);
         true
     }
 }
@@ -132,8 +142,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::kernel::Kernel;
     use crate::kernel::covariance::Covariance;
-    use crate::kernel::fixture::{batch, mapped};
+    use crate::kernel::fixture::{batch, mapped, mapped_together};
+    use crate::kernel::pass::Pass;
 
     const N_ATOMS: usize = 71;
     type Frame = Vec<[f32; 3]>;
@@ -151,9 +163,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn sums_are_the_traces_of_the_covariance_to_the_bit_however_frames_are_cut(
-            frames in prop::collection::vec(prop_oneof![9 => frame(50.0), 1 => frame(1e4)], 1..70),
+            frames in prop::collection::vec(prop_oneof![9 => frame(50.0), 1 => frame(1e4)], 1..150),
             reference in frame(50.0),
-            cut in 0usize..70,
+            cut in 0usize..150,
         ) {
             let reference: Vec<[f64; 3]> = reference.iter().map(|point| point.map(f64::from)).collect();
             let n = 3 * N_ATOMS;
@@ -171,10 +183,13 @@ mod tests {
                 let made = CrossCorrelation::at_level(None, &reference, level).unwrap();
                 prop_assert_eq!(&sums(made, &[right, left]).unwrap(), &expected);
             }
+            let batches: Vec<FrameBatch> = frames.chunks(1 + cut % 20).map(|frames| batch(0, frames, None)).collect();
+            let made = CrossCorrelation::new(None, &reference).unwrap();
+            prop_assert_eq!(&mapped_together(made, &batches).unwrap().sums, &expected);
         }
 
         #[test]
-        fn largest_displacements_of_panels_do_not_overflow(n_frames in 20usize..45) {
+        fn largest_displacements_of_panels_do_not_overflow(n_frames in 20usize..90) {
             let most = 127.999_99f32;
             let frames = vec![vec![[most, -most, most]; N_ATOMS]; n_frames];
             let made = CrossCorrelation::new(None, &[[0.0; 3]; N_ATOMS]).unwrap();
@@ -184,6 +199,23 @@ mod tests {
                 prop_assert!((sum.value() - expected).abs() < 1e-6 * expected);
             }
         }
+    }
+
+    #[test]
+    fn frames_before_an_error_are_not_kept_for_the_next_block() {
+        let mut pass = Pass::of(CrossCorrelation::new(None, &[[0.0; 3]; N_ATOMS]).unwrap());
+        let mut frames = vec![vec![[1.0; 3]; N_ATOMS]; 3];
+        let alone =
+            mapped(CrossCorrelation::new(None, &[[0.0; 3]; N_ATOMS]).unwrap(), &[batch(0, &frames, None)]).unwrap();
+        frames[2][5][2] = f32::NAN;
+        let mut failed = pass.empty();
+        assert!(pass.map(&batch(0, &frames, None), &mut failed).is_err());
+        assert!(pass.complete(&mut failed));
+        let mut next = pass.empty();
+        pass.map(&batch(0, &vec![vec![[1.0; 3]; N_ATOMS]; 3], None), &mut next).unwrap();
+        assert!(pass.complete(&mut next));
+        assert_eq!(next.sums, alone.sums);
+        assert!(!pass.complete(&mut next));
     }
 
     #[test]

@@ -30,10 +30,21 @@ pub(crate) fn mapped(computation: impl Computation + 'static, batches: &[FrameBa
     let mut whole = pass.empty();
     for batch in batches {
         let mut tally = pass.empty();
-        pass.map(batch, &mut tally)?;
+        let mapped = pass.map(batch, &mut tally);
+        pass.complete(&mut tally);
+        mapped?;
         whole.merge(tally);
     }
     Ok(whole)
+}
+
+/// Result of a computation of all atoms over batches of a single block.
+pub(crate) fn mapped_together(computation: impl Computation + 'static, batches: &[FrameBatch]) -> Result<Tally> {
+    let mut pass = Pass::of(computation);
+    let mut tally = pass.empty();
+    let mapped = batches.iter().try_for_each(|batch| pass.map(batch, &mut tally));
+    pass.complete(&mut tally);
+    mapped.map(|()| tally)
 }
 
 /// Those of these atoms among `n_atoms` whose x is above 0.

@@ -1,67 +1,95 @@
 //! Exact sums of the products of all pairs of columns of a matrix of displacements.
 //!
 //! Displacements are integers in steps of 2^-21 Å. Their products add up in 64 bits, so the sums have the same bits for
-//! any grouping of rows. The matrix product is cut into panels that stay in the cache, over all rows that are kept.
-//! See `docs/design/009-covariance.md`.
+//! any grouping of rows. The matrix product is cut into panels of a few columns, over all rows that are kept, and into
+//! tiles whose totals stay in registers. See `docs/design/009-covariance.md`.
 
 use crate::error::{Error, Result};
+use crate::frame::LANES;
 use crate::reduce::Sum;
-use crate::simd::{Lanes, Operation};
+use crate::simd::{Lanes, Level, Operation, Totals};
 
 /// Bits behind the binary point of displacements: no coarser than float32 from 4 Å on.
 pub(super) const FRACTION: u32 = 21;
 /// Å below which a displacement takes 28 bits and the product of two 56.
 const NEAR: f64 = 128.0;
-/// Rows whose products add up in 64 bits for certain.
-pub(super) const MOST_ROWS: usize = 64;
+/// The square of the largest step of a displacement that is near.
+const LARGEST: u64 = 1 << 56;
+/// Rows that are kept at most: adding the totals to the sums costs memory bandwidth, each time.
+const MOST_ROWS: usize = 384;
 /// Å beyond which squares are too large for a sum.
 const FAR: f64 = 262_144.0;
-/// Columns of a panel: as many as stay in the first-level cache, of all rows.
-pub(super) const WIDTH: usize = 64;
-/// Rows whose products add up in one go.
-const AT_ONCE: usize = 8;
+/// Columns of a panel: a row of them is a cache line.
+const WIDTH: usize = 16;
 
 /// Displacements in steps, of some columns to a panel, row after row.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Panels {
     n_columns: usize,
     n_rows: usize,
-    steps: Vec<[[i32; WIDTH]; MOST_ROWS]>,
+    /// Sum over the rows of the square of the largest step: no total of products is larger.
+    largest: u64,
+    steps: Vec<[Row; MOST_ROWS]>,
 }
+
+/// The steps of the columns of a panel in a row.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Row([i32; WIDTH]);
 
 impl Panels {
     /// Makes room for so many columns.
     pub(super) fn reserve(&mut self, n_columns: usize) {
         self.n_columns = n_columns;
-        self.steps.resize(n_columns.div_ceil(WIDTH), [[0; WIDTH]; MOST_ROWS]);
-    }
-
-    /// Whether there is no room for `n_rows` more rows.
-    pub(super) fn is_full(&self, n_rows: usize) -> bool {
-        self.n_rows + n_rows > MOST_ROWS
+        self.steps.resize(n_columns.div_ceil(WIDTH), [Row([0; WIDTH]); MOST_ROWS]);
     }
 
     /// The steps in the next row, `ahead` rows on, to be written to.
     #[inline(always)]
     pub(super) fn step(&mut self, ahead: usize, column: usize) -> &mut i32 {
-        &mut self.steps[column / WIDTH][self.n_rows + ahead][column % WIDTH]
+        &mut self.steps[column / WIDTH][self.n_rows + ahead].0[column % WIDTH]
     }
 
-    /// Keeps the next rows, which were written to.
+    /// Columns, without those that fill up the last panel.
+    pub(super) fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// Whether no row is kept.
+    pub(super) fn is_empty(&self) -> bool {
+        self.n_rows == 0
+    }
+
+    /// Whether `n_rows` more rows fit, whatever their steps.
+    pub(super) fn has_room(&self, n_rows: usize) -> bool {
+        self.n_rows + n_rows <= MOST_ROWS && self.largest + n_rows as u64 * LARGEST <= i64::MAX as u64
+    }
+
+    /// Writes displacements from a reference, Å, all near, to the columns of the next row, `ahead` rows on. Returns the
+    /// largest step.
     #[inline(always)]
-    pub(super) fn keep(&mut self, n_rows: usize) {
-        self.n_rows += n_rows;
+    pub(super) fn write(&mut self, ahead: usize, of: &[f64], from: &[f64]) -> u32 {
+        let (row, mut largest) = (self.n_rows + ahead, 0);
+        for (panel, (of, from)) in self.steps.iter_mut().zip(of.chunks(WIDTH).zip(from.chunks(WIDTH))) {
+            for ((step, of), from) in panel[row].0.iter_mut().zip(of).zip(from) {
+                *step = Sum::steps(of - from, FRACTION) as i32;
+                largest = step.unsigned_abs().max(largest);
+            }
+        }
+        largest
     }
 
-    /// Fills up with rows that add nothing.
-    pub(super) fn pad(&mut self) {
-        let padding = self.n_rows..self.n_rows.next_multiple_of(AT_ONCE);
-        self.steps.iter_mut().for_each(|panel| panel[padding.clone()].fill([0; WIDTH]));
+    /// Keeps the next rows, which were written to, and whose largest steps these are.
+    #[inline(always)]
+    pub(super) fn keep<const N: usize>(&mut self, largest: [u32; N]) {
+        self.n_rows += N;
+        self.largest += largest.into_iter().map(|step| u64::from(step).pow(2)).sum::<u64>();
     }
 
-    /// Forgets all rows.
-    pub(super) fn clear(&mut self) {
-        self.n_rows = 0;
+    /// Adds the products of all pairs of columns, over all rows, to sums of the upper triangle, and forgets the rows.
+    pub(super) fn multiply(&mut self, level: Level, sums: &mut [Sum]) {
+        level.run(Multiply { panels: self, sums });
+        (self.n_rows, self.largest) = (0, 0);
     }
 
     /// Adds up every `every`-th row from row `first` on, and adds the total of each column to the sum that `place`
@@ -70,7 +98,7 @@ impl Panels {
         for (p, panel) in self.steps.iter().enumerate() {
             let mut total = [0i64; WIDTH];
             for row in panel[..self.n_rows].iter().skip(first).step_by(every) {
-                total.iter_mut().zip(row).for_each(|(total, step)| *total += i64::from(*step));
+                total.iter_mut().zip(row.0).for_each(|(total, step)| *total += i64::from(step));
             }
             for (i, total) in total.iter().enumerate().take(self.n_columns - p * WIDTH) {
                 sums[place(p * WIDTH + i)] += Sum::of_steps(*total, FRACTION);
@@ -113,10 +141,10 @@ pub(super) fn row_begin(i: usize, n: usize) -> usize {
     i * n - i * i.saturating_sub(1) / 2
 }
 
-/// Adds the products of all pairs of columns, over the rows of padded panels, to sums of the upper triangle.
-pub(super) struct Multiply<'a> {
-    pub panels: &'a Panels,
-    pub sums: &'a mut [Sum],
+/// Adds the products of all pairs of columns, over all rows, to sums of the upper triangle.
+struct Multiply<'a> {
+    panels: &'a Panels,
+    sums: &'a mut [Sum],
 }
 
 impl Operation for Multiply<'_> {
@@ -124,40 +152,152 @@ impl Operation for Multiply<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        let Multiply { panels: Panels { n_columns, n_rows, steps }, sums } = self;
-        let n = *n_columns;
-        for (p, panel) in steps.iter().enumerate() {
-            let (first, width) = (p * WIDTH, WIDTH.min(n - p * WIDTH));
-            for i in 0..first + width {
-                // The row of column i, as far as it is in the panel and behind the diagonal.
-                let begin = i.saturating_sub(first);
-                let mut total = [0i64; WIDTH];
-                for (of, with) in steps[i / WIDTH]
-                    .chunks_exact(AT_ONCE)
-                    .zip(panel.chunks_exact(AT_ONCE))
-                    .take(n_rows.div_ceil(AT_ONCE))
-                {
-                    let of: [i32; AT_ONCE] = std::array::from_fn(|row| of[row][i % WIDTH]);
-                    let with: [&[i32]; AT_ONCE] = std::array::from_fn(|row| &with[row][begin..width]);
-                    add_products(&mut total[begin..width], of, with);
+        // As many totals as there are registers for, and factors.
+        if L::IS_WIDE {
+            self.tiles::<L, 8, 2>();
+        } else {
+            self.tiles::<L, 4, 1>();
+        }
+    }
+}
+
+impl Multiply<'_> {
+    /// Computes tiles of `N` columns with `M` octets of columns.
+    #[inline(always)]
+    fn tiles<L: Lanes, const N: usize, const M: usize>(self) {
+        let Panels { n_columns, n_rows, steps, .. } = self.panels;
+        for (p, of) in steps.iter().enumerate() {
+            for (q, with) in steps.iter().enumerate().skip(p) {
+                let rows = || of[..*n_rows].iter().zip(&with[..*n_rows]);
+                for i in (0..WIDTH).step_by(N) {
+                    for k in (0..WIDTH).step_by(M * LANES) {
+                        let totals = tile::<L, N, M>(rows(), i, k);
+                        add_tile(totals, p * WIDTH + i, q * WIDTH + k, *n_columns, self.sums);
+                    }
                 }
-                let row = row_begin(i, n) + first + begin - i;
-                let sums = &mut sums[row..row + width - begin];
-                sums.iter_mut()
-                    .zip(&total[begin..])
-                    .for_each(|(sum, steps)| *sum += Sum::of_steps(*steps, 2 * FRACTION));
             }
         }
     }
 }
 
-/// Adds products of one column with several, over a few rows.
+/// Products of `N` columns of a panel from column `i` on with `M` octets of columns from `k` on, over rows of both.
 #[inline(always)]
-fn add_products(total: &mut [i64], of: [i32; AT_ONCE], with: [&[i32]; AT_ONCE]) {
-    let with = with.map(|steps| &steps[..total.len()]);
-    for (at, total) in total.iter_mut().enumerate() {
-        for row in 0..AT_ONCE {
-            *total += i64::from(of[row]) * i64::from(with[row][at]);
+fn tile<'a, L: Lanes, const N: usize, const M: usize>(
+    rows: impl Iterator<Item = (&'a Row, &'a Row)>,
+    i: usize,
+    k: usize,
+) -> [[[i64; LANES]; M]; N] {
+    let mut totals = [[L::Totals::zero(); M]; N];
+    for (of, with) in rows {
+        let of: &[i32; N] = of.0[i..].first_chunk().expect("a tile lies within a panel");
+        let with = &with.0[k..].as_chunks::<LANES>().0[..M];
+        let with: [_; M] = std::array::from_fn(|m| L::Totals::steps(&with[m]));
+        for (totals, of) in totals.iter_mut().zip(of) {
+            for (total, with) in totals.iter_mut().zip(with) {
+                *total = total.add_products(*of, with);
+            }
         }
+    }
+    totals.map(|totals| totals.map(L::Totals::store))
+}
+
+/// Adds totals of columns from `first` on with columns from `other` on, of `n`, to the sums of the upper triangle.
+#[inline(always)]
+fn add_tile<const N: usize, const M: usize>(
+    totals: [[[i64; LANES]; M]; N],
+    first: usize,
+    other: usize,
+    n: usize,
+    sums: &mut [Sum],
+) {
+    let end = n.min(other + M * LANES);
+    if other >= end {
+        return; // all of these columns fill up the last panel
+    }
+    for (i, totals) in (first..end).zip(&totals) {
+        let (row, start) = (row_begin(i, n), other.max(i));
+        let sums = &mut sums[row + start - i..row + end - i];
+        for (sum, total) in sums.iter_mut().zip(&totals.as_flattened()[start - other..]) {
+            *sum += Sum::of_steps(*total, 2 * FRACTION);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Keeps rows of displacements from 0, Å.
+    struct Keep<'a>(&'a mut Panels, &'a [Vec<f64>]);
+
+    impl Operation for Keep<'_> {
+        type Output = ();
+
+        fn run<L: Lanes>(self) {
+            for row in self.1 {
+                assert!(self.0.has_room(1));
+                let largest = self.0.write(0, row, &vec![0.0; row.len()]);
+                self.0.keep([largest]);
+            }
+        }
+    }
+
+    fn panels(rows: &[Vec<f64>], level: Level) -> Panels {
+        let mut panels = Panels::default();
+        panels.reserve(rows[0].len());
+        level.run(Keep(&mut panels, rows));
+        panels
+    }
+
+    /// The sums of the products of all pairs of columns, one after the other in 128 bits.
+    fn products(rows: &[Vec<f64>]) -> Vec<Sum> {
+        let n = rows[0].len();
+        let of_pair = |i: usize, j: usize| {
+            let steps = |value: f64| i128::from(Sum::steps(value, FRACTION));
+            Sum::of_wide_steps(rows.iter().map(|row| steps(row[i]) * steps(row[j])).sum(), 2 * FRACTION)
+        };
+        (0..n).flat_map(|i| (i..n).map(move |j| of_pair(i, j))).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn products_of_all_pairs_are_exact(
+            rows in (1usize..70).prop_flat_map(|n| prop::collection::vec(prop::collection::vec(-7f64..7.0, n), 1..140)),
+        ) {
+            let (n, expected) = (rows[0].len(), products(&rows));
+            for level in Level::available() {
+                let mut panels = panels(&rows, level);
+                prop_assert!(!panels.is_empty());
+                let mut sums = vec![Sum::default(); n * (n + 1) / 2];
+                panels.multiply(level, &mut sums);
+                prop_assert_eq!(&sums, &expected, "{}", level.name());
+                prop_assert!(panels.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn rows_have_room_until_a_total_might_overflow() {
+        let count = |most: f64| {
+            let mut rows: Vec<Vec<f64>> = Vec::new();
+            let mut kept = Panels::default();
+            kept.reserve(17);
+            while kept.has_room(1) {
+                rows.push((0..17).map(|column| if column % 2 == 0 { most } else { -most }).collect());
+                let largest = kept.write(0, &rows[rows.len() - 1], &[0.0; 17]);
+                kept.keep([largest]);
+            }
+            for level in Level::available() {
+                let mut sums = vec![Sum::default(); 17 * 9];
+                kept.clone().multiply(level, &mut sums);
+                assert_eq!(sums, products(&rows), "{}", level.name());
+            }
+            rows.len()
+        };
+        assert_eq!(count(NEAR.next_down()), 127);
+        assert_eq!(count(NEAR / 2.0), MOST_ROWS);
     }
 }

@@ -133,16 +133,30 @@ impl Kernel for Pass {
             return Err(Error::mismatch(format!("the pass has {expected} atoms, the frames have {got}")));
         }
         let width = tally.rows.width();
-        let rows = tally.rows.add(batch.headers());
+        let Tally { rows, sums, counts, records, own } = tally;
+        let rows = rows.add(batch.headers());
         for Member { computation, chosen, place } in &mut self.members {
             let mut slots = Slots::new(rows, width, place.columns.clone());
+            slots.sums = &mut sums[place.sums.clone()];
+            slots.counts = &mut counts[place.counts.clone()];
+            slots.records = &mut records[place.records.clone()];
+            slots.own = own[place.own.clone()].first_mut();
+            computation.map(chosen.of(batch), &mut slots)?;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, tally: &mut Tally) -> bool {
+        let mut has_added = false;
+        for Member { computation, place, .. } in &mut self.members {
+            let mut slots = Slots::new(&mut [], tally.rows.width(), place.columns.clone());
             slots.sums = &mut tally.sums[place.sums.clone()];
             slots.counts = &mut tally.counts[place.counts.clone()];
             slots.records = &mut tally.records[place.records.clone()];
             slots.own = tally.own[place.own.clone()].first_mut();
-            computation.map(chosen.of(batch), &mut slots)?;
+            has_added |= computation.complete(&mut slots);
         }
-        Ok(())
+        has_added
     }
 }
 

@@ -3,6 +3,7 @@
 use std::arch::aarch64::*;
 
 use super::lanes::{Lanes, Octet, Operation};
+use super::totals::Totals;
 use crate::frame::LANES;
 
 #[target_feature(enable = "neon")]
@@ -24,7 +25,53 @@ impl Neon {
     }
 }
 
+/// Lanes 0 and 1, 2 and 3, 4 and 5, 6 and 7.
+#[derive(Clone, Copy)]
+pub(super) struct NeonTotals([int64x2_t; 4]);
+
+impl Totals for NeonTotals {
+    type Steps = [int32x4_t; 2];
+
+    #[inline(always)]
+    fn zero() -> Self {
+        // SAFETY: see above.
+        unsafe { NeonTotals([vdupq_n_s64(0); 4]) }
+    }
+
+    #[inline(always)]
+    fn steps(steps: &[i32; LANES]) -> Self::Steps {
+        // SAFETY: see above.
+        unsafe { [vld1q_s32(steps.as_ptr()), vld1q_s32(steps.as_ptr().add(4))] }
+    }
+
+    #[inline(always)]
+    fn add_products(self, of: i32, [low, high]: Self::Steps) -> Self {
+        let l = self.0;
+        // SAFETY: see above.
+        unsafe {
+            NeonTotals([
+                vmlal_n_s32(l[0], vget_low_s32(low), of),
+                vmlal_high_n_s32(l[1], low, of),
+                vmlal_n_s32(l[2], vget_low_s32(high), of),
+                vmlal_high_n_s32(l[3], high, of),
+            ])
+        }
+    }
+
+    #[inline(always)]
+    fn store(self) -> [i64; LANES] {
+        let mut lanes = [0; LANES];
+        for (i, pair) in self.0.into_iter().enumerate() {
+            // SAFETY: see above; the four stores fill the array.
+            unsafe { vst1q_s64(lanes.as_mut_ptr().add(2 * i), pair) };
+        }
+        lanes
+    }
+}
+
 impl Lanes for Neon {
+    type Totals = NeonTotals;
+
     #[inline(always)]
     fn splat(value: f64) -> Self {
         // SAFETY: see above.

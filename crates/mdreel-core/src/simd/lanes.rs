@@ -1,5 +1,6 @@
 //! Eight numbers in vector registers, and computations that are written once for all of them.
 
+use super::totals::Totals;
 use crate::frame::LANES;
 
 /// Eight numbers that one vector load takes, aligned so that the load never straddles two cache lines.
@@ -9,6 +10,11 @@ pub struct Octet(pub [f64; LANES]);
 
 /// Eight float64 in vector registers. Values exist only inside `Operation::run`, where the instructions are there.
 pub trait Lanes: Copy {
+    /// Eight int64 in vector registers.
+    type Totals: Totals;
+    /// Whether eight numbers fit into one register, of which there are 32.
+    const IS_WIDE: bool = false;
+
     /// `value` in every lane.
     fn splat(value: f64) -> Self;
     /// Eight float64.

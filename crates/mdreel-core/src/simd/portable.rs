@@ -1,6 +1,7 @@
 //! Eight lanes as an array, for all other processors. Without fused multiply-add in hardware, it is correct but slow.
 
 use super::lanes::{Lanes, Octet};
+use super::totals::Totals;
 use crate::frame::LANES;
 
 #[derive(Clone, Copy)]
@@ -13,7 +14,36 @@ impl Portable {
     }
 }
 
+#[derive(Clone, Copy)]
+pub(super) struct PortableTotals([i64; LANES]);
+
+impl Totals for PortableTotals {
+    type Steps = [i32; LANES];
+
+    #[inline(always)]
+    fn zero() -> Self {
+        PortableTotals([0; LANES])
+    }
+
+    #[inline(always)]
+    fn steps(steps: &[i32; LANES]) -> [i32; LANES] {
+        *steps
+    }
+
+    #[inline(always)]
+    fn add_products(self, of: i32, with: [i32; LANES]) -> Self {
+        PortableTotals(std::array::from_fn(|i| self.0[i].wrapping_add(i64::from(of) * i64::from(with[i]))))
+    }
+
+    #[inline(always)]
+    fn store(self) -> [i64; LANES] {
+        self.0
+    }
+}
+
 impl Lanes for Portable {
+    type Totals = PortableTotals;
+
     #[inline(always)]
     fn splat(value: f64) -> Self {
         Portable([value; LANES])

@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::lanes::{Lanes, Octet, Operation};
+use super::totals::Totals;
 use crate::frame::LANES;
 
 #[target_feature(enable = "avx2,fma")]
@@ -35,7 +36,89 @@ fn sum_of_four(lanes: __m256d) -> f64 {
     }
 }
 
+/// Lanes 0 to 3 and 4 to 7.
+#[derive(Clone, Copy)]
+pub(super) struct Avx2Totals(__m256i, __m256i);
+
+impl Totals for Avx2Totals {
+    /// One int32 in each 64 bits.
+    type Steps = (__m256i, __m256i);
+
+    #[inline(always)]
+    fn zero() -> Self {
+        // SAFETY: see above.
+        unsafe { Avx2Totals(_mm256_setzero_si256(), _mm256_setzero_si256()) }
+    }
+
+    #[inline(always)]
+    fn steps(steps: &[i32; LANES]) -> Self::Steps {
+        let start: *const __m128i = steps.as_ptr().cast();
+        // SAFETY: see above.
+        unsafe { (_mm256_cvtepi32_epi64(_mm_loadu_si128(start)), _mm256_cvtepi32_epi64(_mm_loadu_si128(start.add(1)))) }
+    }
+
+    #[inline(always)]
+    fn add_products(self, of: i32, with: Self::Steps) -> Self {
+        // SAFETY: see above. The multiplication reads the lower half of each 64 bits.
+        unsafe {
+            let of = _mm256_set1_epi32(of);
+            Avx2Totals(
+                _mm256_add_epi64(self.0, _mm256_mul_epi32(of, with.0)),
+                _mm256_add_epi64(self.1, _mm256_mul_epi32(of, with.1)),
+            )
+        }
+    }
+
+    #[inline(always)]
+    fn store(self) -> [i64; LANES] {
+        let mut lanes = [0; LANES];
+        let start: *mut __m256i = lanes.as_mut_ptr().cast();
+        // SAFETY: see above; both stores fill the array.
+        unsafe {
+            _mm256_storeu_si256(start, self.0);
+            _mm256_storeu_si256(start.add(1), self.1);
+        }
+        lanes
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Avx512Totals(__m512i);
+
+impl Totals for Avx512Totals {
+    /// One int32 in each 64 bits.
+    type Steps = __m512i;
+
+    #[inline(always)]
+    fn zero() -> Self {
+        // SAFETY: see above.
+        unsafe { Avx512Totals(_mm512_setzero_si512()) }
+    }
+
+    #[inline(always)]
+    fn steps(steps: &[i32; LANES]) -> __m512i {
+        // SAFETY: see above.
+        unsafe { _mm512_cvtepi32_epi64(_mm256_loadu_si256(steps.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn add_products(self, of: i32, with: __m512i) -> Self {
+        // SAFETY: see above. The multiplication reads the lower half of each 64 bits.
+        unsafe { Avx512Totals(_mm512_add_epi64(self.0, _mm512_mul_epi32(_mm512_set1_epi32(of), with))) }
+    }
+
+    #[inline(always)]
+    fn store(self) -> [i64; LANES] {
+        let mut lanes = [0; LANES];
+        // SAFETY: see above; the store fills the array.
+        unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), self.0) };
+        lanes
+    }
+}
+
 impl Lanes for Avx2 {
+    type Totals = Avx2Totals;
+
     #[inline(always)]
     fn splat(value: f64) -> Self {
         // SAFETY: see above.
@@ -98,6 +181,9 @@ impl Lanes for Avx2 {
 }
 
 impl Lanes for Avx512 {
+    type Totals = Avx512Totals;
+    const IS_WIDE: bool = true;
+
     #[inline(always)]
     fn splat(value: f64) -> Self {
         // SAFETY: see above.

@@ -22,6 +22,7 @@ _NEEDS = {
     "mdtraj": "python:mdtraj",
     "chemfiles": "python:chemfiles",
     "freud": "python:freud",
+    "scikit-learn": "python:sklearn",
     "gmx": "program:gmx",
     "cpptraj": "program:cpptraj",
     "straggler": "file:/sys/fs/cgroup/cpu/cpu.cfs_quota_us",

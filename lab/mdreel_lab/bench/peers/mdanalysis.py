@@ -170,7 +170,9 @@ def _distances(universe: Any, job: Job) -> tuple[int, float]:
 
 def _cross_correlation(universe: Any, job: Job) -> tuple[int, float]:
     """Sum inner products frame by frame, relative to the first frame, as no class of MDAnalysis does it."""
-    atoms = universe.atoms[job.indices()]
+    atoms = universe.atoms if job.what == "cross-correlation-atoms" else universe.atoms[job.indices()]
+    if job.way == "matrix-product":
+        return _matrix_product(universe, atoms, job)
     first = atoms.positions.astype(np.float64)
     sums, products, n_frames = np.zeros((len(atoms), 3)), np.zeros((len(atoms), len(atoms))), 0
     for _ in universe.trajectory[:: job.step]:
@@ -181,6 +183,15 @@ def _cross_correlation(universe: Any, job: Job) -> tuple[int, float]:
     products = products / n_frames - sums @ sums.T / n_frames**2
     scale = np.sqrt(np.diag(products))
     return n_frames, float((products / np.outer(scale, scale)).mean())
+
+
+def _matrix_product(universe: Any, atoms: Any, job: Job) -> tuple[int, float]:
+    """Compute the same from an array of all frames, with one symmetric product of matrices."""
+    frames = universe.trajectory.timeseries(atomgroup=atoms, order="fac", step=job.step)
+    rows = (frames - frames.mean(axis=0)).transpose(0, 2, 1).reshape(-1, len(atoms)).astype(np.float64)
+    products = rows.T @ rows
+    scale = np.sqrt(np.diag(products))
+    return len(frames), float((products / np.outer(scale, scale)).mean())
 
 
 def _lddt(universe: Any, job: Job) -> tuple[int, float]:
@@ -252,6 +263,7 @@ FUNCTIONS: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "rmsf-superposed": _rmsf,
     "distances": _distances,
     "cross-correlation": _cross_correlation,
+    "cross-correlation-atoms": _cross_correlation,
     "lddt": _lddt,
     "survival": _survival,
     "shell": _shell,

@@ -63,9 +63,16 @@ def analysis_of(job: Job) -> Any:
         "linear-density": lambda: mdreel.LinearDensity(ask.charge(universe), binsize=ask.SLAB, **of),
         "pca": lambda: mdreel.PCA(selected, **of),
         "cross-correlation": lambda: mdreel.analysis.CrossCorrelation(selected, **of),
+        "cross-correlation-atoms": lambda: mdreel.analysis.CrossCorrelation(universe, **of),
         "lddt": lambda: mdreel.analysis.LDDT(selected, select=None, **of),
         "survival": lambda: mdreel.analysis.SurvivalProbability(universe, ask.SHELL, ask.LONGEST_STAY, **of),
         "clusters": lambda: mdreel.analysis.GromosClustering(selected, cutoff=ask.CLUSTER, **of),
+        "hierarchical": lambda: mdreel.analysis.HierarchicalClustering(selected, n_clusters=ask.N_CLUSTERS, **of),
+        "k-means": lambda: mdreel.analysis.KMeansClustering(
+            selected, n_clusters=ask.N_CLUSTERS, n_starts=1, ref_frame=0, **of
+        ),
+        "k-medoids": lambda: mdreel.analysis.KMedoidsClustering(selected, n_clusters=ask.N_CLUSTERS, **of),
+        "online-clusters": lambda: mdreel.analysis.OnlineClustering(selected, cutoff=ask.CLUSTER, **of),
         "msd": lambda: mdreel.EinsteinMSD(oxygen, **of),
         "msd-protein": lambda: mdreel.EinsteinMSD(selected, **of),
         "hbonds": lambda: mdreel.HydrogenBondAnalysis(universe, **water, update_selections=False, **of),
@@ -81,6 +88,11 @@ def analysis_of(job: Job) -> Any:
     return makers[job.what]()
 
 
+def initial_frames(job: Job) -> Any:
+    """Return the places of the first centres among the analysed frames, for a peer that starts with them, too."""
+    return analysis_of(job).run(step=job.step, n_workers=job.n_workers).results.initial_frames // job.step
+
+
 VALUES: dict[str, Callable[[Any], Any]] = {
     **ask.VALUES,
     "rg": lambda found: found.rgyr[:, 2].mean(),
@@ -90,9 +102,14 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "sasa": lambda found: found.total_area.mean(),
     "residue-contacts": lambda found: found.counts.mean(),
     "cross-correlation": lambda found: found.correlation.mean(),
+    "cross-correlation-atoms": lambda found: found.correlation.mean(),
     "lddt": lambda found: found.lddt.mean(),
     "survival": lambda found: found.sp_timeseries.mean(),
     "clusters": lambda found: ask.mean_size(found.sizes),
+    "hierarchical": lambda found: found.linkage[:, 2].mean(),
+    "k-means": lambda found: found.inertia,
+    "k-medoids": lambda found: found.cost,
+    "online-clusters": lambda found: ask.mean_size(found.sizes),
     "shell": lambda found: found.counts.mean(),
     "water-bridges": lambda found: found.starts.sum(),
     "shell-pass": lambda found: found.timeseries[:, 1].mean(),

@@ -189,6 +189,25 @@ def _clusters(topology: Any, job: Job) -> tuple[int, float]:
     return loaded.n_frames, ask.mean_size(sizes)
 
 
+def _online_clusters(topology: Any, job: Job) -> tuple[int, float]:
+    """Compare each frame with the leaders before it, as no function of mdtraj does it."""
+    n_frames, leaders, sizes = 0, None, []
+    for chunk in _chunks(topology, job, job.indices()):
+        chunk.center_coordinates()
+        for i in range(len(chunk)):
+            if leaders is not None:
+                found = mdtraj.rmsd(leaders, chunk, i, precentered=True)
+                nearest = int(found.argmin())
+                if found[nearest] <= ask.CLUSTER / ANGSTROM_PER_NM:
+                    sizes[nearest] += 1
+                    continue
+            leaders = chunk[i] if leaders is None else leaders.join(chunk[i])
+            leaders.center_coordinates()
+            sizes.append(1)
+        n_frames += len(chunk)
+    return n_frames, ask.mean_size(sizes)
+
+
 def _surface(chunk: Any) -> Any:
     areas = mdtraj.shrake_rupley(chunk, ask.PROBE / ANGSTROM_PER_NM, ask.N_SPHERE_POINTS)
     return areas.sum(axis=1, dtype=float)
@@ -213,5 +232,6 @@ ANALYSES: dict[str, Callable[[Any, Job], tuple[int, float]]] = {
     "hbonds-protein": _hbonds_protein,
     "residue-contacts": _residue_contacts,
     "clusters": _clusters,
+    "online-clusters": _online_clusters,
 }
 """Each other analysis returns the number of frames, and the number to which every part of its result contributes."""

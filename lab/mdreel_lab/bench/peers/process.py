@@ -15,10 +15,12 @@ PROGRAMS = {
     "chemfiles": "readers:prepare_chemfiles",
     "cpptraj": "readers:prepare_cpptraj",
     "freud": "freud:prepare",
+    "distance-matrix": "distance_matrix:prepare",
     "gmx": "gmx:prepare",
     "mdanalysis": "mdanalysis:prepare",
     "mdreel": "mdreel:prepare",
     "mdtraj": "mdtraj:prepare",
+    "scikit-learn": "scikit_learn:prepare",
     "straggler": "straggler:prepare",
     "writing": "files:prepare_writing",
 }

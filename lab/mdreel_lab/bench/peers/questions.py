@@ -52,7 +52,10 @@ INCLUSION, PRESERVED = 15.0, (0.5, 1.0, 2.0, 4.0)
 """Longest distance that lDDT compares, and the differences up to which it counts as preserved, Å."""
 
 CLUSTER = 1.5
-"""Largest RMSD of two neighbours of clusters, Å."""
+"""Largest RMSD of two neighbours of clusters, and of a frame from the leader of its cluster, Å."""
+
+N_CLUSTERS = 10
+"""Number of clusters of methods that need it."""
 
 SLAB = 0.5
 """Width of the bins of profiles, Å."""
