@@ -54,7 +54,7 @@ def run(
         The frames, or None for the whole trajectory.
     executor : Executor
         Executor that runs the blocks.
-    access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
+    access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective", "mpiio", "mpiio-collective"}
         How workers access the files. By default, they read one file, or several files as one.
     n_parts : int, optional
         Number of blocks. By default, it is chosen according to the file and the number of workers.
