@@ -21,9 +21,11 @@ PLANS = [
 ]
 
 
-def run(mpi: Launcher, folder: Path, paths: list[str], kind: str, plans: list[Any]) -> list[dict[str, Any]]:
-    """What each rank has found, and its calls."""
-    arguments = [mpiio_on_ranks.__file__, str(folder), json.dumps(paths), kind, json.dumps(plans)]
+def run(
+    mpi: Launcher, folder: Path, paths: list[str], kind: str, plans: list[Any], blind: int = -1
+) -> list[dict[str, Any]]:
+    """What each rank has found, and its calls. One rank, if any, does not see the files."""
+    arguments = [mpiio_on_ranks.__file__, str(folder), json.dumps(paths), kind, json.dumps(plans), str(blind)]
     done = subprocess.run(
         mpi.command(len(plans), *arguments), capture_output=True, text=True, env=mpi.environment, timeout=60
     )
@@ -72,6 +74,19 @@ def test_file_that_one_rank_cannot_open_is_an_error_there_and_no_rank_hangs(
     assert failed.startswith("OSError: MPI-IO failed: ")
     assert "such as access='shared'" in failed
     assert read == expected([paths[A]], plans[1][1:])[0]
+
+
+@EVERY_MPI
+@pytest.mark.parametrize("blind", [0, 1, 2])
+def test_rank_that_does_not_see_the_files_is_an_error_on_all_ranks(
+    tmp_path: Path, paths: list[str], mpi: Launcher, blind: int
+) -> None:
+    found = run(mpi, tmp_path, paths, "collective", [[(A, [(0, 10)])], [(A, [(5, 10)])], []], blind)
+    for rank in (0, 1):
+        (message,) = found[rank]["found"]
+        assert "No such file or directory" in message
+        assert (f"rank {blind}: " in message) == (rank != blind)
+    assert found[2]["found"] == []
 
 
 @EVERY_MPI

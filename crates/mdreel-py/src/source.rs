@@ -270,8 +270,8 @@ impl Source {
 
     /// The same trajectory, whose bytes an object reads by `read(file, ranges)`: the number of the file, and first byte and end of
     /// each range. It returns their bytes, one range behind the other, shape (n_bytes,), uint8.
-    fn read_by(&self, py: Python<'_>, object: Py<PyAny>) -> PyResult<Self> {
-        let read = Source::new(read_by(py, &self.opened, &object)?, None);
+    fn read_by(&self, py: Python<'_>, reads: Py<PyAny>) -> PyResult<Self> {
+        let read = Source::new(read_by(py, &self.opened, &reads)?, None);
         let same = read.with_on_error(py, self.on_error.name())?.with_transformations(py, self.transformations(py))?;
         let places = self.shared().places();
         same.shared().take_places(&mut places.into_iter()).map_err(|error| to_python(py, error))?;

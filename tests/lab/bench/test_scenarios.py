@@ -124,7 +124,10 @@ def test_serial_programs_have_one_worker(tmp_path: Path) -> None:
         (('executor = "mpi"', 'executor = "dask"'), "grid 2: communication is for executor = 'mpi'"),
         (('executor = "mpi"', 'program = "gmx"\nexecutor = "mpi"'), "grid 2: gmx has no executor 'mpi'; it has serial"),
         (('executor = "mpi"', 'access = "hdf5-independent"\nexecutor = "mpi"'), "grid 2: access = 'hdf5-independent'"),
-        (('["xtc", "dcd"]\n', '["xtc", "dcd"]\naccess = "mpiio"\n'), "grid 1: access = 'mpiio' is for executor = 'mpi'"),
+        (
+            ('["xtc", "dcd"]\n', '["xtc", "dcd"]\naccess = "mpiio"\n'),
+            "grid 1: access = 'mpiio' is for executor = 'mpi'",
+        ),
         (
             ('communication = "gather"', 'access = "mpiio-collective"\nformat = "xtc"'),
             "grid 2: access = 'mpiio-collective' needs schedule = 'static'",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -171,18 +171,29 @@ class CollectiveFiles:
 
         if file in self._opened:
             return None
-        opened, failure = None, None
+        path = self._paths[file]
+        # Open MPI 5 waits forever in MPI_File_open if only some ranks can open the file.
+        if (failure := self._first_failure(lambda: Path(path).open("rb").close(), OSError)) is not None:
+            return failure
+
+        def open_together() -> None:
+            self._opened[file] = MPI.File.Open(self._communicator, path, MPI.MODE_RDONLY)
+
+        if (failure := self._first_failure(open_together, MPI.Exception)) is not None:
+            # A file that only some ranks have opened cannot be closed, because that needs all ranks.
+            self._opened.pop(file, None)
+        return failure
+
+    def _first_failure(self, step: Callable[[], object], expected: type[Exception]) -> Exception | None:
+        """Take a step on all ranks. Return the error of this rank, or else that of the first rank with an error."""
+        failure = None
         try:
-            opened = MPI.File.Open(self._communicator, self._paths[file], MPI.MODE_RDONLY)
-        except MPI.Exception as error:
+            step()
+        except expected as error:
             failure = error
         messages = self._communicator.allgather(None if failure is None else str(failure))
-        found = next((message for message in messages if message is not None), None)
-        if found is not None:
-            # If another rank failed, this rank cannot close the file, because that needs all ranks.
-            return failure or OSError(found)
-        self._opened[file] = opened
-        return None
+        others = [f"rank {rank}: {message}" for rank, message in enumerate(messages) if message is not None]
+        return failure or (OSError(others[0]) if others else None)
 
     def _close_all_but(self, files: set[int]) -> None:
         """Close files that no rank needs. All ranks close the same files in the same order."""
@@ -217,4 +228,5 @@ def _absolute(paths: Sequence[str | PathLike[str]]) -> list[str]:
 
 
 def _as_os_error(error: Exception) -> OSError:
-    return OSError(f"MPI-IO failed: {error}; read the file in another way, such as access='shared'")
+    message = " ".join(str(error).split())
+    return OSError(f"MPI-IO failed: {message}; read the file in another way, such as access='shared'")
