@@ -101,7 +101,7 @@ def main() -> None:
         executor = Mpi(schedule=wanted.schedule, communication=wanted.communication)
         if wanted.batch_bytes is not None:
             parallel_hdf5.BATCH_BYTES = wanted.batch_bytes
-            mpiio_files.AT_ONCE = wanted.batch_bytes
+        mpiio_files.AT_ONCE = wanted.batch_bytes or 1 << 30
         outcome = executor.share(lambda wanted=wanted, executor=executor: compute(wanted, executor))
         np.save(kept(folder, i, place.rank), bits_of(outcome))
         if place.rank == 0:

@@ -21,7 +21,7 @@ impl ExternalReads for RangeReads {
     fn read(&self, ranges: &[Range<u64>], target: &mut [u8]) -> Result<usize, String> {
         let pairs: Vec<(u64, u64)> = ranges.iter().map(|range| (range.start, range.end)).collect();
         Python::attach(|py| {
-            let mut read = || {
+            let read = || {
                 let found = self.object.bind(py).call_method1("read", (self.file, pairs))?;
                 let found: PyReadonlyArray1<'_, u8> = found.extract()?;
                 let Some(place) = target.get_mut(..found.len()) else {

@@ -156,7 +156,7 @@ def open_reading(
         yield Independent(job)
         return
     with postpone_signals() as handle_signals:
-        reading = (
+        reading: ByMpiio | Collective = (
             ByMpiio(job, communicator, handle_signals)
             if isinstance(job, JobByMpiio)
             else Collective(job, communicator, blocks, assignment, handle_signals)
