@@ -46,7 +46,7 @@ def fail_in_one_frame(positions: NDArray[np.float32], frame: int) -> float:
 def analyse(path: str, access: Any, executor: Any) -> None:
     """Run a function that fails on one rank."""
     atoms = MDAnalysis.Universe(PSF, path).select_atoms("name CA")
-    mdreel.from_function(fail_in_one_frame, atoms).run(backend=executor, access=access)
+    mdreel.from_function(fail_in_one_frame, atoms).run(frames=range(98), backend=executor, access=access)
 
 
 def main() -> None:

@@ -89,8 +89,11 @@ def test_mpiio_reads_all_bytes_that_the_run_counts(
         counted = np.load(folder / "n_bytes.npy")
         assert all(message.startswith("read: ") for message in seen), seen
         by_mpiio = [int(message.removeprefix("read: ")) for message in seen]
-        assert sum(by_mpiio) == counted
-        assert min(by_mpiio) > 0
+        if schedule == "demand":
+            assert sum(by_mpiio) >= counted  # a late task may have been done twice
+        else:
+            assert sum(by_mpiio) == counted
+            assert min(by_mpiio) > 0
 
 
 def run_with(mpi: Launcher, folder: Path, path: str, schedule: str, access: str, fault: str) -> list[str]:
