@@ -71,7 +71,7 @@ def test_every_rank_has_the_bits_of_one_thread(
     expected = [[bits[repr(one)]] * n_ranks for one in of_one_thread]
     assert results_of(mpi, n_ranks, tmp_path, runs) == expected
     for i, wanted in enumerate(runs):
-        if wanted.schedule == "static" and wanted.n_parts is None and wanted.window is None:
+        if wanted.schedule == "static" and wanted.is_located and wanted.n_parts is None and wanted.window is None:
             spans = spans_of(tmp_path, i)
             reading = spans[(spans["kind"] == KINDS.index("read")) & (spans["n_bytes"] > 0)]
             assert set(reading["worker"]) == set(range(n_ranks))

@@ -30,8 +30,8 @@ use open_files::{Handle, Reopened};
 use stamp::Facts;
 
 pub use access::Access;
-pub use external_reads::ExternalReads;
 pub(super) use access::is_local;
+pub use external_reads::ExternalReads;
 pub(super) use identity::identity_and_size;
 pub use open_files::OpenFiles;
 pub use reader::ByteReader;
