@@ -13,6 +13,7 @@ import numpy as np
 from mdreel._core import FrameSet
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.local.serial import Serial
+from mdreel.execution.executors.mpi import mpiio_files
 from mdreel.execution.executors.mpi.executor import Mpi
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.execution.job import Outcome
@@ -39,14 +40,19 @@ class Wanted:
     access: Any = None
     on_error: str = "raise"
     batch_bytes: int | None = None
+    window: tuple[int, int, int] | None = None
+    """First frame, step and number of frames."""
+    atom_step: int = 5
 
 
 def compute(wanted: Wanted, executor: Executor) -> Outcome:
     source = open_trajectory(wanted.paths, index="none").with_on_error(wanted.on_error)
-    atoms = np.arange(0, source.n_atoms, 5, dtype=np.uint32)
+    atoms = np.arange(0, source.n_atoms, wanted.atom_step, dtype=np.uint32)
     frames = None
     if wanted.repeats > 1:
         frames = FrameSet.list(np.tile(np.arange(source.n_frames, dtype=np.uint64), wanted.repeats))
+    elif wanted.window is not None:
+        frames = FrameSet.range(*wanted.window)
     elif wanted.is_located:
         frames = FrameSet.range(0, 1, source.n_frames)
     return run(
@@ -95,6 +101,7 @@ def main() -> None:
         executor = Mpi(schedule=wanted.schedule, communication=wanted.communication)
         if wanted.batch_bytes is not None:
             parallel_hdf5.BATCH_BYTES = wanted.batch_bytes
+        mpiio_files.AT_ONCE = wanted.batch_bytes or 1 << 30
         outcome = executor.share(lambda wanted=wanted, executor=executor: compute(wanted, executor))
         np.save(kept(folder, i, place.rank), bits_of(outcome))
         if place.rank == 0:

@@ -71,6 +71,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     f"rmsd {ADK} -b 5000": (INPUT, "it has frames from 1 to 98 ps"),
     f"rmsd {ADK} --ref-frame 500": (INPUT, "the trajectory has 98 frames, 0 to 97"),
     f"rmsd {ADK} --access hdf5-independent": (INPUT, "--access hdf5-independent is for the backend mpi"),
+    f"rmsd {ADK} --access mpiio": (INPUT, "--access mpiio is for the backend mpi"),
     f"rmsd {ADK} --reference gone.pdb": (INPUT, "gone.pdb: No such file"),
     f"rmsd {ADK} --select all --reference water.gro": (INPUT, "select the same atoms"),
     "rmsd -s adk.psf -f water.xtc": (INPUT, "use the topology of the same system"),

@@ -2,11 +2,9 @@
 
 import re
 import subprocess
-from collections.abc import Iterable
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -15,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from MDAnalysisTests.datafiles import PSF
 
+from all_pairs import with_all_pairs
 from h5md_writer import write_h5md
 from mdreel import Processes, Threads
 from mdreel.errors import UnsupportedError
@@ -61,17 +60,6 @@ def files(tmp_path_factory: pytest.TempPathFactory, adk_positions: np.ndarray) -
 
 def accesses() -> list[tuple[str, str]]:
     return [("demand", INDEPENDENT), ("static", INDEPENDENT), ("static", COLLECTIVE)]
-
-
-def with_all_pairs(settings: Iterable[tuple[object, ...]]) -> list[tuple[Any, ...]]:
-    """Choose settings so that every pair of values that occurs in any of them occurs in a chosen one."""
-    chosen, seen = [], set[object]()
-    for each in settings:
-        pairs = set(combinations(enumerate(each), 2))
-        if not pairs <= seen:
-            chosen.append(each)
-            seen |= pairs
-    return chosen
 
 
 @needs(PARALLEL_HDF5)

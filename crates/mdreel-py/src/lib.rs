@@ -16,6 +16,7 @@ mod convert;
 mod damage;
 mod encoder;
 mod error;
+mod external_reads;
 mod facts;
 mod fold;
 mod follow;

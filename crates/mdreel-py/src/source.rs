@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 use crate::block::FrameSet;
 use crate::chunked::OpenFiles;
 use crate::error::to_python;
+use crate::external_reads::read_by;
 use crate::facts::facts;
 use crate::frame::{Frames, arrays_of, from_arrays};
 use crate::origin::{Origin, announced_files, open_files};
@@ -259,6 +260,22 @@ impl Source {
     fn n_frames(&self, py: Python<'_>) -> PyResult<u64> {
         let source = self.shared();
         patiently(py, move || source.n_frames())
+    }
+
+    /// Format and path of each file; the path is None unless the core reads the file from a file system.
+    #[getter]
+    fn files(&self) -> Vec<(String, Option<std::path::PathBuf>)> {
+        self.opened.parts().iter().map(|part| (part.format().to_owned(), part.file_path())).collect()
+    }
+
+    /// The same trajectory, whose bytes an object reads by `read(file, ranges)`: the number of the file, and first byte and end of
+    /// each range. It returns their bytes, one range behind the other, shape (n_bytes,), uint8.
+    fn read_by(&self, py: Python<'_>, reads: Py<PyAny>) -> PyResult<Self> {
+        let read = Source::new(read_by(py, &self.opened, &reads)?, None);
+        let same = read.with_on_error(py, self.on_error.name())?.with_transformations(py, self.transformations(py))?;
+        let places = self.shared().places();
+        same.shared().take_places(&mut places.into_iter()).map_err(|error| to_python(py, error))?;
+        Ok(same)
     }
 
     /// Size in storage.

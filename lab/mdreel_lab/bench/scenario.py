@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mdreel.errors import MismatchError
+from mdreel.execution.access import ACCESSES, MPIIO, PARALLEL_HDF5
 from mdreel.foundation.toml_schema import entry
 from mdreel_lab.bench.data import FORMS, SELECTION, SYSTEMS
 
@@ -72,7 +73,8 @@ TABLES = (
     "storage",
 )
 
-_ACCESSES = (DEFAULT, "shared", "chain", "segments", "hdf5-independent", "hdf5-collective")
+_ACCESSES = (DEFAULT, *ACCESSES)
+_FORMATS_OF_MPIIO = {"xtc", "dcd"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,11 +197,7 @@ def _problems(workload: str, grid: Grid) -> list[str]:
     is_mpi = set(grid.executor) == {"mpi"}
     if grid.communication != (DEFAULT,) and not is_mpi:
         found.append("communication is for executor = 'mpi'")
-    parallel = [access for access in grid.access if access.startswith("hdf5")]
-    if parallel and (not is_mpi or grid.format != ("h5md",)):
-        found.append(f"access = {parallel[0]!r} is for executor = 'mpi' and format = 'h5md'")
-    if "hdf5-collective" in grid.access and grid.schedule != ("static",):
-        found.append("access = 'hdf5-collective' needs schedule = 'static'")
+    found += _problems_of_access(grid)
     if "memory" in grid.frames and grid.access != (DEFAULT,):
         found.append("frames = 'memory' have no access")
     if "memory" in grid.frames and grid.ratio != (0.0,):
@@ -212,6 +210,22 @@ def _problems(workload: str, grid: Grid) -> list[str]:
         found.append("frames = 'memory' are made before the run, but processes begin with it")
     if workload == "split" and not set(grid.executor) <= {"threads", "mpi"}:
         found.append("the workload split is for executor = 'threads' and 'mpi'")
+    return found
+
+
+def _problems_of_access(grid: Grid) -> list[str]:
+    """Return messages about accesses that need the executor mpi."""
+    found = []
+    is_mpi = set(grid.executor) == {"mpi"}
+    parallel = [access for access in grid.access if access in PARALLEL_HDF5]
+    if parallel and (not is_mpi or grid.format != ("h5md",)):
+        found.append(f"access = {parallel[0]!r} is for executor = 'mpi' and format = 'h5md'")
+    through_mpi = [access for access in grid.access if access in MPIIO]
+    if through_mpi and not (is_mpi and set(grid.format) <= _FORMATS_OF_MPIIO):
+        found.append(f"access = {through_mpi[0]!r} is for executor = 'mpi' and format = 'xtc' or 'dcd'")
+    collective = [access for access in grid.access if access.endswith("-collective")]
+    if collective and grid.schedule != ("static",):
+        found.append(f"access = {collective[0]!r} needs schedule = 'static'")
     return found
 
 

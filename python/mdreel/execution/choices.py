@@ -9,11 +9,14 @@ from typing import Literal, TypeAlias
 Backend: TypeAlias = Literal["serial", "threads", "processes", "dask", "mpi"]
 """Executor of a run."""
 
-Access: TypeAlias = Literal["shared", "chain", "segments", "hdf5-independent", "hdf5-collective"]
+Access: TypeAlias = Literal[
+    "shared", "chain", "segments", "hdf5-independent", "hdf5-collective", "mpiio", "mpiio-collective"
+]
 """How workers access files.
 
 All workers read one file, they read several files as one, or each block is within one of several files. Alternatively,
-MPI ranks open one file together, and read it independently or collectively.
+MPI ranks open one file together with parallel HDF5, or read files through MPI-IO, in both cases independently or
+collectively.
 """
 
 Communication: TypeAlias = Literal["gather", "window", "global-arrays"]

@@ -54,8 +54,8 @@ def run(
         The frames, or None for the whole trajectory.
     executor : Executor
         Executor that runs the blocks.
-    access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
-        How workers access the files. By default, they read one file, or several files as one.
+    access : str, optional
+        How workers access the files: a value of `Access`. By default, they read one file, or several files as one.
     n_parts : int, optional
         Number of blocks. By default, it is chosen according to the file and the number of workers.
     checkpoint : path, optional

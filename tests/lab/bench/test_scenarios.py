@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from mdreel.errors import MismatchError
+from mdreel.execution.access import ACCESSES
 from mdreel_lab.bench.exchange.catalogue import SOLUTIONS, SYNCHRONISATIONS
 from mdreel_lab.bench.exchange.models import MODELS
 from mdreel_lab.bench.exchange.points import ExchangePoint, exchange_points_of
@@ -123,6 +124,14 @@ def test_serial_programs_have_one_worker(tmp_path: Path) -> None:
         (('executor = "mpi"', 'executor = "dask"'), "grid 2: communication is for executor = 'mpi'"),
         (('executor = "mpi"', 'program = "gmx"\nexecutor = "mpi"'), "grid 2: gmx has no executor 'mpi'; it has serial"),
         (('executor = "mpi"', 'access = "hdf5-independent"\nexecutor = "mpi"'), "grid 2: access = 'hdf5-independent'"),
+        (
+            ('["xtc", "dcd"]\n', '["xtc", "dcd"]\naccess = "mpiio"\n'),
+            "grid 1: access = 'mpiio' is for executor = 'mpi'",
+        ),
+        (
+            ('communication = "gather"', 'access = "mpiio-collective"\nformat = "xtc"'),
+            "grid 2: access = 'mpiio-collective' needs schedule = 'static'",
+        ),
         (('label = "gathered"', 'frames = "memory"\naccess = "shared"'), "grid 2: frames = 'memory' have no access"),
         (
             ('["threads", "mpi"]', '["threads", "processes"]\nframes = "memory"'),
@@ -218,7 +227,7 @@ def test_scenarios_cover_the_papers() -> None:
     points = [point for name in shipped() for point in of_scenario(name)]
     assert {point.load for point in points} >= {1, 40, 70, 100}
     assert {point.format for point in points} >= {"dcd", "xtc", "ncdf", "h5md"}
-    assert {point.access for point in points} >= {"shared", "segments", "chain", "hdf5-independent", "hdf5-collective"}
+    assert {point.access for point in points} >= set(ACCESSES)
     assert {point.communication for point in points} >= {"gather", "window", "global-arrays"}
     assert {point.program for point in points} == {"mdreel", "mdanalysis", "mdtraj", "gmx", "dask", "published"}
     assert {point.ratio for point in points} == {0.0, 0.3, 11.0, 19.0, 27.0, 100.0}

@@ -3,6 +3,7 @@
 mod access;
 #[cfg(unix)]
 mod bus_error;
+mod external_reads;
 mod identity;
 #[cfg(unix)]
 mod map;
@@ -30,6 +31,7 @@ use stamp::Facts;
 
 pub use access::Access;
 pub(super) use access::is_local;
+pub use external_reads::ExternalReads;
 pub(super) use identity::identity_and_size;
 pub use open_files::OpenFiles;
 pub use reader::ByteReader;
@@ -47,6 +49,8 @@ pub struct FileBytes {
     storage: Storage,
     /// Of a file that grows: how much of it counts.
     growing: Option<Arc<AtomicU64>>,
+    /// What reads the ranges that readers load, if not this module.
+    external: Option<Arc<dyn ExternalReads>>,
 }
 
 /// Where a file is.
@@ -66,13 +70,23 @@ impl FileBytes {
 
     /// Opens `path` as one of many, of which only some are open at a time.
     pub fn open_among(path: &Path, access: Access, open_files: Arc<OpenFiles>) -> Result<Self> {
-        Ok(FileBytes { storage: Storage::Local(Reopened::new(path, access, open_files)?), growing: None })
+        Ok(FileBytes::in_storage(Storage::Local(Reopened::new(path, access, open_files)?)))
     }
 
     /// A file that another process has opened and stamped: it is opened here when it is first read. That fails if this
     /// process sees a different file.
     pub fn stamped(path: &Path, access: Access, stamp: Stamp, open_files: Arc<OpenFiles>) -> Self {
-        FileBytes { storage: Storage::Local(Reopened::stamped(path, access, stamp, open_files)), growing: None }
+        FileBytes::in_storage(Storage::Local(Reopened::stamped(path, access, stamp, open_files)))
+    }
+
+    fn in_storage(storage: Storage) -> Self {
+        FileBytes { storage, growing: None, external: None }
+    }
+
+    /// The same file, of which `reads` reads the ranges that readers load.
+    #[must_use]
+    pub fn read_by(self, reads: Arc<dyn ExternalReads>) -> Self {
+        FileBytes { external: Some(reads), ..self }
     }
 
     /// What another process needs to notice that it sees a different file.
@@ -108,7 +122,7 @@ impl FileBytes {
 
     /// A file behind a network.
     pub(crate) fn remote(file: impl Into<Arc<RemoteFile>>) -> Self {
-        FileBytes { storage: Storage::Remote(file.into()), growing: None }
+        FileBytes::in_storage(Storage::Remote(file.into()))
     }
 
     /// Value that distinguishes a file from a later file with the same path and size, if it has no modification time

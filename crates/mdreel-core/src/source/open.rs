@@ -1,12 +1,14 @@
 //! Opening of files by their content, regardless of their names.
 
+mod external;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::source::bytes::{Access, FileBytes, OpenFiles, RemoteFile};
+use crate::source::bytes::{Access, ExternalReads, FileBytes, OpenFiles, RemoteFile};
 use crate::source::chain::{ChainSource, Overlaps};
 use crate::source::damage::OnError;
 use crate::source::dcd::Dcd;
@@ -174,6 +176,8 @@ pub fn chain(parts: Vec<(PathBuf, Opened)>, overlaps: Overlaps) -> Result<Opened
 pub enum Location {
     /// In a file system.
     Path(PathBuf),
+    /// In a file system, but another library reads most of its bytes.
+    External(PathBuf, Arc<dyn ExternalReads>),
     /// Behind a network.
     Remote(Arc<RemoteFile>),
 }
@@ -181,7 +185,7 @@ pub enum Location {
 impl Location {
     fn path(&self) -> &Path {
         match self {
-            Location::Path(path) => path,
+            Location::Path(path) | Location::External(path, _) => path,
             Location::Remote(file) => file.path(),
         }
     }
@@ -189,6 +193,9 @@ impl Location {
     fn open(self, access: Access, open_files: &Arc<OpenFiles>) -> Result<FileBytes> {
         match self {
             Location::Path(path) => FileBytes::open_among(&path, access, Arc::clone(open_files)),
+            Location::External(path, reads) => {
+                Ok(FileBytes::open_among(&path, access, Arc::clone(open_files))?.read_by(reads))
+            }
             Location::Remote(file) => Ok(FileBytes::remote(file)),
         }
     }
@@ -263,11 +270,13 @@ impl KnownFile {
         if let Some(opened) = &*opened {
             return Ok(opened.clone());
         }
+        let stamped = |path: &Path| {
+            let stamp = self.outline.stamp.clone();
+            FileBytes::stamped(path, self.options.access, stamp, Arc::clone(&self.open_files))
+        };
         let file = match &self.location {
-            Location::Path(path) => {
-                let stamp = self.outline.stamp.clone();
-                FileBytes::stamped(path, self.options.access, stamp, Arc::clone(&self.open_files))
-            }
+            Location::Path(path) => stamped(path),
+            Location::External(path, reads) => stamped(path).read_by(Arc::clone(reads)),
             Location::Remote(file) => FileBytes::remote(Arc::clone(file)),
         };
         file.ensure_open()?;

@@ -162,12 +162,15 @@ class Analysis(ReportOutput, MDAnalysisInterface):
             options affect only the appearance of the bar and are ignored.
         source : path, sequence of paths, Source or Channel, optional
             New trajectory to analyse. It replaces the current trajectory in this run and all later runs.
-        access : {"shared", "chain", "segments", "hdf5-independent", "hdf5-collective"}, optional
+        access : str, optional
             How the workers read the trajectory. With ``"shared"``, all workers read a single file. With ``"chain"``,
             they read several files as one, and a block may continue in the next file. With ``"segments"``, each block
             lies within one file, and ``schedule="static"`` assigns whole files to workers. The default is ``"shared"``
-            or ``"chain"``. The other two modes are for MPI with a single H5MD file, which all ranks open together. The
-            HDF5 library then reads the file independently for each rank, or collectively for all ranks.
+            or ``"chain"``. The other modes are for MPI. With ``"hdf5-independent"`` and ``"hdf5-collective"``, all
+            ranks open a single H5MD file together, and the HDF5 library reads it independently for each rank, or
+            collectively for all ranks. With ``"mpiio"``, each rank reads XTC, TRR and DCD files independently through
+            MPI-IO. With ``"mpiio-collective"``, all ranks read them collectively. Both collective modes require
+            ``schedule="static"``.
         memory : str or int, optional
             Total memory limit of all processes, in bytes or as a string such as ``"2G"``. If a run would need more, an
             error is raised.

@@ -238,7 +238,8 @@ Access = Annotated[
         group=EXECUTION,
         is_advanced=True,
         help="File access: all workers read one file (shared) or several files as one (chain), or each block is "
-        "within one of several files (segments). For mpi, also independent or collective parallel HDF5.  "
+        "within one of several files (segments). For mpi, also parallel HDF5 (H5MD) and MPI-IO (XTC, TRR, DCD), each "
+        "independently or collectively.  "
         "[default: shared, or chain]",
     ),
 ]

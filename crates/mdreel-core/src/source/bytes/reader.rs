@@ -13,7 +13,7 @@ use crate::error::Result;
 /// Ranges closer than this are read in one call: copying the bytes between them costs less than a second call.
 const COALESCE: u64 = 16 << 10;
 
-/// The same for requests to a server.
+/// The same for requests to a server, and for calls of another library.
 const COALESCE_REMOTE: u64 = 64 << 10;
 
 /// Runs shorter than this are copied even where the file is mapped: below it, setting up and tearing down the page
@@ -82,11 +82,13 @@ impl<'a> ByteReader<'a> {
         self.places.clear();
         let handle = self.handle()?;
         self.refuse_broken()?;
-        self.join(ranges, if handle.is_some() { COALESCE } else { COALESCE_REMOTE })?;
-        if let Some((handle, _)) = &handle {
+        let external = self.file.external.as_deref();
+        let is_plain = handle.is_some() && external.is_none();
+        self.join(ranges, if is_plain { COALESCE } else { COALESCE_REMOTE })?;
+        if let Some((handle, _)) = handle.as_ref().filter(|_| is_plain) {
             self.read_ahead.before(&handle.file, &self.runs, COALESCE);
         }
-        let map = handle.as_ref().and_then(|(handle, is_mapped)| handle.map().filter(|_| *is_mapped));
+        let map = handle.as_ref().and_then(|(handle, is_mapped)| handle.map().filter(|_| *is_mapped && is_plain));
         let mut used = 0;
         let mut next = 0;
         for i in 0..self.runs.len() {
@@ -114,7 +116,7 @@ impl<'a> ByteReader<'a> {
                     if self.arena.len() < used + length + MARGIN {
                         self.arena.resize(used + length + MARGIN, 0);
                     }
-                    if let Some((handle, _)) = &handle {
+                    if let Some((handle, _)) = handle.as_ref().filter(|_| is_plain) {
                         self.file.read_from(handle, &mut self.arena[used..used + length], run.start)?;
                     }
                     let shift = |bytes: Range<usize>| bytes.start + used..bytes.end + used;
@@ -123,7 +125,9 @@ impl<'a> ByteReader<'a> {
                 }
             }
         }
-        if let Storage::Remote(remote) = &self.file.storage {
+        if let Some(reads) = external {
+            self.file.read_externally(reads, &self.runs, &mut self.arena[..used])?;
+        } else if let Storage::Remote(remote) = &self.file.storage {
             self.stream.read(remote, &self.runs, &mut self.arena)?;
         }
         Ok(self.runs.iter().map(|run| run.end - run.start).sum())

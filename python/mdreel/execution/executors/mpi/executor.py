@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, get_args
 import numpy as np
 
 from mdreel.errors import ArgumentError, MismatchError, UnsupportedError, WorkerError
-from mdreel.execution.access import PARALLEL_HDF5
 from mdreel.execution.checkpoint.file import Checkpoint
 from mdreel.execution.choices import Communication, Schedule
 from mdreel.execution.executors.mpi.assignment import Assignment
@@ -25,7 +24,7 @@ from mdreel.execution.executors.mpi.broadcast import Kind, Message, receive, sen
 from mdreel.execution.executors.mpi.calls import RankCalls, meet, take_part
 from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.execution.executors.mpi.progress_thread import progress_thread
-from mdreel.execution.executors.mpi.rank_readers import JobTogether, open_reading
+from mdreel.execution.executors.mpi.rank_readers import JobTogether, job_of_ranks, open_reading
 from mdreel.execution.executors.mpi.result_transfer import (
     ResultTransfer,
     check_communication,
@@ -178,8 +177,7 @@ class Mpi:
         check_budget(work, self.n_workers)
         if self.communication not in (None, "gather") and work.blocks.are_of_bytes:
             return None  # the number of each frame must be known in advance
-        together = work.access in PARALLEL_HDF5
-        job = JobTogether.of(work.job, work.access == "hdf5-collective") if together else work.job
+        job = job_of_ranks(work)
         results = Results(work)
         while results.is_of_use and (ranges := results.missing()):
             assignment = Assignment(ranges, self.schedule, work.one_by_one, self.communication)

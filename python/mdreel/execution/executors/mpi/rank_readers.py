@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.execution.access import MPIIO, PARALLEL_HDF5
+from mdreel.execution.executors.mpi.mpiio import ByMpiio, JobByMpiio
 from mdreel.execution.executors.remote_errors import Failure
 from mdreel.execution.executors.reraise_signals import postpone_signals
 from mdreel.execution.job import FileTogether, Job
@@ -18,6 +20,7 @@ from mdreel.execution.job import FileTogether, Job
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Pass
     from mdreel.execution.executors.mpi.assignment import Assignment
+    from mdreel.execution.work import Work
 
 
 @dataclass(frozen=True)
@@ -135,17 +138,30 @@ class Collective:
             self._positions.close()
 
 
+def job_of_ranks(work: Work) -> Job | JobTogether | JobByMpiio:
+    """Return the job in the form that reads the files as the work demands. Call this on rank 0."""
+    if work.access in PARALLEL_HDF5:
+        return JobTogether.of(work.job, work.access == "hdf5-collective")
+    if work.access in MPIIO:
+        return JobByMpiio(work.job, work.access == "mpiio-collective")
+    return work.job
+
+
 @contextmanager
 def open_reading(
-    job: Job | JobTogether, communicator: Any, blocks: Blocks, assignment: Assignment
+    job: Job | JobTogether | JobByMpiio, communicator: Any, blocks: Blocks, assignment: Assignment
 ) -> Iterator[Reading]:
     """Open the frames of a round on this rank. A `JobTogether` is opened collectively."""
     if isinstance(job, Job):
         yield Independent(job)
         return
     with postpone_signals() as handle_signals:
-        together = Collective(job, communicator, blocks, assignment, handle_signals)
+        reading: ByMpiio | Collective = (
+            ByMpiio(job, communicator, handle_signals)
+            if isinstance(job, JobByMpiio)
+            else Collective(job, communicator, blocks, assignment, handle_signals)
+        )
         try:
-            yield together
+            yield reading
         finally:
-            together.close()
+            reading.close()
