@@ -54,8 +54,7 @@ def run(
     everything: Annotated[bool, Option("--all", group=shared.INPUT, help="Run all scenarios of mdreel.")] = False,
     size: Annotated[Literal["small", "full"], Option("--size", group=shared.INPUT, help="Size of the runs.")] = "small",
     schema: Annotated[
-        bool,
-        Option("--schema", group=shared.INPUT, help="Print the schema of scenarios (JSON Schema)."),
+        bool, Option("--schema", group=shared.INPUT, help="Print the schema of scenarios (JSON Schema).")
     ] = False,
     folder: Annotated[
         Path | None,

@@ -43,8 +43,7 @@ def predict(
         ),
     ] = None,
     ranks: Annotated[
-        str,
-        Option("--ranks", metavar="N,N,...", group=MODEL, help="Numbers of ranks, each on its own core."),
+        str, Option("--ranks", metavar="N,N,...", group=MODEL, help="Numbers of ranks, each on its own core.")
     ] = _DEFAULT_RANKS,
     cluster: Annotated[
         str,
@@ -76,16 +75,11 @@ def predict(
     n_frames: Annotated[
         int | None,
         Option(
-            "--frames",
-            metavar="N",
-            minimum=1,
-            group=MODEL,
-            help="Frames of the trajectory.  [default: as measured]",
+            "--frames", metavar="N", minimum=1, group=MODEL, help="Frames of the trajectory.  [default: as measured]"
         ),
     ] = None,
     repeats_of_compute: Annotated[
-        int,
-        Option("--workload", metavar="W", minimum=1, group=MODEL, help="Number of computations for each frame."),
+        int, Option("--workload", metavar="W", minimum=1, group=MODEL, help="Number of computations for each frame.")
     ] = 1,
     ratio: Annotated[
         float | None,
@@ -99,12 +93,7 @@ def predict(
     n_repeats: Annotated[
         int,
         Option(
-            "--repeats",
-            metavar="N",
-            minimum=1,
-            maximum=_MOST_REPEATS,
-            group=MODEL,
-            help="Simulations of each point.",
+            "--repeats", metavar="N", minimum=1, maximum=_MOST_REPEATS, group=MODEL, help="Simulations of each point."
         ),
     ] = 5,
     seed: Annotated[int, Option("--seed", metavar="N", minimum=0, group=MODEL, help="Seed of the random numbers.")] = 0,
@@ -119,8 +108,7 @@ def predict(
         ),
     ] = None,
     plot: Annotated[
-        Path | None,
-        Option("--plot", metavar="FILE", group=shared.OUTPUT, help="Figure to write: .png .pdf .svg"),
+        Path | None, Option("--plot", metavar="FILE", group=shared.OUTPUT, help="Figure to write: .png .pdf .svg")
     ] = None,
     table: Annotated[
         Path | None,

@@ -34,34 +34,19 @@ _LARGEST = 5
 @analysis_command("protein and name CA", EXAMPLES)
 def cluster_frames(
     request: Request,
-    method: Annotated[
-        ClusterMethod,
-        Option(
-            "--method",
-            group=shared.ANALYSIS,
-            help="Method of clustering.",
-        ),
-    ] = "gromos",
+    method: Annotated[ClusterMethod, Option("--method", help="Method of clustering.")] = "gromos",
     cutoff: Annotated[
         float | None,
         Option(
             "--cutoff",
             metavar="Å",
             minimum=0,
-            group=shared.ANALYSIS,
             help="Largest RMSD of neighbours (gromos, dbscan), largest RMSD from the first frame of a cluster (online) "
             "or distance of clusters that merge (others).  [default: 1]",
         ),
     ] = None,
     n_clusters: Annotated[
-        int | None,
-        Option(
-            "--n-clusters",
-            metavar="N",
-            minimum=1,
-            group=shared.ANALYSIS,
-            help="Number of clusters, instead of --cutoff.",
-        ),
+        int | None, Option("--n-clusters", metavar="N", minimum=1, help="Number of clusters, instead of --cutoff.")
     ] = None,
     min_frames: Annotated[
         int | None,
@@ -69,17 +54,11 @@ def cluster_frames(
             "--min-frames",
             metavar="N",
             minimum=1,
-            group=shared.ANALYSIS,
             help="Smallest number of frames within the cutoff of the core of a cluster (dbscan).  [default: 5]",
         ),
     ] = None,
     init: Annotated[
-        InitialCenters | None,
-        Option(
-            "--init",
-            group=shared.ANALYSIS,
-            help="First centres (k-means, k-medoids).  [default: k-means++]",
-        ),
+        InitialCenters | None, Option("--init", help="First centres (k-means, k-medoids).  [default: k-means++]")
     ] = None,
     starts: Annotated[
         int | None,
@@ -87,7 +66,6 @@ def cluster_frames(
             "--starts",
             metavar="N",
             minimum=1,
-            group=shared.ANALYSIS,
             is_advanced=True,
             help="Number of starts with different first centres, of which the best is kept.  "
             "[default: 10 for k-means, 1 for k-medoids]",
@@ -99,19 +77,13 @@ def cluster_frames(
             "--seed",
             metavar="N",
             minimum=0,
-            group=shared.ANALYSIS,
             is_advanced=True,
             help="Seed of the random first centres (k-means, k-medoids).  [default: 0]",
         ),
     ] = None,
     features: Annotated[
         Path | None,
-        Option(
-            "--features",
-            metavar="FILE",
-            group=shared.ANALYSIS,
-            help="Table of numbers to compare, a row per frame (k-means).",
-        ),
+        Option("--features", metavar="FILE", help="Table of numbers to compare, a row per frame (k-means)."),
     ] = None,
     weights: shared.Weights = "none",
     clusters: Annotated[
@@ -136,19 +108,12 @@ def cluster_frames(
         Option(
             "--structure-select",
             metavar="SELECTION",
-            group=shared.ANALYSIS,
             help="Atoms to write to --structures.  [default: those of --select]",
         ),
     ] = None,
     largest: Annotated[
         int | None,
-        Option(
-            "--largest",
-            metavar="N",
-            minimum=1,
-            group=shared.ANALYSIS,
-            help="Write only the structures of the N largest clusters.",
-        ),
+        Option("--largest", metavar="N", minimum=1, help="Write only the structures of the N largest clusters."),
     ] = None,
 ) -> AnalysisSpec:
     """Sort frames into clusters by their RMSD, or by other numbers.

@@ -41,7 +41,6 @@ def compare(
         ComparisonScore,
         Option(
             "--score",
-            group=shared.ANALYSIS,
             help="lDDT; TM-score, GDT-TS and GDT-HA of CA atoms; RMSD of each residue; fraction of native contacts "
             "(Best, Hummer and Eaton); or RMSD with the best assignment of equivalent atoms.",
         ),
@@ -54,7 +53,6 @@ def compare(
             "--radius",
             metavar="Å",
             minimum=0,
-            group=shared.ANALYSIS,
             help="Largest distance in the reference that is compared (lddt), or that is a contact (native-contacts).  "
             "[default: 15, or 4.5 for contacts]",
         ),
@@ -64,7 +62,6 @@ def compare(
         bool,
         Option(
             "--residues",
-            group=shared.ANALYSIS,
             help="Write and plot the mean of each residue instead of the values of each frame (lddt, residue-rmsd).",
         ),
     ] = False,

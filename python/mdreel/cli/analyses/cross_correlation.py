@@ -28,9 +28,7 @@ def cross_correlation(
     mutual_information: Annotated[
         bool,
         Option(
-            "--mutual-information",
-            group=shared.ANALYSIS,
-            help="Also compute the linear mutual information and the generalized correlation.",
+            "--mutual-information", help="Also compute the linear mutual information and the generalized correlation."
         ),
     ] = False,
     min_correlation: Annotated[
@@ -39,7 +37,6 @@ def cross_correlation(
             "--min-correlation",
             metavar="C",
             minimum=0,
-            group=shared.ANALYSIS,
             help="Write only pairs whose correlation has at least this magnitude.  [default: all pairs]",
         ),
     ] = None,

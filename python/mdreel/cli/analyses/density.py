@@ -25,15 +25,9 @@ _GRIDS = (".dx", ".ccp4", ".mrc")
 @analysis_command("protein", EXAMPLES)
 def density(
     request: Request,
-    delta: Annotated[float, Option(metavar="Å", group=shared.ANALYSIS, help="Width of a bin.")] = 1.0,
+    delta: Annotated[float, Option(metavar="Å", help="Width of a bin.")] = 1.0,
     padding: Annotated[
-        float,
-        Option(
-            metavar="Å",
-            minimum=0,
-            group=shared.ANALYSIS,
-            help="Distance from the outermost atoms to the edges of the grid.",
-        ),
+        float, Option(metavar="Å", minimum=0, help="Distance from the outermost atoms to the edges of the grid.")
     ] = 2.0,
     grid: Annotated[
         Path | None,

@@ -29,7 +29,6 @@ def pca(
             "--components",
             metavar="N",
             minimum=1,
-            group=shared.ANALYSIS,
             help="Instead of the variances, write the vectors of the first N components, with one row per atom.",
         ),
     ] = None,

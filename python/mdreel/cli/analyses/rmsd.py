@@ -40,7 +40,6 @@ def rmsd(
         Option(
             "--group",
             metavar="[NAME=]SELECTION",
-            group=shared.ANALYSIS,
             help="Also compute the RMSD of these atoms after the same superposition. The plot and the table use the "
             "name. Can be repeated.",
         ),

@@ -30,7 +30,6 @@ def rmsf(
         Option(
             "--fit",
             metavar="SELECTION",
-            group=shared.ANALYSIS,
             help="Superpose frames on these atoms. This implies --superposition.  [default: the selection]",
         ),
     ] = None,

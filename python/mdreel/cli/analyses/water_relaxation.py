@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
-from mdreel.cli.options import shared, shells
+from mdreel.cli.options import shells
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ def water_relaxation(
     request: Request,
     dynamic: shells.Dynamic = None,
     tau_max: shells.TauMax = 20,
-    order: Annotated[
-        Literal["1", "2"], Option("--order", group=shared.ANALYSIS, help="Order of the Legendre polynomial.")
-    ] = "2",
+    order: Annotated[Literal["1", "2"], Option("--order", help="Order of the Legendre polynomial.")] = "2",
 ) -> AnalysisSpec:
     """Compute the orientational correlation functions of water molecules in a shell."""
     shell = shells.checked_dynamic(dynamic)

@@ -56,11 +56,7 @@ def archive(
     timeout: shared.ChannelTimeout = None,
     skip_missed: Annotated[
         bool,
-        Option(
-            "--skip-missed",
-            group=ARCHIVING,
-            help="Continue if frames were overwritten before they were archived.",
-        ),
+        Option("--skip-missed", group=ARCHIVING, help="Continue if frames were overwritten before they were archived."),
     ] = False,
     finish: Annotated[
         bool,

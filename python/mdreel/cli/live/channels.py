@@ -42,9 +42,7 @@ def channels(
     remove: Annotated[
         bool,
         Option(
-            "--remove",
-            group=shared.OUTPUT,
-            help="Remove the given channels. They must not have a running producer.",
+            "--remove", group=shared.OUTPUT, help="Remove the given channels. They must not have a running producer."
         ),
     ] = False,
     as_json: shared.AsJson = False,

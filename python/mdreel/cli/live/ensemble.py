@@ -70,8 +70,7 @@ File = Annotated[Path, Argument(metavar="ENSEMBLE", help="Ensemble file (TOML)."
 def run(
     path: Annotated[Path | None, Argument(metavar="ENSEMBLE", help="Ensemble file (TOML).")] = None,
     schema: Annotated[
-        bool,
-        Option("--schema", group=shared.INPUT, help="Print the JSON schema of ensemble files."),
+        bool, Option("--schema", group=shared.INPUT, help="Print the JSON schema of ensemble files.")
     ] = False,
     part: Annotated[
         str | None,

@@ -56,8 +56,7 @@ def hub(
         ),
     ] = None,
     rate: Annotated[
-        int | None,
-        Option("--rate", metavar="N", minimum=1, group=ENGINE, help="Request a frame every N steps."),
+        int | None, Option("--rate", metavar="N", minimum=1, group=ENGINE, help="Request a frame every N steps.")
     ] = None,
     time_step: Annotated[
         float | None,
@@ -113,8 +112,7 @@ def hub(
     groups: channel_options.Groups = None,
     staging: channel_options.StagingFolder = None,
     resume: Annotated[
-        bool,
-        Option("--resume", group=channel_options.CHANNEL, help="Continue a channel whose hub has died."),
+        bool, Option("--resume", group=channel_options.CHANNEL, help="Continue a channel whose hub has died.")
     ] = False,
     restart: Annotated[
         float,
@@ -155,8 +153,7 @@ def hub(
         ),
     ] = None,
     all_interfaces: Annotated[
-        bool,
-        Option("--all-interfaces", group=CLIENTS, help="Allow --listen to be 0.0.0.0 or [::]."),
+        bool, Option("--all-interfaces", group=CLIENTS, help="Allow --listen to be 0.0.0.0 or [::].")
     ] = False,
     pass_on: Annotated[
         list[ForwardedCommand] | None,

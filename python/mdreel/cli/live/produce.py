@@ -58,9 +58,7 @@ def produce(
     fsync: Annotated[
         bool,
         Option(
-            "--fsync",
-            group=PUBLISHING,
-            help="With --staging: make published frames survive a crash of the machine.",
+            "--fsync", group=PUBLISHING, help="With --staging: make published frames survive a crash of the machine."
         ),
     ] = False,
     quiet: shared.Quiet = False,

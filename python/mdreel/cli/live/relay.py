@@ -45,11 +45,7 @@ def relay(
     wait: Annotated[
         float,
         Option(
-            "--wait",
-            metavar="SECONDS",
-            minimum=0,
-            group=node_options.LINK,
-            help="Maximum time to wait for the server.",
+            "--wait", metavar="SECONDS", minimum=0, group=node_options.LINK, help="Maximum time to wait for the server."
         ),
     ] = 0.0,
     patience: Annotated[

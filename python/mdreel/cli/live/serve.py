@@ -36,8 +36,7 @@ def serve(
     key: node_options.Key = None,
     authority: node_options.Authority = None,
     all_interfaces: Annotated[
-        bool,
-        Option("--all-interfaces", group=node_options.LINK, help="Allow --listen to be 0.0.0.0 or [::]."),
+        bool, Option("--all-interfaces", group=node_options.LINK, help="Allow --listen to be 0.0.0.0 or [::].")
     ] = False,
     without_authentication: Annotated[
         bool,

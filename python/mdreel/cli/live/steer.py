@@ -74,8 +74,7 @@ def steer(
         ),
     ] = None,
     dry_run: Annotated[
-        bool,
-        Option("--dry-run", group=STEERING, help="Log actions without carrying them out."),
+        bool, Option("--dry-run", group=STEERING, help="Log actions without carrying them out.")
     ] = False,
     follow: shared.Follow = False,
     end_frames: shared.EndFrames = None,

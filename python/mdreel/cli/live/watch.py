@@ -43,18 +43,11 @@ def watch(
     ] = None,
     interval: Annotated[
         float,
-        Option(
-            "--interval",
-            metavar="SECONDS",
-            minimum=0.1,
-            group=shared.OUTPUT,
-            help="Time between two updates.",
-        ),
+        Option("--interval", metavar="SECONDS", minimum=0.1, group=shared.OUTPUT, help="Time between two updates."),
     ] = 1.0,
     once: Annotated[bool, Option("--once", group=shared.OUTPUT, help="Print once and exit.")] = False,
     as_json: Annotated[
-        bool,
-        Option("--json", group=shared.OUTPUT, help="Print the full state as one line of JSON per update."),
+        bool, Option("--json", group=shared.OUTPUT, help="Print the full state as one line of JSON per update.")
     ] = False,
     web: Annotated[bool, Option("--web", group=WEB, help="Serve a web page and print its address.")] = False,
     port: Annotated[

@@ -44,8 +44,7 @@ def advise(
     context: click.Context,
     words: Annotated[list[str], Argument(is_hidden=True)],
     nodes: Annotated[
-        int | None,
-        Option("--nodes", metavar="N", minimum=1, group=MACHINE, help="Number of nodes.  [default: 1]"),
+        int | None, Option("--nodes", metavar="N", minimum=1, group=MACHINE, help="Number of nodes.  [default: 1]")
     ] = None,
     cores: Annotated[
         int | None,

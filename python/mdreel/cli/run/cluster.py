@@ -56,8 +56,7 @@ Time = Annotated[
 Account = Annotated[str | None, Option("--account", metavar="NAME", group=JOB, help="Account to charge for the job.")]
 Memory = Annotated[str | None, Option("--mem", metavar="SIZE", group=JOB, help="Memory per node, such as 16G.")]
 JobName = Annotated[
-    str | None,
-    Option("--job-name", metavar="NAME", group=JOB, help="Name of the job.  [default: mdreel-ANALYSIS]"),
+    str | None, Option("--job-name", metavar="NAME", group=JOB, help="Name of the job.  [default: mdreel-ANALYSIS]")
 ]
 StageInFolder = Annotated[
     str | None,
@@ -110,8 +109,7 @@ def slurm(
     time: Time = None,
     account: Account = None,
     partition: Annotated[
-        str | None,
-        Option("--partition", metavar="NAME", group=JOB, help="Partition to submit the job to."),
+        str | None, Option("--partition", metavar="NAME", group=JOB, help="Partition to submit the job to.")
     ] = None,
     memory: Memory = None,
     job_name: JobName = None,
