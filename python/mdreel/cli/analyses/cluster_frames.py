@@ -34,11 +34,10 @@ _LARGEST = 5
 @analysis_command("protein and name CA", EXAMPLES)
 def cluster_frames(
     request: Request,
-    method: Annotated[ClusterMethod, Option("--method", help="Method of clustering.")] = "gromos",
+    method: Annotated[ClusterMethod, Option(help="Method of clustering.")] = "gromos",
     cutoff: Annotated[
         float | None,
         Option(
-            "--cutoff",
             metavar="Å",
             minimum=0,
             help="Largest RMSD of neighbours (gromos, dbscan), largest RMSD from the first frame of a cluster (online) "
@@ -46,24 +45,22 @@ def cluster_frames(
         ),
     ] = None,
     n_clusters: Annotated[
-        int | None, Option("--n-clusters", metavar="N", minimum=1, help="Number of clusters, instead of --cutoff.")
+        int | None, Option(metavar="N", minimum=1, help="Number of clusters, instead of --cutoff.")
     ] = None,
     min_frames: Annotated[
         int | None,
         Option(
-            "--min-frames",
             metavar="N",
             minimum=1,
             help="Smallest number of frames within the cutoff of the core of a cluster (dbscan).  [default: 5]",
         ),
     ] = None,
     init: Annotated[
-        InitialCenters | None, Option("--init", help="First centres (k-means, k-medoids).  [default: k-means++]")
+        InitialCenters | None, Option(help="First centres (k-means, k-medoids).  [default: k-means++]")
     ] = None,
     starts: Annotated[
         int | None,
         Option(
-            "--starts",
             metavar="N",
             minimum=1,
             is_advanced=True,
@@ -74,7 +71,6 @@ def cluster_frames(
     seed: Annotated[
         int | None,
         Option(
-            "--seed",
             metavar="N",
             minimum=0,
             is_advanced=True,
@@ -82,38 +78,28 @@ def cluster_frames(
         ),
     ] = None,
     features: Annotated[
-        Path | None,
-        Option("--features", metavar="FILE", help="Table of numbers to compare, a row per frame (k-means)."),
+        Path | None, Option(metavar="FILE", help="Table of numbers to compare, a row per frame (k-means).")
     ] = None,
     weights: shared.Weights = "none",
     clusters: Annotated[
-        Path | None,
-        Option("--clusters", metavar="FILE", group=shared.OUTPUT, help="Table of the clusters: size and centre."),
+        Path | None, Option(metavar="FILE", group=shared.OUTPUT, help="Table of the clusters: size and centre.")
     ] = None,
     transitions: Annotated[
-        Path | None,
-        Option("--transitions", metavar="FILE", group=shared.OUTPUT, help="Table of transitions between clusters."),
+        Path | None, Option(metavar="FILE", group=shared.OUTPUT, help="Table of transitions between clusters.")
     ] = None,
     structures: Annotated[
         Path | None,
         Option(
-            "--structures",
             metavar="FILE",
             group=shared.OUTPUT,
             help="Structures in the centres of the clusters, in a format that MDAnalysis writes: .pdb .gro .xtc ...",
         ),
     ] = None,
     structure_select: Annotated[
-        str | None,
-        Option(
-            "--structure-select",
-            metavar="SELECTION",
-            help="Atoms to write to --structures.  [default: those of --select]",
-        ),
+        str | None, Option(metavar="SELECTION", help="Atoms to write to --structures.  [default: those of --select]")
     ] = None,
     largest: Annotated[
-        int | None,
-        Option("--largest", metavar="N", minimum=1, help="Write only the structures of the N largest clusters."),
+        int | None, Option(metavar="N", minimum=1, help="Write only the structures of the N largest clusters.")
     ] = None,
 ) -> AnalysisSpec:
     """Sort frames into clusters by their RMSD, or by other numbers.

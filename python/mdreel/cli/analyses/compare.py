@@ -40,9 +40,8 @@ def compare(
     score: Annotated[
         ComparisonScore,
         Option(
-            "--score",
             help="lDDT; TM-score, GDT-TS and GDT-HA of CA atoms; RMSD of each residue; fraction of native contacts "
-            "(Best, Hummer and Eaton); or RMSD with the best assignment of equivalent atoms.",
+            "(Best, Hummer and Eaton); or RMSD with the best assignment of equivalent atoms."
         ),
     ] = "lddt",
     reference: shared.Reference = None,
@@ -50,7 +49,6 @@ def compare(
     radius: Annotated[
         float | None,
         Option(
-            "--radius",
             metavar="Å",
             minimum=0,
             help="Largest distance in the reference that is compared (lddt), or that is a contact (native-contacts).  "
@@ -61,8 +59,7 @@ def compare(
     residues: Annotated[
         bool,
         Option(
-            "--residues",
-            help="Write and plot the mean of each residue instead of the values of each frame (lddt, residue-rmsd).",
+            help="Write and plot the mean of each residue instead of the values of each frame (lddt, residue-rmsd)."
         ),
     ] = False,
     match_atoms: shared.MatchAtoms = True,

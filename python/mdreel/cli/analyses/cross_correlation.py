@@ -26,15 +26,11 @@ def cross_correlation(
     request: Request,
     superposition: shared.Superposition = False,
     mutual_information: Annotated[
-        bool,
-        Option(
-            "--mutual-information", help="Also compute the linear mutual information and the generalized correlation."
-        ),
+        bool, Option(help="Also compute the linear mutual information and the generalized correlation.")
     ] = False,
     min_correlation: Annotated[
         float | None,
         Option(
-            "--min-correlation",
             metavar="C",
             minimum=0,
             help="Write only pairs whose correlation has at least this magnitude.  [default: all pairs]",

@@ -30,8 +30,7 @@ def density(
         float, Option(metavar="Å", minimum=0, help="Distance from the outermost atoms to the edges of the grid.")
     ] = 2.0,
     grid: Annotated[
-        Path | None,
-        Option("--grid", metavar="FILE", group=shared.OUTPUT, help="Grid for molecular viewers: .dx .ccp4 .mrc"),
+        Path | None, Option(metavar="FILE", group=shared.OUTPUT, help="Grid for molecular viewers: .dx .ccp4 .mrc")
     ] = None,
 ) -> AnalysisSpec:
     """Count the selected atoms in each bin of a grid, and compute the density."""

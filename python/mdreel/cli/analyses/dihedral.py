@@ -29,7 +29,6 @@ def dihedral(
     atoms: Annotated[
         list[str] | None,
         Option(
-            "--atoms",
             metavar="SELECTION",
             help="One atom of an angle. Use the option four times for each angle, in the order of the atoms.",
         ),

@@ -32,13 +32,9 @@ def distances(
         Option(metavar="Å", minimum=0, help="Distance below which two atoms are in contact.  [default: 8]"),
     ] = None,
     over_time: Annotated[
-        bool,
-        Option(
-            "--over-time",
-            help="Write the distance between each pair of atoms in each frame, instead of means over frames.",
-        ),
+        bool, Option(help="Write the distance between each pair of atoms in each frame, instead of means over frames.")
     ] = False,
-    pbc: Annotated[bool, Option("--pbc", help="Use minimum-image distances.")] = False,
+    pbc: Annotated[bool, Option(help="Use minimum-image distances.")] = False,
 ) -> AnalysisSpec:
     """Compute the mean, variance and contact frequency for all pairs of atoms, or distances over time."""
     if over_time and cutoff is not None:

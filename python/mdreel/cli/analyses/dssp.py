@@ -43,10 +43,7 @@ def dssp(
     characters: Annotated[
         Path | None,
         Option(
-            "--characters",
-            metavar="FILE",
-            group=shared.OUTPUT,
-            help="Text file with one line per frame and one character per residue.",
+            metavar="FILE", group=shared.OUTPUT, help="Text file with one line per frame and one character per residue."
         ),
     ] = None,
 ) -> AnalysisSpec:

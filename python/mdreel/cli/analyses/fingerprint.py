@@ -32,21 +32,18 @@ def fingerprint(
     interactions: Annotated[
         list[InteractionName] | None,
         Option(
-            "--interactions",
             takes_several=True,
             help="Interactions to find.  [default: all except water bridges and those of halogens and metals]",
         ),
     ] = None,
     water: Annotated[
-        str | None, Option("--water", metavar="SELECTION", help=f"Waters of WaterBridge.  [default: {_WATERS}]")
+        str | None, Option(metavar="SELECTION", help=f"Waters of WaterBridge.  [default: {_WATERS}]")
     ] = None,
     order: Annotated[
-        int | None,
-        Option("--order", metavar="N", minimum=1, maximum=10, help="Most waters in a WaterBridge.  [default: 1]"),
+        int | None, Option(metavar="N", minimum=1, maximum=10, help="Most waters in a WaterBridge.  [default: 1]")
     ] = None,
     min_order: Annotated[
-        int | None,
-        Option("--min-order", metavar="N", minimum=1, maximum=10, help="Fewest waters in a WaterBridge.  [default: 1]"),
+        int | None, Option(metavar="N", minimum=1, maximum=10, help="Fewest waters in a WaterBridge.  [default: 1]")
     ] = None,
     list_entries: Annotated[
         bool, Option("--list", help="Write one row per interaction in each frame, not one row per pair.")
@@ -54,7 +51,6 @@ def fingerprint(
     network: Annotated[
         float | None,
         Option(
-            "--network",
             metavar="FREQUENCY",
             minimum=0,
             maximum=1,

@@ -26,10 +26,8 @@ def helices(
         list[str] | None,
         Option("--segment", metavar="RESIDUES", help="Residues of a helix, such as 13:24. Can be repeated."),
     ] = None,
-    pairs: Annotated[
-        bool, Option("--pairs", help="Use distances between helices instead of distances within a helix.")
-    ] = False,
-    squared: Annotated[bool, Option("--squared", help="Use squared distances.")] = False,
+    pairs: Annotated[bool, Option(help="Use distances between helices instead of distances within a helix.")] = False,
+    squared: Annotated[bool, Option(help="Use squared distances.")] = False,
 ) -> AnalysisSpec:
     """Compute the largest eigenvalue of the distance matrix for each helix, or for pairs of helices, in each frame."""
     if not segments:

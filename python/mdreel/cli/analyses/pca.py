@@ -26,7 +26,6 @@ def pca(
     components: Annotated[
         int | None,
         Option(
-            "--components",
             metavar="N",
             minimum=1,
             help="Instead of the variances, write the vectors of the first N components, with one row per atom.",

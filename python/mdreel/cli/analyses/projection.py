@@ -23,7 +23,7 @@ Examples:
 @analysis_command("protein and name CA", EXAMPLES)
 def projection(
     request: Request,
-    components: Annotated[int, Option("--components", metavar="N", minimum=1, help="Number of components.")] = 2,
+    components: Annotated[int, Option(metavar="N", minimum=1, help="Number of components.")] = 2,
     superposition: shared.Superposition = False,
 ) -> AnalysisSpec:
     """Project each frame on the first principal components, which are computed from the same frames.

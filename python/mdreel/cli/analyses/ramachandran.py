@@ -26,8 +26,7 @@ def ramachandran(
     regions: Annotated[
         bool,
         Option(
-            "--regions",
-            help="Instead of a density map, plot points, and regions that contain 90 and 99 % of reference structures.",
+            help="Instead of a density map, plot points, and regions that contain 90 and 99 % of reference structures."
         ),
     ] = False,
 ) -> AnalysisSpec:

@@ -32,7 +32,6 @@ def residue_contacts(
     min_separation: Annotated[
         int | None,
         Option(
-            "--min-separation",
             metavar="N",
             minimum=1,
             help="Minimum separation of two residues in the sequence of a chain.  [default: 3 within a selection, "
@@ -40,19 +39,11 @@ def residue_contacts(
         ),
     ] = None,
     soft_min: Annotated[
-        bool,
-        Option(
-            "--soft-min", help="Report the soft minimum of the distances of all atoms instead of the smallest distance."
-        ),
+        bool, Option(help="Report the soft minimum of the distances of all atoms instead of the smallest distance.")
     ] = False,
     soft_min_beta: Annotated[
         float | None,
-        Option(
-            "--soft-min-beta",
-            metavar="Å",
-            minimum=0,
-            help="Parameter of the soft minimum.  [default: 200, the 20 nm of mdtraj]",
-        ),
+        Option(metavar="Å", minimum=0, help="Parameter of the soft minimum.  [default: 200, the 20 nm of mdtraj]"),
     ] = None,
     list_contacts: Annotated[
         bool, Option("--list", help="Write one row per contact in each frame, not one row per pair.")

@@ -38,7 +38,6 @@ def rmsd(
     group: Annotated[
         list[str] | None,
         Option(
-            "--group",
             metavar="[NAME=]SELECTION",
             help="Also compute the RMSD of these atoms after the same superposition. The plot and the table use the "
             "name. Can be repeated.",

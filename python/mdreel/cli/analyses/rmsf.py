@@ -28,7 +28,6 @@ def rmsf(
     fit: Annotated[
         str | None,
         Option(
-            "--fit",
             metavar="SELECTION",
             help="Superpose frames on these atoms. This implies --superposition.  [default: the selection]",
         ),

@@ -28,15 +28,11 @@ def sasa(
     ] = "total",
     surface: Annotated[
         str | None,
-        Option(
-            "--surface",
-            metavar="SELECTION",
-            help="Atoms that form the surface and cover each other.  [default: the selection]",
-        ),
+        Option(metavar="SELECTION", help="Atoms that form the surface and cover each other.  [default: the selection]"),
     ] = None,
     probe_radius: Annotated[float, Option(metavar="Å", minimum=0, help="Radius of the probe.")] = 1.4,
     points: Annotated[int, Option(minimum=1, help="Points on the sphere around each atom.")] = 960,
-    pbc: Annotated[bool, Option("--pbc", help="Periodic images can also cover atoms.")] = False,
+    pbc: Annotated[bool, Option(help="Periodic images can also cover atoms.")] = False,
 ) -> AnalysisSpec:
     """Compute the solvent-accessible surface area of a selection (Shrake and Rupley) in each frame."""
 

@@ -28,7 +28,6 @@ def select(
     survival: Annotated[
         int | None,
         Option(
-            "--survival",
             metavar="N",
             minimum=1,
             help="Instead of the number of atoms, write the fraction of atoms that stay selected for up to N frames.",

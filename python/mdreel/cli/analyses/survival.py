@@ -28,9 +28,7 @@ def survival(
     intermittency: Annotated[
         int, Option(metavar="N", minimum=0, help="Maximum number of consecutive frames in which an atom can be absent.")
     ] = 0,
-    residues: Annotated[
-        bool, Option("--residues", help="Residues stay as long as one of their atoms is selected.")
-    ] = False,
+    residues: Annotated[bool, Option(help="Residues stay as long as one of their atoms is selected.")] = False,
 ) -> AnalysisSpec:
     """Compute the probability that atoms stay in a shell, and their mean residence time."""
     shell = shells.checked_dynamic(dynamic)

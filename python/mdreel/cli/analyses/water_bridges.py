@@ -33,10 +33,7 @@ def water_bridges(
     distance: Annotated[float, Option(metavar="Å", minimum=0, help="Longest hydrogen bond.")] = 3.0,
     measured_from: Annotated[
         BondDistance,
-        Option(
-            "--measured-from",
-            help="Whether --distance is measured from the hydrogen or from the heavy atom of the donor.",
-        ),
+        Option(help="Whether --distance is measured from the hydrogen or from the heavy atom of the donor."),
     ] = "hydrogen",
     angle: Annotated[float, Option(metavar="DEGREES", minimum=0, help="Smallest angle at the hydrogen.")] = 120.0,
     donors: Annotated[

@@ -25,7 +25,7 @@ def water_relaxation(
     request: Request,
     dynamic: shells.Dynamic = None,
     tau_max: shells.TauMax = 20,
-    order: Annotated[Literal["1", "2"], Option("--order", help="Order of the Legendre polynomial.")] = "2",
+    order: Annotated[Literal["1", "2"], Option(help="Order of the Legendre polynomial.")] = "2",
 ) -> AnalysisSpec:
     """Compute the orientational correlation functions of water molecules in a shell."""
     shell = shells.checked_dynamic(dynamic)

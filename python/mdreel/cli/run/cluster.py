@@ -108,15 +108,12 @@ def slurm(
     ntasks_per_node: Ranks,
     time: Time = None,
     account: Account = None,
-    partition: Annotated[
-        str | None, Option("--partition", metavar="NAME", group=JOB, help="Partition to submit the job to.")
-    ] = None,
+    partition: Annotated[str | None, Option(metavar="NAME", group=JOB, help="Partition to submit the job to.")] = None,
     memory: Memory = None,
     job_name: JobName = None,
     launcher: Annotated[
         str,
         Option(
-            "--launcher",
             choices=LAUNCHERS,
             group=JOB,
             help="Launcher that starts the ranks: srun with PMIx (Open MPI) or PMI-2 (MPICH, Intel MPI), or mpirun.",
@@ -150,9 +147,7 @@ def pbs(
     ntasks_per_node: Ranks,
     time: Time = None,
     account: Account = None,
-    queue: Annotated[
-        str | None, Option("--queue", metavar="NAME", group=JOB, help="Queue to submit the job to.")
-    ] = None,
+    queue: Annotated[str | None, Option(metavar="NAME", group=JOB, help="Queue to submit the job to.")] = None,
     memory: Memory = None,
     job_name: JobName = None,
     stage_in: StageInFolder = None,
