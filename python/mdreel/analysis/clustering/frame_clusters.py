@@ -17,14 +17,13 @@ from mdreel.analysis.base.frame_columns import frame_columns
 from mdreel.analysis.clustering.structures import check_structures, write_structures
 from mdreel.analysis.comparison_threads import comparison_threads
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.analysis.topology.reference import is_group
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Atoms, Selection, atoms_of
+from mdreel.trajectory.selection import Atoms, atoms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,9 +67,6 @@ class FrameClusters(Analysis):
         trajectory: Trajectory | None,
         verbose: bool,
     ) -> None:
-        if is_group(universe):
-            # Refuses an UpdatingAtomGroup, which a selection would make static.
-            Selection.of(atoms_of(universe, name="universe"), "universe")
         super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
         self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
 
