@@ -185,4 +185,4 @@ def _table(analysis: "FrameClusters") -> Table:
         lines.append("not converged")
     n_changes = int(changes[changes[:, 0] != changes[:, 1], 2].sum())
     lines.append(f"transitions {n_changes:>7,}")
-    return Table(analysis.columns(), "\n".join(lines), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *lines)

@@ -159,4 +159,4 @@ def _table(analysis: Any, of_residues: bool) -> Table:
             lines.append(f"{name} mean   {value}   {analysis.residue_labels[place]}")
     if of_residues:
         return Table(analysis.residue_columns(), "\n".join(lines), lambda title: analysis.plot_residues(title=title))
-    return Table(columns, "\n".join(lines), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *lines, columns=columns)

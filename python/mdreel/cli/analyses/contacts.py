@@ -82,8 +82,4 @@ def _table(analysis: "Contacts") -> Table:
     from mdreel.results.series import series_summary
 
     values = analysis.results.timeseries[:, 1]
-    return Table(
-        analysis.columns(),
-        series_summary(analysis.quantity, "", analysis.times, values),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, series_summary(analysis.quantity, "", analysis.times, values))

@@ -73,4 +73,4 @@ def _table(analysis: "CrossCorrelation", min_correlation: float | None) -> Table
     n_still = int(np.isnan(np.diag(matrix)).sum())
     if n_still:
         lines.append(f"still     {n_still:>10,}   atoms do not move, so their correlations are not defined")
-    return Table(analysis.pair_columns(min_correlation), "\n".join(lines), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *lines, columns=analysis.pair_columns(min_correlation))

@@ -65,15 +65,10 @@ def _export(analysis: "DensityAnalysis", path: Path, force: bool) -> None:
 def _table(analysis: "DensityAnalysis") -> Table:
     counts, found = analysis.results.counts, analysis.results.density
     n_counted, n_seen = int(counts.sum()), len(analysis.atoms) * analysis.n_frames
-    return Table(
-        analysis.columns(),
-        "\n".join(
-            (
-                f"grid      {' x '.join(map(str, counts.shape)):>16}   bins of {analysis.delta:g} Å",
-                f"frames    {analysis.n_frames:>16,}",
-                f"counted   {n_counted:>16,}   {100 * n_counted / n_seen:.2f} % of the atoms",
-                f"highest   {found.grid.max():>16.4g} Å^-3",
-            )
-        ),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        f"grid      {' x '.join(map(str, counts.shape)):>16}   bins of {analysis.delta:g} Å",
+        f"frames    {analysis.n_frames:>16,}",
+        f"counted   {n_counted:>16,}   {100 * n_counted / n_seen:.2f} % of the atoms",
+        f"highest   {found.grid.max():>16.4g} Å^-3",
     )

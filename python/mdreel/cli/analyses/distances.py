@@ -58,17 +58,12 @@ def distances(
 def _table(analysis: "DistanceArray") -> Table:
     results = analysis.results
     frequency = results.contact_frequency
-    return Table(
-        analysis.columns(),
-        "\n".join(
-            (
-                f"pairs           {frequency.size:>12,}   {analysis.n_frames:,} frames",
-                f"mean distance   {results.mean.mean():>12.3f} Å",
-                f"always in contact {int((frequency == 1).sum()):>10,}",
-                f"never in contact  {int((frequency == 0).sum()):>10,}",
-            )
-        ),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        f"pairs           {frequency.size:>12,}   {analysis.n_frames:,} frames",
+        f"mean distance   {results.mean.mean():>12.3f} Å",
+        f"always in contact {int((frequency == 1).sum()):>10,}",
+        f"never in contact  {int((frequency == 0).sum()):>10,}",
     )
 
 

@@ -85,8 +85,4 @@ def _table(analysis: "DSSP") -> Table:
         f"frames      {analysis.n_frames:>10,}",
     ]
     shares = [f"{name:<12}{100 * share:>10.2f} %" for name, share in zip(names, fraction.mean(axis=0), strict=True)]
-    return Table(
-        analysis.columns(),
-        "\n".join(head + shares),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, *head, *shares)

@@ -48,8 +48,4 @@ def _table(analysis: "EndToEnd") -> Table:
     from mdreel.results.series import series_summary
 
     time, distances = analysis.times, analysis.results.distances
-    return Table(
-        analysis.columns(),
-        series_summary("distance", "Å", time, distances.mean(axis=1)),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, series_summary("distance", "Å", time, distances.mean(axis=1)))

@@ -89,11 +89,7 @@ def _table(analysis: "HydrogenBondAnalysis") -> Table:
     from mdreel.results.series import series_summary
 
     counts = analysis.count_by_time().astype(np.float64)
-    return Table(
-        analysis.columns(),
-        series_summary("bonds", "", analysis.times, counts),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, series_summary("bonds", "", analysis.times, counts))
 
 
 def _table_of_lifetimes(analysis: "HydrogenBondAnalysis", most: int, intermittency: int) -> Table:

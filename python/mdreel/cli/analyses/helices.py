@@ -64,8 +64,4 @@ def _table(analysis: "HelixEigenvalues", segments: list[str]) -> Table:
     unit = "Å^2" if analysis.squared else "Å"
     spoken = [segments[i] if i == j else f"{segments[i]} and {segments[j]}" for i, j in analysis.pairs]
     summaries = [series_summary(name, unit, time, column) for name, column in zip(spoken, values, strict=True)]
-    return Table(
-        analysis.columns(),
-        "\n".join(summaries),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, *summaries)

@@ -48,4 +48,4 @@ def _table(analysis: "LinearDensity") -> Table:
         place = f"{found.mass_density[highest]:>10.3f} g/cm^3  at {middles[highest]:.2f} Å"
         lines.append(f"along {axis}   highest {place}")
     summary = f"bins      {len(edges) - 1:>16,}   {analysis.n_frames:,} frames"
-    return Table(analysis.columns(), "\n".join((summary, *lines)), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, summary, *lines)

@@ -63,11 +63,7 @@ def _table(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> T
         f"frames     {analysis.n_frames:>12,}   up to {len(times) - 1:,} apart",
         f"longest    {times[-1]:>12.6g} ps   msd {values[-1]:.3f} Å²",
     ]
-    return Table(
-        analysis.columns(),
-        "\n".join(lines + _fit(analysis, begin, end)),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, *lines, *_fit(analysis, begin, end))
 
 
 def _fit(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> list[str]:

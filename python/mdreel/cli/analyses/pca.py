@@ -70,8 +70,4 @@ def _table(analysis: "PCA", n_components: int | None) -> Table:
         f"component {i + 1}  {variance[i]:>12.3f} Å^2   cumulated {cumulated[i]:>6.1%}"
         for i in range(min(5, len(variance)))
     ]
-    return Table(
-        columns,
-        "\n".join([f"atoms {len(atoms):,}   {analysis.n_frames:,} frames", *lines]),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, f"atoms {len(atoms):,}   {analysis.n_frames:,} frames", *lines, columns=columns)

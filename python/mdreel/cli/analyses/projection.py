@@ -54,4 +54,4 @@ def _table(analysis: "Projection") -> Table:
 
     values = analysis.results.projection.T[:5]
     summaries = [series_summary(f"pc{i}", "Å", analysis.times, one) for i, one in enumerate(values, 1)]
-    return Table(analysis.columns(), "\n".join(summaries), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *summaries)

@@ -58,13 +58,8 @@ def rdf(
 def _table(analysis: "InterRDF") -> Table:
     results = analysis.results
     highest = results.rdf.argmax()
-    return Table(
-        analysis.columns(),
-        "\n".join(
-            (
-                f"pairs    {results.count.sum():>16,}   {analysis.n_frames:,} frames",
-                f"highest  {results.rdf[highest]:>16.3f}   at {results.bins[highest]:.2f} Å",
-            )
-        ),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        f"pairs    {results.count.sum():>16,}   {analysis.n_frames:,} frames",
+        f"highest  {results.rdf[highest]:>16.3f}   at {results.bins[highest]:.2f} Å",
     )

@@ -87,9 +87,9 @@ def _table(analysis: "ResidueContacts", list_contacts: bool) -> Table:
     from mdreel.results.series import series_summary
 
     counts = analysis.results.counts.astype(np.float64)
-    pairs = f"pairs    {len(analysis.results.pairs):>10,}   ever in contact"
-    return Table(
-        analysis.contact_columns() if list_contacts else analysis.columns(),
-        f"{series_summary('contacts', '', analysis.times, counts)}\n{pairs}",
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        series_summary("contacts", "", analysis.times, counts),
+        f"pairs    {len(analysis.results.pairs):>10,}   ever in contact",
+        columns=analysis.contact_columns() if list_contacts else None,
     )

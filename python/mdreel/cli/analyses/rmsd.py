@@ -102,8 +102,4 @@ def _table(analysis: "RMSD") -> Table:
 
     _, time, values, *groups = analysis.results.rmsd.T
     means = [f"group {i}: mean {column.mean():.3f} Å  {analysis.names[i]}" for i, column in enumerate(groups, 1)]
-    return Table(
-        analysis.columns(),
-        "\n".join([series_summary("RMSD", "Å", time, values), *means]),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, series_summary("RMSD", "Å", time, values), *means)

@@ -59,4 +59,4 @@ def _table(analysis: "SASA") -> Table:
 
     times, total = analysis.times, analysis.results.total_area
     summary = series_summary("SASA", "Å^2", times, total)
-    return Table(analysis.columns(), summary, lambda title: analysis.plot(title=title))
+    return Table.of(analysis, summary)

@@ -73,10 +73,8 @@ def _table(analysis: "Selection", list_atoms: bool) -> Table:
     if list_atoms:
         series = series_columns(np.repeat(analysis.frames, counts), np.repeat(analysis.times, counts))
         columns = [*series, Column("atom", "", analysis.results.ids.astype(np.int64))]
-    return Table(
-        columns,
-        series_summary("selected", "atoms", analysis.times, counts.astype(np.float64)),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis, series_summary("selected", "atoms", analysis.times, counts.astype(np.float64)), columns=columns
     )
 
 

@@ -50,4 +50,4 @@ def _table(analysis: "SurvivalProbability") -> Table:
         f"selected    {results.counts.mean():>10.1f}   atoms on average in {analysis.n_frames:,} frames",
         decay_line("residence time", analysis.residence_time),
     ]
-    return Table(analysis.columns(), "\n".join(lines), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *lines)

@@ -92,8 +92,8 @@ def _table(analysis: "WaterBridgeAnalysis", list_bonds: bool) -> Table:
     from mdreel.results.series import series_summary
 
     counts = analysis.results.counts.astype(np.float64)
-    return Table(
-        analysis.bond_columns() if list_bonds else analysis.columns(),
+    return Table.of(
+        analysis,
         series_summary("bridges", "", analysis.times, counts),
-        lambda title: analysis.plot(title=title),
+        columns=analysis.bond_columns() if list_bonds else None,
     )

@@ -46,4 +46,4 @@ def _table(analysis: "WaterOrientationalRelaxation") -> Table:
     lines = [f"selected    {results.counts.mean():>10.1f}   molecules on average in {analysis.n_frames:,} frames"]
     for vector in WATER_VECTORS:
         lines += [decay_line(f"relaxation of {vector}", partial(analysis.relaxation_time, vector))]
-    return Table(analysis.columns(), "\n".join(lines), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *lines)
