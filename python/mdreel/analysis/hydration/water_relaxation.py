@@ -187,11 +187,8 @@ class WaterOrientationalRelaxation(ChangingSelection):
         ----------
         vector : {"oh", "hh", "dipole"}
             The vector.
-        method : {"exponential", "integral"}
-            Fit of ``A exp(-t / tau)``, or integral of the function up to `tau_max`. The fit is a linear least-squares
-            fit of the logarithms, weighted by the squares of the values.
-        begin, end : float, optional
-            First and last lag time in ps to use. By default, all lag times are used.
+        method, begin, end
+            See `SurvivalProbability.residence_time`.
 
         Returns
         -------
