@@ -9,19 +9,6 @@ from numpy.typing import NDArray
 
 from mdreel._core import Source
 
-__all__ = [
-    "ChannelConsumer",
-    "ChannelFrame",
-    "ChannelProducer",
-    "ChannelRelay",
-    "channel_declare_group",
-    "channel_frame_identity",
-    "channel_most_consumers",
-    "channel_source",
-    "channel_status",
-    "channel_xtc_positions",
-]
-
 @final
 class ChannelProducer:
     def __new__(

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
-__all__ = ["FrameEncoder", "LentFile"]
-
 @final
 class FrameEncoder:
     def __new__(cls, path: str | PathLike[str], outline: object, precision: float | None) -> FrameEncoder: ...

@@ -4,8 +4,6 @@ from os import PathLike
 from pathlib import Path
 from typing import final
 
-__all__ = ["DirectoryArrivals", "DirectoryProducer", "DirectoryReader", "DirectoryWriter", "preload_library"]
-
 @final
 class DirectoryReader:
     def __new__(cls, path: str | PathLike[str]) -> DirectoryReader: ...

@@ -9,17 +9,6 @@ from numpy.typing import NDArray
 
 from mdreel._core import Source
 
-__all__ = [
-    "OpenFiles",
-    "chain_sources",
-    "chunked_source",
-    "described_chain",
-    "foreign_source",
-    "is_hdf5",
-    "keep_chain",
-    "kept_chain",
-]
-
 @final
 class OpenFiles:
     def __new__(cls, most: int | None = None) -> OpenFiles: ...

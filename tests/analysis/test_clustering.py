@@ -287,8 +287,9 @@ def test_clustering_refuses_invalid_input(universe: MDAnalysis.Universe) -> None
         GromosClustering(universe, ALPHA, np.inf)
     with pytest.warns(UnitWarning, match=re.escape("0.2 nm are 2 Å")):
         GromosClustering(universe, ALPHA, 0.2)
-    with pytest.raises(UnsupportedError, match="UpdatingAtomGroup"):
-        GromosClustering(universe.select_atoms("around 4 resname TRP", updating=True))
+    for select in ("all", ALPHA):
+        with pytest.raises(UnsupportedError, match="UpdatingAtomGroup"):
+            GromosClustering(universe.select_atoms("around 4 resname TRP", updating=True), select)
     positions = np.zeros((9, 3, 3), np.float32)
     positions[5, 1, 2] = np.nan
     empty = MDAnalysis.Universe.empty(3, trajectory=True)

@@ -3,9 +3,11 @@
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -150,6 +152,19 @@ def test_frames_are_those_of_the_current_run(run, adk):
     assert (facts["n_frames"], facts["n_frames_of_run"]) == (50, 30)
     named = run("channels", "run1", "--seconds", "0").stdout
     assert "run1: earlier runs have published 20 more frames\n" in named
+
+
+def test_reason_why_a_producer_was_lost_is_listed(run):
+    doomed = "import mdreel, os; producer = mdreel.live.Producer('run1', n_atoms=3).open(); os._exit(7)"
+    with subprocess.Popen([sys.executable, "-c", doomed]) as process:
+        assert process.wait(60) == 7
+    reason = rf"process {process.pid} \(.+\) on \S+ has died without an end record"
+    _, row, line = run("channels", "--seconds", "0").stdout.splitlines()
+    assert row.split()[:2] == ["run1", "lost"]
+    assert re.fullmatch(f"run1: {reason}", line)
+    (facts,) = json.loads(run("channels", "--json", "--seconds", "0").stdout)
+    assert facts["state"] == "lost"
+    assert re.fullmatch(reason, facts["reason"])
 
 
 def test_channel_of_another_version_does_not_hide_the_others(run, adk, folder):

@@ -209,6 +209,22 @@ def test_damaged_description_is_not_used(cache: Path, folders: dict[str, list[st
     assert kept(paths) is not None
 
 
+def test_descriptions_are_removed_together_with_frame_indexes(
+    folders: dict[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = folders["xtc"]
+    monkeypatch.setenv("MDREEL_CACHE_DIR", str(tmp_path))
+    for _ in range(2):
+        assert kept(paths) is None
+        assert keep(paths)
+        assert kept(paths) is not None
+        names = sorted(path.name.split(".")[0] for path in tmp_path.rglob("*.index"))
+        assert names == ["0", "0", "1", "2"], "an index of each file, and a description with the name of the first"
+        assert [path.name for path in tmp_path.iterdir()] == ["index"]
+        for path in (tmp_path / "index").iterdir():
+            path.unlink()
+
+
 def test_described_chain_that_is_cut_is_an_error(folders: dict[str, list[str]]) -> None:
     source = kept(folders["xtc"])
     assert source is not None

@@ -15,7 +15,6 @@ use super::lock::{Locks, PRODUCER};
 use super::loss;
 use super::manifest::Manifest;
 use super::missed::Missed;
-use super::participants;
 use super::protocol::{Cursor, Taken};
 use super::ring_file::{MOST_EPOCHS, RingFile};
 pub use super::start::Start;
@@ -327,10 +326,7 @@ impl Consumer {
             }
             if !is_alive {
                 let next = self.position;
-                let reason = loss::read(&self.path).unwrap_or_else(|| {
-                    let who = participants::last_producer_of(&self.path);
-                    format!("{who} has died without an end record")
-                });
+                let reason = loss::reason(&self.path);
                 if self.locks.is_taken(PRODUCER)? {
                     continue; // A new producer may have replaced the records.
                 }

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::directory::Directory;
-use super::participants::shown;
+use super::participants::{last_producer_of, shown};
 use super::record;
 
 const NAME: &str = "loss";
@@ -26,10 +26,15 @@ pub(super) fn forget(directory: &Directory) {
 }
 
 /// The reason, if the last producer has written one.
-pub(super) fn read(channel: &Path) -> Option<String> {
+fn read(channel: &Path) -> Option<String> {
     let directory = Directory::open(channel).ok()?;
     let reason: String = record::read_if_there(&directory, NAME, MAGIC).ok()??;
     Some(shown(reason.as_bytes(), MOST))
+}
+
+/// Why the last producer has left the channel without an end: the reason that it has written, or that its process has died.
+pub(super) fn reason(channel: &Path) -> String {
+    read(channel).unwrap_or_else(|| format!("{} has died without an end record", last_producer_of(channel)))
 }
 
 #[cfg(test)]

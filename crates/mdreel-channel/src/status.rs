@@ -9,6 +9,7 @@ use super::directory::Directory;
 use super::end::End;
 use super::epochs;
 use super::lock::{Locks, PRODUCER};
+use super::loss;
 use super::manifest::Manifest;
 use super::participants::{self, Participant};
 use super::ring_file::{Geometry, MOST_EPOCHS, RingFile};
@@ -35,6 +36,8 @@ pub struct Status {
     pub has_producer: bool,
     /// How it ended, if it has.
     pub end: Option<End>,
+    /// Why the producer was lost: `None` unless it was.
+    pub loss: Option<String>,
     /// How far each consumer that takes every frame is behind, in frames.
     pub lags: Vec<u64>,
     /// Bytes that the ring takes.
@@ -79,6 +82,9 @@ impl Status {
         });
         let consumers = consumers(&directory, &ring, &locks, since.is_some())?;
         let (end, ended_at) = (End::read(head), head.ended_at.load(Ordering::Relaxed));
+        let loss = (!has_producer && end.is_none()).then(|| loss::reason(path));
+        // A new producer replaces the records from which the reason was read.
+        let has_successor = loss.is_some() && locks.is_taken(PRODUCER)?;
         let epoch = head.epoch.load(Ordering::Acquire);
         let words = head.resume_steps.iter().take(epoch.saturating_add(1).min(MOST_EPOCHS as u64) as usize);
         Ok(Status {
@@ -91,6 +97,7 @@ impl Status {
             n_dropped: head.control.dropped.load(Ordering::Relaxed),
             has_producer,
             ended_at: (end.is_some() && ended_at > 0).then(|| ended_at as f64 / 1e3),
+            loss: loss.filter(|_| !has_successor),
             end,
             lags: consumers.iter().filter_map(|consumer| consumer.lag).collect(),
             n_bytes: ring.n_bytes(),

@@ -280,12 +280,17 @@ fn status_says_who_is_there_and_how_far() {
     step(&mut consumer);
     let status = Status::of(&place.path).unwrap();
     assert_eq!((status.lags.clone(), status.n_published, status.n_dropped), (vec![3, 4], 4, 0));
-    assert!(status.has_producer && status.end.is_none() && !status.is_lost());
+    assert!(status.has_producer && status.end.is_none() && !status.is_lost() && status.loss.is_none());
     publish(&mut producer, 4).unwrap();
     drop((producer, consumer));
     let status = Status::of(&place.path).unwrap();
     assert_eq!((status.lags.len(), status.sequence, status.n_dropped, status.is_lost()), (1, 5, 1, true));
+    let loss = status.loss.unwrap();
+    assert!(loss.starts_with(&format!("process {} ", std::process::id())) && loss.ends_with("without an end record"));
     open(&place.path, Policy::Block(LONG), 5).end(&End::Stopped).unwrap();
     let status = Status::of(&place.path).unwrap();
-    assert_eq!((status.epoch, status.end.clone(), status.is_lost()), (1, Some(End::Stopped), false));
+    assert_eq!(
+        (status.epoch, status.end.clone(), status.loss.clone(), status.is_lost()),
+        (1, Some(End::Stopped), None, false)
+    );
 }

@@ -204,6 +204,7 @@ pub(crate) fn channel_status<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bo
     facts.set_item("n_dropped", status.n_dropped)?;
     facts.set_item("has_producer", status.has_producer)?;
     facts.set_item("end", status.end.as_ref().map(ended))?;
+    facts.set_item("loss", status.loss)?;
     facts.set_item("lags", status.lags)?;
     facts.set_item("producer", status.producer.as_ref().map(|found| process(py, found)).transpose()?)?;
     let consumers = status.consumers.iter().map(|consumer| -> PyResult<Bound<'py, PyDict>> {

@@ -52,11 +52,8 @@ def run(
         Argument(metavar="SCENARIO...", help="Scenarios: names such as 2017-formats or '2024-*', or TOML files."),
     ] = None,
     everything: Annotated[bool, Option("--all", group=shared.INPUT, help="Run all scenarios of mdreel.")] = False,
-    size: Annotated[Literal["small", "full"], Option("--size", group=shared.INPUT, help="Size of the runs.")] = "small",
-    schema: Annotated[
-        bool,
-        Option("--schema", group=shared.INPUT, help="Print the schema of scenarios (JSON Schema)."),
-    ] = False,
+    size: Annotated[Literal["small", "full"], Option(group=shared.INPUT, help="Size of the runs.")] = "small",
+    schema: Annotated[bool, Option(group=shared.INPUT, help="Print the schema of scenarios (JSON Schema).")] = False,
     folder: Annotated[
         Path | None,
         Option(
@@ -70,7 +67,6 @@ def run(
     data: Annotated[
         Path | None,
         Option(
-            "--data",
             metavar="FOLDER",
             group=shared.OUTPUT,
             help="Folder of the generated trajectories.  [default: data in the folder of records]",
@@ -79,7 +75,6 @@ def run(
     shared: Annotated[
         Path | None,
         Option(
-            "--shared",
             metavar="FOLDER",
             group=shared.OUTPUT,
             help="Folder on a file system that all nodes share, for scenarios that exchange frames through files.",
@@ -88,7 +83,6 @@ def run(
     hosts: Annotated[
         str | None,
         Option(
-            "--hosts",
             metavar="NAME[=ADDRESS],...",
             group=shared.INPUT,
             help="Hosts for MPI ranks, and nodes that exchange frames.  [default: the Slurm job, or this machine]",
@@ -97,7 +91,6 @@ def run(
     launcher: Annotated[
         str | None,
         Option(
-            "--launcher",
             metavar="COMMAND",
             group=shared.INPUT,
             help="Prefix that runs a command on a node: 'srun --overlap --nodes=1 --ntasks=1 --nodelist={host}'.",
@@ -106,7 +99,6 @@ def run(
     mpi_launcher: Annotated[
         str | None,
         Option(
-            "--mpi-launcher",
             metavar="COMMAND",
             group=shared.INPUT,
             help=(
@@ -138,7 +130,6 @@ def run(
     scheduler: Annotated[
         str | None,
         Option(
-            "--scheduler",
             metavar="ADDRESS",
             group=shared.INPUT,
             help="Dask scheduler whose workers are used.  [default: a cluster on this machine for each point]",

@@ -43,17 +43,10 @@ def predict(
         ),
     ] = None,
     ranks: Annotated[
-        str,
-        Option("--ranks", metavar="N,N,...", group=MODEL, help="Numbers of ranks, each on its own core."),
+        str, Option(metavar="N,N,...", group=MODEL, help="Numbers of ranks, each on its own core.")
     ] = _DEFAULT_RANKS,
     cluster: Annotated[
-        str,
-        Option(
-            "--cluster",
-            metavar="NAME|FILE",
-            group=MODEL,
-            help="comet, present-day, or a TOML file with the same entries.",
-        ),
+        str, Option(metavar="NAME|FILE", group=MODEL, help="comet, present-day, or a TOML file with the same entries.")
     ] = "comet",
     settings: Annotated[
         list[str] | None,
@@ -67,7 +60,6 @@ def predict(
     calibrate: Annotated[
         Path | None,
         Option(
-            "--calibrate",
             metavar="FILE",
             group=MODEL,
             help="Record (--timing) of a run that gives the cost of a frame.  [default: the RMSD of AdK 600x, 2019]",
@@ -76,21 +68,15 @@ def predict(
     n_frames: Annotated[
         int | None,
         Option(
-            "--frames",
-            metavar="N",
-            minimum=1,
-            group=MODEL,
-            help="Frames of the trajectory.  [default: as measured]",
+            "--frames", metavar="N", minimum=1, group=MODEL, help="Frames of the trajectory.  [default: as measured]"
         ),
     ] = None,
     repeats_of_compute: Annotated[
-        int,
-        Option("--workload", metavar="W", minimum=1, group=MODEL, help="Number of computations for each frame."),
+        int, Option("--workload", metavar="W", minimum=1, group=MODEL, help="Number of computations for each frame.")
     ] = 1,
     ratio: Annotated[
         float | None,
         Option(
-            "--ratio",
             metavar="R",
             group=MODEL,
             help="Repeat the computation of each frame until R_comp/io of one rank is R, instead of --workload.",
@@ -99,15 +85,10 @@ def predict(
     n_repeats: Annotated[
         int,
         Option(
-            "--repeats",
-            metavar="N",
-            minimum=1,
-            maximum=_MOST_REPEATS,
-            group=MODEL,
-            help="Simulations of each point.",
+            "--repeats", metavar="N", minimum=1, maximum=_MOST_REPEATS, group=MODEL, help="Simulations of each point."
         ),
     ] = 5,
-    seed: Annotated[int, Option("--seed", metavar="N", minimum=0, group=MODEL, help="Seed of the random numbers.")] = 0,
+    seed: Annotated[int, Option(metavar="N", minimum=0, group=MODEL, help="Seed of the random numbers.")] = 0,
     output: Annotated[
         Path | None,
         Option(
@@ -119,13 +100,11 @@ def predict(
         ),
     ] = None,
     plot: Annotated[
-        Path | None,
-        Option("--plot", metavar="FILE", group=shared.OUTPUT, help="Figure to write: .png .pdf .svg"),
+        Path | None, Option(metavar="FILE", group=shared.OUTPUT, help="Figure to write: .png .pdf .svg")
     ] = None,
     table: Annotated[
         Path | None,
         Option(
-            "--table",
             metavar="FILE",
             group=shared.OUTPUT,
             help="Write only a table of the errors against all points published in 2019 (Markdown).",

@@ -198,7 +198,7 @@ class ResidueContacts(ContactMaps):
             groups.append(contact_atoms(second, scheme, "other"))
         default = _ONE_GROUP if other is None else _TWO_GROUPS
         self._separation = default if min_separation is None else min_separation
-        self._scheme, self._keeps_series, self._pbc = scheme, bool(series), bool(pbc)
+        self._keeps_series, self._pbc = bool(series), bool(pbc)
         listed = None if pairs is None else _checked_pairs(pairs, groups[0])
         if listed is not None:
             groups = [groups[0][np.isin(groups[0].resindices, listed)]]

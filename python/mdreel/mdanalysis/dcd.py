@@ -47,21 +47,7 @@ class DCDReader(CoreReader, DCD.DCDReader):  # type: ignore[misc]
     ) -> NDArray[np.float32]:
         """Read the positions of some atoms in many frames from the file, without transformations.
 
-        Parameters
-        ----------
-        asel : MDAnalysis.AtomGroup, optional
-            Old name of `atomgroup` in MDAnalysis.
-        atomgroup : MDAnalysis.AtomGroup, optional
-            The atoms to read. The default is all atoms.
-        start, stop, step : int, optional
-            Range of frames, as in a slice.
-        order : str, default "afc"
-            Order of the axes: atoms, frames, coordinates.
-
-        Returns
-        -------
-        numpy.ndarray, float32
-            Positions in Å, with the axes in the given order.
+        See `XTCReader.timeseries`. The default order of the axes is "afc": atoms, frames, coordinates.
         """
         return super().timeseries(asel, atomgroup, start, stop, step, order)
 

@@ -39,6 +39,8 @@ def barcode(
 ) -> "Figure":
     """Draw a row of bars for each interaction.
 
+    In long trajectories, a bar stands for several frames and shows whether one of them has the interaction.
+
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
@@ -50,16 +52,6 @@ def barcode(
         Kind of each row, which chooses its colour.
     frames, rows : ndarray, shape (n_bars,), int64
         Frame and row of each bar, both counted from 0.
-    title : str
-        Title of the figure.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw into. By default, a new figure is created.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure. In long trajectories, a bar stands for several frames and shows whether one of them has the
-        interaction.
     """
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch

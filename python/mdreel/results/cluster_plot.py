@@ -22,6 +22,8 @@ def clusters_over_time(
 ) -> "Figure":
     """Draw the cluster of each frame over time, with the largest clusters in colour.
 
+    The points are drawn as pixels even in a vector file, which stays small.
+
     Parameters
     ----------
     times : ndarray, shape (n_frames,), float64
@@ -29,15 +31,6 @@ def clusters_over_time(
         evenly spaced.
     labels : ndarray, shape (n_frames,), int64
         Cluster of each frame, numbered from 0, or -1 for frames that belong to no cluster.
-    title : str
-        Title of the figure.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw into. By default, a new figure is created.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure. The points are drawn as pixels even in a vector file, which stays small.
     """
     from matplotlib.ticker import MaxNLocator
 

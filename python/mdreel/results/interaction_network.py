@@ -24,19 +24,12 @@ def interaction_network(
 ) -> "Figure":
     """Draw residues on a circle, with a line for each interaction.
 
+    The residues of the first group come before the others, counter-clockwise from the right.
+
     Parameters
     ----------
     edges : sequence of tuple of str, str, str and float
         Labels of two residues, the kind of interaction, and its weight from 0 to 1.
-    title : str
-        Title of the figure.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw into. By default, a new figure is created.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure. The residues of the first group come before the others, counter-clockwise from the right.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import FancyArrowPatch

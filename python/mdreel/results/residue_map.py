@@ -35,15 +35,6 @@ def residue_map(
         few residues, their labels are shown.
     label : str
         Name and unit of the values.
-    title : str
-        Title of the figure.
-    ax : matplotlib.axes.Axes, optional
-        Axes to draw into. By default, a new figure is created.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
     """
     has_signs = bool((values < 0).any())
     colours, lowest = (_DIVERGING, -1.0) if has_signs else (SEQUENTIAL, 0.0)

@@ -51,16 +51,8 @@ def open_netcdf4(
 
     Parameters
     ----------
-    file : h5py.File
-        The file.
-    path : str
-        Path of the file.
-    access : str
-        How to access the bytes. See `mdreel.open`.
-    recipe : tuple
-        Function and arguments that open the file again.
-    open_files : OpenFiles
-        Limit on the number of open files, including this file.
+    file, path, access, recipe, open_files
+        See `open_h5md`.
 
     Returns
     -------

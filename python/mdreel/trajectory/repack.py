@@ -60,19 +60,8 @@ def repack(
         Compression level of gzip, from 0 to 9. The default is 4.
     group : str
         Name of the particle group.
-    atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Atoms to write. The default is all atoms. Each atom is written once, in the order of the trajectory.
-    start, stop, step : int, optional
-        Range of frames, as in a Python slice.
-    frames : array_like, shape (n_frames,), int, optional
-        Frame numbers in any order, instead of `start`, `stop` and `step`.
-    n_workers : int, optional
-        Number of threads. The default is one per processor. The output file is bitwise identical for any number of
-        threads.
-    progress : bool
-        Whether to show progress, on a terminal or in a notebook.
-    force : bool
-        Whether to replace an existing file. The old file is replaced only when the new file is complete.
+    atoms, start, stop, step, frames, n_workers, progress, force
+        See `convert`.
 
     Returns
     -------

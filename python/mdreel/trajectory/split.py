@@ -54,20 +54,11 @@ def split(
         Number of files. The number of frames per file differs by at most one.
     frames_per_part : int, optional
         Number of frames in each file except the last, instead of `n_parts`.
-    atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Atoms to write. The default is all atoms.
-    start, stop : int, optional
-        Range of frames, as in a Python slice.
-    precision : float, optional
-        Precision of XTC files, in integers per nm. The default is the precision of the trajectory, or 1000 if it has
-        none.
+    atoms, start, stop, precision, progress, force
+        See `convert`.
     n_workers : int, optional
         Number of files that are written at the same time. The default is one per processor. H5MD files are written one
         after another instead, each with this number of threads.
-    progress : bool
-        Whether to show progress, on a terminal or in a notebook.
-    force : bool
-        Whether to replace existing files.
 
     Returns
     -------

@@ -119,12 +119,16 @@ def test_server_that_is_back_too_late_is_followed_and_its_silence_is_forgotten(e
         server.send_signal(signal.SIGKILL)
         with pytest.raises(StreamError, match=silence_of(server)):
             hasty.next()
-        assert Status.read("there").state == "lost"
+        lost = Status.read("there")
+        assert lost.state == "lost"
+        assert re.match(silence_of(server), str(lost.reason))
         with serving(endpoint):
             publish(producer, 1)
             frame = patient.next()
             assert frame is not None
             assert frame.step == 10
+            current = Status.read("there")
+            assert (current.state, current.reason) == ("running", None)
             relay.send_signal(signal.SIGKILL)
             relay.wait()
             with pytest.raises(StreamError, match=rf"lost: process {relay.pid} \(.+\) on \S+ has died"):

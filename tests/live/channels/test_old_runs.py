@@ -73,7 +73,8 @@ def test_end_of_another_day_has_its_date() -> None:
 @READERS
 def test_reader_of_a_lost_run_is_told(read: Any) -> None:
     lost_run_of(3)
-    expected = "the run was lost after 3 frames, as its producer died; reading what is left"
+    loss = r"process \d+ \(.+\) on .+ has died without an end record"
+    expected = f"the run was lost after 3 frames: {loss}; reading what is left"
     with pytest.warns(EndedRunWarning, match=expected), pytest.raises(StreamError, match="the producer was lost"):
         read()
 

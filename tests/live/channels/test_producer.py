@@ -1,5 +1,6 @@
 """Tests of producers: cells, and the end of a program by SIGTERM."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -95,6 +96,7 @@ def test_sigterm_ends_the_channel_as_stopped(tmp_path: Path) -> None:
 def test_handler_of_the_program_is_not_replaced(tmp_path: Path) -> None:
     code, status = ended(tmp_path / "run1", "signal.signal(signal.SIGTERM, lambda *_: os._exit(7))")
     assert (code, status.state) == (7, "lost")
+    assert re.fullmatch(r"process \d+ \(.+\) on .+ has died without an end record", str(status.reason))
 
 
 def test_sigterm_to_a_forked_child_leaves_the_channel_alone(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from growing_file import N_ATOMS, positions
+from mdreel._core import channel_most_consumers
 from mdreel.errors import MismatchError
-from mdreel.live.channels.consumer import MOST_CONSUMERS, Consumer
+from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.staging import Staging
 from mdreel.live.producers.producer import Producer
 from publishing import publish
@@ -73,7 +74,7 @@ def test_two_hundred_consumers_get_every_frame_and_too_many_are_refused_at_once(
             assert frame is not None
             assert frame.step == 0
         with pytest.raises(MismatchError, match=r"at most 1,024 consumers, so that it cannot wait for 1,025"):
-            producer.await_consumers(MOST_CONSUMERS + 1)
+            producer.await_consumers(channel_most_consumers() + 1)
         for consumer in consumers:
             consumer.close()
         assert producer.n_consumers == 0

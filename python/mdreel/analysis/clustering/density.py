@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel._core import density_clusters, medoids
 from mdreel.analysis.clustering.cutoff import MOST_PAIRS, checked_cutoff
 from mdreel.analysis.clustering.frame_clusters import NOISE, FrameClusters, Labels, numbered_by_size
-from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -28,46 +26,33 @@ class DensityClustering(FrameClusters):
 
     Parameters
     ----------
-    universe : MDAnalysis.Universe or AtomGroup
-        The system.
-    select : str, optional
-        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
-        including repeated atoms.
+    universe, select, weights, trajectory, verbose
+        The system, the atoms, their weights and the trajectory. See `GromosClustering`.
     cutoff : float
         Largest RMSD of two neighbours in Å.
     min_frames : int
         Smallest number of frames within the cutoff of a frame, itself included, that makes it the core of a cluster.
-    weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition and in the RMSD.
-    trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.labels : ndarray, shape (n_frames,), int64
         Cluster of each frame, or -1 for frames that belong to no cluster (noise). Clusters are numbered from 0, and
         their sizes never increase with their number.
-    results.sizes : ndarray, shape (n_clusters,), int64
-        Number of frames in each cluster.
+    results.sizes, results.transitions : ndarray, int64
+        Number of frames in each cluster, and steps between clusters. See `GromosClustering`. Steps to noise (-1) are
+        included.
     results.centers : ndarray, shape (n_clusters,), int64
         Number of the frame that represents each cluster: the one with the smallest mean RMSD from the others (medoid).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in the centre of each cluster, as stored, in Å.
-    results.transitions : ndarray, shape (n_transitions, 3), int64
-        Number of steps from one analysed frame to the next for each pair of clusters that occurs: the cluster of the
-        first frame, that of the second, and the number. Steps within a cluster and those to noise (-1) are included.
 
     Raises
     ------
-    SelectionError
-        If there are no atoms, or the selection is not valid.
     MismatchError
         If the cutoff is negative or not finite, if `min_frames` is less than 1, or if the weights do not match the
         atoms. In `run`, if a coordinate is not finite.
-    UnsupportedError
-        If `universe` is an UpdatingAtomGroup.
+    SelectionError, UnsupportedError
+        If the atoms cannot be used. See `GromosClustering`.
 
     Warns
     -----
@@ -114,12 +99,11 @@ class DensityClustering(FrameClusters):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        super().__init__(universe, select, weights, trajectory, verbose)
         self.cutoff = checked_cutoff(cutoff)
         self.min_frames = index(min_frames)
         if self.min_frames < 1:
             raise MismatchError(f"min_frames must be 1 or more, not {self.min_frames}")
-        self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
 
     @property
     def n_noise(self) -> int:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mdreel._core import Computation, FrameSet, Source, kept_positions
 from mdreel.analysis.base.analysis import Analysis
@@ -17,10 +17,12 @@ from mdreel.analysis.base.frame_columns import frame_columns
 from mdreel.analysis.clustering.structures import check_structures, write_structures
 from mdreel.analysis.comparison_threads import comparison_threads
 from mdreel.analysis.periodic.boundaries import Boundaries
+from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.results.column import Column
+from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, atoms_of
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from MDAnalysis import AtomGroup
+    from MDAnalysis import AtomGroup, Universe
 
 NOISE = -1
 """Label of frames that belong to no cluster."""
@@ -38,7 +40,13 @@ Labels = tuple[NDArray[np.int64], NDArray[np.uint32]]
 
 
 class FrameClusters(Analysis):
-    """Clusters of frames with similar shapes; subclasses define the method."""
+    """Clusters of frames with similar shapes; subclasses define the method.
+
+    Parameters
+    ----------
+    universe, select, weights, trajectory, verbose
+        See `GromosClustering`.
+    """
 
     _units = MappingProxyType({"positions": "Å"})
     _result_dimensions = MappingProxyType(
@@ -50,6 +58,17 @@ class FrameClusters(Analysis):
             "positions": ("cluster", "atom", "axis"),
         }
     )
+
+    def __init__(
+        self,
+        universe: Universe | AtomGroup,
+        select: str | None,
+        weights: Literal["mass"] | ArrayLike | None,
+        trajectory: Trajectory | None,
+        verbose: bool,
+    ) -> None:
+        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
 
     @property
     def n_clusters(self) -> int:

@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from mdreel._core import gromos_clusters
 from mdreel.analysis.clustering.cutoff import MOST_PAIRS, checked_cutoff
 from mdreel.analysis.clustering.frame_clusters import FrameClusters, Labels
-from mdreel.analysis.topology.weights import weights_of
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -109,9 +107,8 @@ class GromosClustering(FrameClusters):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        super().__init__(universe, select, weights, trajectory, verbose)
         self.cutoff = checked_cutoff(cutoff)
-        self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
 
     def _assign(self, frames: NDArray[np.float32], n_threads: int) -> Labels:
         """Return the clusters of frames."""

@@ -13,11 +13,9 @@ from mdreel._core import frame_linkage, medoids
 from mdreel.analysis.choices import LinkageMethod
 from mdreel.analysis.clustering.cutoff import checked_cutoff
 from mdreel.analysis.clustering.frame_clusters import FrameClusters, Labels, numbered_by_size
-from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -28,51 +26,35 @@ class HierarchicalClustering(FrameClusters):
 
     Parameters
     ----------
-    universe : MDAnalysis.Universe or AtomGroup
-        The system.
-    select : str, optional
-        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
-        including repeated atoms.
+    universe, select, weights, trajectory, verbose
+        The system, the atoms, their weights and the trajectory. See `GromosClustering`.
     method : {"average", "complete", "single"}
         Distance of two clusters: the mean, the largest or the smallest RMSD between their frames.
     cutoff : float, optional
         Largest distance in Å at which two clusters merge.
     n_clusters : int, optional
         Number of clusters, instead of `cutoff`. If several clusters merge at the same distance, there may be fewer.
-    weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition and in the RMSD.
-    trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
-    results.labels : ndarray, shape (n_frames,), int64
-        Cluster of each frame. Clusters are numbered from 0, and their sizes never increase with their number.
-    results.sizes : ndarray, shape (n_clusters,), int64
-        Number of frames in each cluster.
+    results.labels, results.sizes, results.transitions : ndarray, int64
+        Cluster of each frame, number of frames in each cluster, and steps between clusters. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
         Number of the frame that represents each cluster: the one with the smallest mean RMSD from the others (medoid).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in the centre of each cluster, as stored, in Å.
-    results.transitions : ndarray, shape (n_transitions, 3), int64
-        Number of steps from one analysed frame to the next for each pair of clusters that occurs: the cluster of the
-        first frame, that of the second, and the number. Steps within a cluster are included.
     results.linkage : ndarray, shape (n_frames - 1, 4), float64
         The tree, as in `scipy.cluster.hierarchy.linkage`: two clusters that merge, their distance in Å, and the number
         of frames in both. The first n_frames clusters are the analysed frames, and each merge adds one.
 
     Raises
     ------
-    SelectionError
-        If there are no atoms, or the selection is not valid.
     MismatchError
         If not exactly one of `cutoff` and `n_clusters` is given, if one of them is not valid, or if the weights do not
         match the atoms. In `run`, if there are fewer frames than clusters, if the distances do not fit into memory, or
         if a coordinate is not finite.
-    UnsupportedError
-        If `universe` is an UpdatingAtomGroup.
+    SelectionError, UnsupportedError
+        If the atoms cannot be used. See `GromosClustering`.
 
     Warns
     -----
@@ -122,7 +104,7 @@ class HierarchicalClustering(FrameClusters):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        super().__init__(universe, select, weights, trajectory, verbose)
         if method not in get_args(LinkageMethod):
             raise MismatchError(f"method must be 'single', 'complete' or 'average', not {method!r}")
         if (cutoff is None) == (n_clusters is None):
@@ -132,7 +114,6 @@ class HierarchicalClustering(FrameClusters):
         self._n_wanted = None if n_clusters is None else index(n_clusters)
         if self._n_wanted is not None and self._n_wanted < 1:
             raise MismatchError(f"n_clusters must be 1 or more, not {self._n_wanted}")
-        self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
         """Return the least memory of the results of a run: positions of all frames, and the distances of all pairs."""

@@ -16,12 +16,9 @@ from mdreel.analysis.clustering.initial_frames import nani_frames, plus_plus_fra
 from mdreel.analysis.clustering.lloyd import lloyd
 from mdreel.analysis.clustering.start import checked_start
 from mdreel.analysis.clustering.superposed_frames import SAME_SHAPE, superposed_on_frame, superposed_on_mean
-from mdreel.analysis.topology.reference import is_group
-from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection, atoms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,11 +34,8 @@ class KMeansClustering(FrameClusters):
 
     Parameters
     ----------
-    universe : MDAnalysis.Universe or AtomGroup
-        The system.
-    select : str, optional
-        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
-        including repeated atoms.
+    universe, select, weights, trajectory, verbose
+        The system, the atoms, their weights and the trajectory. See `GromosClustering`.
     n_clusters : int
         Number of clusters.
     features : array_like, shape (n_frames, n_features), float64, optional
@@ -59,26 +53,15 @@ class KMeansClustering(FrameClusters):
         Largest number of iterations of a start.
     ref_frame : int, optional
         Number of the analysed frame on which all frames are superposed. The default is their mean structure.
-    weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition and in the distance of two frames.
-    trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
-    results.labels : ndarray, shape (n_frames,), int64
-        Cluster of each frame. Clusters are numbered from 0, and their sizes never increase with their number.
-    results.sizes : ndarray, shape (n_clusters,), int64
-        Number of frames in each cluster.
+    results.labels, results.sizes, results.transitions : ndarray, int64
+        Cluster of each frame, number of frames in each cluster, and steps between clusters. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
         Number of the frame that represents each cluster: the one nearest to the mean of the cluster.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in these frames, as stored, in Å.
-    results.transitions : ndarray, shape (n_transitions, 3), int64
-        Number of steps from one analysed frame to the next for each pair of clusters that occurs: the cluster of the
-        first frame, that of the second, and the number. Steps within a cluster are included.
     results.inertia : float
         Sum over all frames of the square distance from the mean of the cluster. For positions, it is in Å², and the
         square distance is the weighted mean square deviation of the atoms.
@@ -89,15 +72,13 @@ class KMeansClustering(FrameClusters):
 
     Raises
     ------
-    SelectionError
-        If there are no atoms, or the selection is not valid.
     MismatchError
         If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small or too large, or if several starts are
         given for ``init="nani"``. If `features` are not finite numbers, or if the weights do not match the atoms. In
         `run`, if there are fewer different frames than clusters, if the frames do not match `features` or `ref_frame`,
         or if a coordinate is not finite.
-    UnsupportedError
-        If `universe` is an UpdatingAtomGroup.
+    SelectionError, UnsupportedError
+        If the atoms cannot be used. See `GromosClustering`.
 
     Notes
     -----
@@ -158,10 +139,7 @@ class KMeansClustering(FrameClusters):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        if is_group(universe):
-            # Refuses an UpdatingAtomGroup, which a selection would make static.
-            Selection.of(atoms_of(universe, name="universe"), "universe")
-        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        super().__init__(universe, select, weights, trajectory, verbose)
         self._start = checked_start(n_clusters, init, n_starts, seed, _STARTS)
         self.max_iterations = index(max_iterations)
         if self.max_iterations < 1:
@@ -170,7 +148,6 @@ class KMeansClustering(FrameClusters):
         if features is not None and (ref_frame is not None or weights is not None):
             raise MismatchError("ref_frame and weights are for positions: leave them out, or leave out features")
         self.ref_frame = None if ref_frame is None else index(ref_frame)
-        self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
         self._is_converged = False
 
     @property

@@ -15,11 +15,8 @@ from mdreel.analysis.clustering.initial_frames import nani_frames, plus_plus_fra
 from mdreel.analysis.clustering.medoid_swaps import DistancesFrom, Medoids, MedoidsOf
 from mdreel.analysis.clustering.start import checked_start
 from mdreel.analysis.clustering.superposed_frames import SAME_SHAPE, superposed_on_mean
-from mdreel.analysis.topology.reference import is_group
-from mdreel.analysis.topology.weights import weights_of
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection, atoms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,11 +32,8 @@ class KMedoidsClustering(FrameClusters):
 
     Parameters
     ----------
-    universe : MDAnalysis.Universe or AtomGroup
-        The system.
-    select : str, optional
-        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
-        including repeated atoms.
+    universe, select, weights, trajectory, verbose
+        The system, the atoms, their weights and the trajectory. See `GromosClustering`.
     n_clusters : int
         Number of clusters.
     init : {"k-means++", "nani"}
@@ -52,26 +46,15 @@ class KMedoidsClustering(FrameClusters):
     swap : bool
         Whether medoids are exchanged with other frames until no exchange decreases the cost. If False, the time is
         shorter, and the cost is often higher.
-    weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition and in the RMSD.
-    trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
-    results.labels : ndarray, shape (n_frames,), int64
-        Cluster of each frame. Clusters are numbered from 0, and their sizes never increase with their number.
-    results.sizes : ndarray, shape (n_clusters,), int64
-        Number of frames in each cluster.
+    results.labels, results.sizes, results.transitions : ndarray, int64
+        Cluster of each frame, number of frames in each cluster, and steps between clusters. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
         Number of the frame that represents each cluster (medoid).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in the medoids, as stored, in Å.
-    results.transitions : ndarray, shape (n_transitions, 3), int64
-        Number of steps from one analysed frame to the next for each pair of clusters that occurs: the cluster of the
-        first frame, that of the second, and the number. Steps within a cluster are included.
     results.cost : float
         Sum of the RMSDs of all frames from the medoids of their clusters, Å.
     results.initial_frames : ndarray, shape (n_clusters,), int64
@@ -79,14 +62,12 @@ class KMedoidsClustering(FrameClusters):
 
     Raises
     ------
-    SelectionError
-        If there are no atoms, or the selection is not valid.
     MismatchError
         If `n_clusters`, `n_starts` or `seed` is too small or too large, if several starts are given for
         ``init="nani"``, or if the weights do not match the atoms. In `run`, if there are fewer different frames than
         clusters, or if a coordinate is not finite.
-    UnsupportedError
-        If `universe` is an UpdatingAtomGroup.
+    SelectionError, UnsupportedError
+        If the atoms cannot be used. See `GromosClustering`.
 
     Notes
     -----
@@ -142,13 +123,9 @@ class KMedoidsClustering(FrameClusters):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        if is_group(universe):
-            # Refuses an UpdatingAtomGroup, which a selection would make static.
-            Selection.of(atoms_of(universe, name="universe"), "universe")
-        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        super().__init__(universe, select, weights, trajectory, verbose)
         self._start = checked_start(n_clusters, init, n_starts, seed, 1)
         self.swap = swap
-        self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
         """Return the least memory of the results of a run: positions of all frames, and distances from the medoids."""

@@ -11,12 +11,9 @@ from mdreel._core import Computation, Source, online_clusters
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.clustering.cutoff import checked_cutoff
 from mdreel.analysis.clustering.frame_clusters import FrameClusters, transitions_of
-from mdreel.analysis.topology.reference import is_group
-from mdreel.analysis.topology.weights import weights_of
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
 from mdreel.trajectory.opener import Trajectory
-from mdreel.trajectory.selection import Selection, atoms_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -27,44 +24,30 @@ class OnlineClustering(FrameClusters):
 
     Parameters
     ----------
-    universe : MDAnalysis.Universe or AtomGroup
-        The system.
-    select : str, optional
-        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
-        including repeated atoms.
+    universe, select, weights, trajectory, verbose
+        The system, the atoms, their weights and the trajectory, which may be a `Channel`. See `GromosClustering`.
     cutoff : float
         Largest RMSD of a frame from the leader of its cluster in Å.
-    weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition and in the RMSD.
-    trajectory : path, sequence of paths, Source or Channel, optional
-        Trajectory to analyse instead of that of the Universe. In this case, the Universe only needs a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
     results.labels : ndarray, shape (n_frames,), int64
         Cluster of each frame. Clusters are numbered from 0 in the order in which they were found. Later frames
         therefore never change the labels of earlier ones.
-    results.sizes : ndarray, shape (n_clusters,), int64
-        Number of frames in each cluster.
+    results.sizes, results.transitions : ndarray, int64
+        Number of frames in each cluster, and steps between clusters. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
         Number of the frame that leads each cluster, which is its first frame.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in the leader of each cluster, as stored, in Å.
-    results.transitions : ndarray, shape (n_transitions, 3), int64
-        Number of steps from one analysed frame to the next for each pair of clusters that occurs: the cluster of the
-        first frame, that of the second, and the number. Steps within a cluster are included.
 
     Raises
     ------
-    SelectionError
-        If there are no atoms, or the selection is not valid.
     MismatchError
         If the cutoff is negative or not finite, or the weights do not match the atoms. In `run`, if a coordinate is not
         finite.
-    UnsupportedError
-        If `universe` is an UpdatingAtomGroup.
+    SelectionError, UnsupportedError
+        If the atoms cannot be used. See `GromosClustering`.
 
     Warns
     -----
@@ -109,12 +92,8 @@ class OnlineClustering(FrameClusters):
         trajectory: Trajectory | None = None,
         verbose: bool = False,
     ) -> None:
-        if is_group(universe):
-            # Refuses an UpdatingAtomGroup, which a selection would make static.
-            Selection.of(atoms_of(universe, name="universe"), "universe")
-        super().__init__(atoms_of(universe, select, "universe"), trajectory, verbose=verbose)
+        super().__init__(universe, select, weights, trajectory, verbose)
         self.cutoff = checked_cutoff(cutoff)
-        self._weights = self._selection.add_up(weights_of(self._atomgroup, weights))
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
         """Return the least memory of the results of a run: a label of each frame."""

@@ -21,20 +21,12 @@ class LDDT(ResidueComparison):
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms to which `select` is applied.
-    reference : MDAnalysis.AtomGroup or Universe, optional
-        Structure to compare with. The default is `atomgroup` itself.
+    atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
+        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
     select : str, tuple, dict or None
         Atoms to compare. See `mdreel.RMSD`. The default selects the heavy atoms of proteins.
     radius : float
         Inclusion radius in Å. Distances of the reference up to this length are compared.
-    ref_frame, tol_mass, match_atoms
-        Frame of the reference, and checks that its atoms correspond to the selected atoms. See `mdreel.RMSD`.
-    trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -47,10 +39,8 @@ class LDDT(ResidueComparison):
 
     Raises
     ------
-    SelectionError
-        If there are no atoms, or if a selection is invalid.
-    UnsupportedError
-        If the group is an UpdatingAtomGroup.
+    SelectionError, UnsupportedError
+        If the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
         If the atoms do not correspond to those of the reference. In `run`, if the reference has no distances up to
         `radius` between atoms of different residues.

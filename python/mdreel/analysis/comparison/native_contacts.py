@@ -30,10 +30,8 @@ class NativeContacts(ReferenceComparison):
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms to which `select` is applied.
-    reference : MDAnalysis.AtomGroup or Universe, optional
-        Native structure. The default is `atomgroup` itself.
+    atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
+        The atoms, the native structure and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
     select : str, tuple, dict or None
         Atoms between which there are contacts. See `mdreel.RMSD`. The default selects the heavy atoms of proteins.
     radius : float
@@ -45,12 +43,6 @@ class NativeContacts(ReferenceComparison):
         Steepness of the switching function in Å^-1.
     lambda_constant : float
         Factor by which a native distance may grow until a contact counts half.
-    ref_frame, tol_mass, match_atoms
-        Frame of the reference, and checks that its atoms correspond to the selected atoms. See `mdreel.RMSD`.
-    trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -63,10 +55,8 @@ class NativeContacts(ReferenceComparison):
 
     Raises
     ------
-    SelectionError
-        If there are no atoms, or if a selection is invalid.
-    UnsupportedError
-        If the group is an UpdatingAtomGroup.
+    SelectionError, UnsupportedError
+        If the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
         If the atoms do not correspond to those of the reference, or a number is out of range. In `run`, if the
         reference has no contacts.

@@ -33,21 +33,13 @@ class SymmetricRMSD(ReferenceComparison):
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms to which `select` is applied.
-    reference : MDAnalysis.AtomGroup or Universe, optional
-        Structure to compare with. The default is `atomgroup` itself.
+    atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
+        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
     select : str, tuple, dict or None
         The molecule, such as a ligand without its hydrogens. See `mdreel.RMSD`. The topology must have its bonds.
     superposition : bool
         Whether to superpose each frame on the reference first. For the pose of a ligand, superpose the protein with
         ``run(transformations=[mdreel.transformations.fit_rot_trans(...)])`` and use False.
-    ref_frame, tol_mass, match_atoms
-        Frame of the reference, and checks that its atoms correspond to the selected atoms. See `mdreel.RMSD`.
-    trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------

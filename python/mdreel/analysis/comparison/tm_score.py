@@ -32,21 +32,13 @@ class TMScore(ReferenceComparison):
 
     Parameters
     ----------
-    atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms to which `select` is applied.
-    reference : MDAnalysis.AtomGroup or Universe, optional
-        Structure to compare with. The default is `atomgroup` itself.
+    atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
+        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
     select : str, tuple, dict or None
         One atom of each residue. See `mdreel.RMSD`. The default selects the CA atoms of proteins. The k-th residue of
         the frame corresponds to the k-th residue of the reference.
     n_residues : int, optional
         Length of the target protein, by which the scores are divided. The default is the number of selected atoms.
-    ref_frame, tol_mass, match_atoms
-        Frame of the reference, and checks that its atoms correspond to the selected atoms. See `mdreel.RMSD`.
-    trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -55,10 +47,8 @@ class TMScore(ReferenceComparison):
 
     Raises
     ------
-    SelectionError
-        If there are no atoms, or if a selection is invalid.
-    UnsupportedError
-        If the group is an UpdatingAtomGroup.
+    SelectionError, UnsupportedError
+        If the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
         If a residue has several selected atoms, if `n_residues` is less than the number of selected atoms, or if the
         atoms do not correspond to those of the reference.

@@ -29,8 +29,8 @@ class SurvivalProbability(ChangingSelection):
 
     Parameters
     ----------
-    universe : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms to which `select` is applied. Without `select`, this must be a group created with ``updating=True``.
+    universe, trajectory, verbose
+        The atoms and the trajectory. See `atomgroup`, `trajectory` and `verbose` of `mdreel.Selection`.
     select : str, optional
         Selection of the shell, such as ``"name OW and around 3.5 protein"``, which mdreel evaluates in each frame.
     tau_max : int
@@ -41,10 +41,6 @@ class SurvivalProbability(ChangingSelection):
         Largest number of consecutive frames in which an atom may be absent and still be considered present.
     residues : bool
         Whether residues stay as long as one of their atoms is selected, instead of single atoms.
-    trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -59,10 +55,8 @@ class SurvivalProbability(ChangingSelection):
 
     Raises
     ------
-    SelectionError
-        If the selection is invalid, or if no atom can ever be selected.
-    UnsupportedError
-        If the selection contains a keyword that mdreel cannot evaluate in each frame.
+    SelectionError, UnsupportedError
+        If the selection cannot be used. See `mdreel.Selection`.
     MismatchError
         If a number is out of range. In `run`, if `tau_max` is larger than the number of frames.
 

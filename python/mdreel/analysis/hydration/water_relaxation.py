@@ -40,8 +40,8 @@ class WaterOrientationalRelaxation(ChangingSelection):
 
     Parameters
     ----------
-    universe : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms to which `select` is applied. Without `select`, this must be a group created with ``updating=True``.
+    universe, trajectory, verbose
+        The atoms and the trajectory. See `atomgroup`, `trajectory` and `verbose` of `mdreel.Selection`.
     select : str, optional
         Selection of water molecules, such as ``"name OW and around 3.5 protein"``, which mdreel evaluates in each
         frame. A molecule is in the shell if its oxygen is selected. Other atoms are ignored.
@@ -55,10 +55,6 @@ class WaterOrientationalRelaxation(ChangingSelection):
     molecules : array_like, shape (n_molecules, 3), int, optional
         Universe indices of the oxygen and of both hydrogens of each molecule. By default, each selected oxygen and the
         two hydrogens of its residue form a molecule.
-    trajectory : path, sequence of paths, or Source, optional
-        Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
-    verbose : bool
-        Whether `run` shows a progress bar by default.
 
     Attributes
     ----------
@@ -191,11 +187,8 @@ class WaterOrientationalRelaxation(ChangingSelection):
         ----------
         vector : {"oh", "hh", "dipole"}
             The vector.
-        method : {"exponential", "integral"}
-            Fit of ``A exp(-t / tau)``, or integral of the function up to `tau_max`. The fit is a linear least-squares
-            fit of the logarithms, weighted by the squares of the values.
-        begin, end : float, optional
-            First and last lag time in ps to use. By default, all lag times are used.
+        method, begin, end
+            See `SurvivalProbability.residence_time`.
 
         Returns
         -------

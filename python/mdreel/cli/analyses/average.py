@@ -80,14 +80,9 @@ def average(
 
 def _table(analysis: "AverageStructure") -> Table:
     atoms, results = analysis.atomgroup, analysis.results
-    return Table(
-        analysis.columns(),
-        "\n".join(
-            (
-                f"atoms     {len(atoms):>10,}   {analysis.n_frames:,} frames",
-                f"mean RMSD {results.rmsd:>10.3f} Å  after superposition",
-                f"mean RMSF {results.rmsf.mean():>10.3f} Å  about the mean positions",
-            )
-        ),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        f"atoms     {len(atoms):>10,}   {analysis.n_frames:,} frames",
+        f"mean RMSD {results.rmsd:>10.3f} Å  after superposition",
+        f"mean RMSF {results.rmsf.mean():>10.3f} Å  about the mean positions",
     )

@@ -34,60 +34,35 @@ _LARGEST = 5
 @analysis_command("protein and name CA", EXAMPLES)
 def cluster_frames(
     request: Request,
-    method: Annotated[
-        ClusterMethod,
-        Option(
-            "--method",
-            group=shared.ANALYSIS,
-            help="Method of clustering.",
-        ),
-    ] = "gromos",
+    method: Annotated[ClusterMethod, Option(help="Method of clustering.")] = "gromos",
     cutoff: Annotated[
         float | None,
         Option(
-            "--cutoff",
             metavar="Å",
             minimum=0,
-            group=shared.ANALYSIS,
             help="Largest RMSD of neighbours (gromos, dbscan), largest RMSD from the first frame of a cluster (online) "
             "or distance of clusters that merge (others).  [default: 1]",
         ),
     ] = None,
     n_clusters: Annotated[
-        int | None,
-        Option(
-            "--n-clusters",
-            metavar="N",
-            minimum=1,
-            group=shared.ANALYSIS,
-            help="Number of clusters, instead of --cutoff.",
-        ),
+        int | None, Option(metavar="N", minimum=1, help="Number of clusters, instead of --cutoff.")
     ] = None,
     min_frames: Annotated[
         int | None,
         Option(
-            "--min-frames",
             metavar="N",
             minimum=1,
-            group=shared.ANALYSIS,
             help="Smallest number of frames within the cutoff of the core of a cluster (dbscan).  [default: 5]",
         ),
     ] = None,
     init: Annotated[
-        InitialCenters | None,
-        Option(
-            "--init",
-            group=shared.ANALYSIS,
-            help="First centres (k-means, k-medoids).  [default: k-means++]",
-        ),
+        InitialCenters | None, Option(help="First centres (k-means, k-medoids).  [default: k-means++]")
     ] = None,
     starts: Annotated[
         int | None,
         Option(
-            "--starts",
             metavar="N",
             minimum=1,
-            group=shared.ANALYSIS,
             is_advanced=True,
             help="Number of starts with different first centres, of which the best is kept.  "
             "[default: 10 for k-means, 1 for k-medoids]",
@@ -96,59 +71,35 @@ def cluster_frames(
     seed: Annotated[
         int | None,
         Option(
-            "--seed",
             metavar="N",
             minimum=0,
-            group=shared.ANALYSIS,
             is_advanced=True,
             help="Seed of the random first centres (k-means, k-medoids).  [default: 0]",
         ),
     ] = None,
     features: Annotated[
-        Path | None,
-        Option(
-            "--features",
-            metavar="FILE",
-            group=shared.ANALYSIS,
-            help="Table of numbers to compare, a row per frame (k-means).",
-        ),
+        Path | None, Option(metavar="FILE", help="Table of numbers to compare, a row per frame (k-means).")
     ] = None,
     weights: shared.Weights = "none",
     clusters: Annotated[
-        Path | None,
-        Option("--clusters", metavar="FILE", group=shared.OUTPUT, help="Table of the clusters: size and centre."),
+        Path | None, Option(metavar="FILE", group=shared.OUTPUT, help="Table of the clusters: size and centre.")
     ] = None,
     transitions: Annotated[
-        Path | None,
-        Option("--transitions", metavar="FILE", group=shared.OUTPUT, help="Table of transitions between clusters."),
+        Path | None, Option(metavar="FILE", group=shared.OUTPUT, help="Table of transitions between clusters.")
     ] = None,
     structures: Annotated[
         Path | None,
         Option(
-            "--structures",
             metavar="FILE",
             group=shared.OUTPUT,
             help="Structures in the centres of the clusters, in a format that MDAnalysis writes: .pdb .gro .xtc ...",
         ),
     ] = None,
     structure_select: Annotated[
-        str | None,
-        Option(
-            "--structure-select",
-            metavar="SELECTION",
-            group=shared.ANALYSIS,
-            help="Atoms to write to --structures.  [default: those of --select]",
-        ),
+        str | None, Option(metavar="SELECTION", help="Atoms to write to --structures.  [default: those of --select]")
     ] = None,
     largest: Annotated[
-        int | None,
-        Option(
-            "--largest",
-            metavar="N",
-            minimum=1,
-            group=shared.ANALYSIS,
-            help="Write only the structures of the N largest clusters.",
-        ),
+        int | None, Option(metavar="N", minimum=1, help="Write only the structures of the N largest clusters.")
     ] = None,
 ) -> AnalysisSpec:
     """Sort frames into clusters by their RMSD, or by other numbers.
@@ -234,4 +185,4 @@ def _table(analysis: "FrameClusters") -> Table:
         lines.append("not converged")
     n_changes = int(changes[changes[:, 0] != changes[:, 1], 2].sum())
     lines.append(f"transitions {n_changes:>7,}")
-    return Table(analysis.columns(), "\n".join(lines), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *lines)

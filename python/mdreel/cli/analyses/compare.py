@@ -40,10 +40,8 @@ def compare(
     score: Annotated[
         ComparisonScore,
         Option(
-            "--score",
-            group=shared.ANALYSIS,
             help="lDDT; TM-score, GDT-TS and GDT-HA of CA atoms; RMSD of each residue; fraction of native contacts "
-            "(Best, Hummer and Eaton); or RMSD with the best assignment of equivalent atoms.",
+            "(Best, Hummer and Eaton); or RMSD with the best assignment of equivalent atoms."
         ),
     ] = "lddt",
     reference: shared.Reference = None,
@@ -51,10 +49,8 @@ def compare(
     radius: Annotated[
         float | None,
         Option(
-            "--radius",
             metavar="Å",
             minimum=0,
-            group=shared.ANALYSIS,
             help="Largest distance in the reference that is compared (lddt), or that is a contact (native-contacts).  "
             "[default: 15, or 4.5 for contacts]",
         ),
@@ -63,9 +59,7 @@ def compare(
     residues: Annotated[
         bool,
         Option(
-            "--residues",
-            group=shared.ANALYSIS,
-            help="Write and plot the mean of each residue instead of the values of each frame (lddt, residue-rmsd).",
+            help="Write and plot the mean of each residue instead of the values of each frame (lddt, residue-rmsd)."
         ),
     ] = False,
     match_atoms: shared.MatchAtoms = True,
@@ -165,4 +159,4 @@ def _table(analysis: Any, of_residues: bool) -> Table:
             lines.append(f"{name} mean   {value}   {analysis.residue_labels[place]}")
     if of_residues:
         return Table(analysis.residue_columns(), "\n".join(lines), lambda title: analysis.plot_residues(title=title))
-    return Table(columns, "\n".join(lines), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *lines, columns=columns)

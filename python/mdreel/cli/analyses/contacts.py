@@ -27,27 +27,23 @@ def contacts(
     method: Annotated[
         ContactMethod,
         Option(
-            group=shared.ANALYSIS,
-            help="Criterion for native contacts, which are defined by the first frame. `count` counts all contacts.",
+            help="Criterion for native contacts, which are defined by the first frame. `count` counts all contacts."
         ),
     ] = "hard_cut",
     radius: Annotated[
-        float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Largest distance between two atoms in contact."),
+        float, Option(metavar="Å", minimum=0, help="Largest distance between two atoms in contact.")
     ] = 4.5,
     pbc: Annotated[
         bool | None,
         Option(
             "--pbc/--no-pbc",
-            group=shared.ANALYSIS,
             help="Use minimum-image distances. Every frame needs a cell.  [default: if the frame has a cell]",
         ),
     ] = None,
     pairs: Annotated[
         PairsCounted,
         Option(
-            group=shared.ANALYSIS,
-            help="Count each pair of different atoms once, or all entries of the distance matrix, as in MDAnalysis.",
+            help="Count each pair of different atoms once, or all entries of the distance matrix, as in MDAnalysis."
         ),
     ] = "unique",
 ) -> AnalysisSpec:
@@ -86,8 +82,4 @@ def _table(analysis: "Contacts") -> Table:
     from mdreel.results.series import series_summary
 
     values = analysis.results.timeseries[:, 1]
-    return Table(
-        analysis.columns(),
-        series_summary(analysis.quantity, "", analysis.times, values),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, series_summary(analysis.quantity, "", analysis.times, values))

@@ -26,20 +26,13 @@ def cross_correlation(
     request: Request,
     superposition: shared.Superposition = False,
     mutual_information: Annotated[
-        bool,
-        Option(
-            "--mutual-information",
-            group=shared.ANALYSIS,
-            help="Also compute the linear mutual information and the generalized correlation.",
-        ),
+        bool, Option(help="Also compute the linear mutual information and the generalized correlation.")
     ] = False,
     min_correlation: Annotated[
         float | None,
         Option(
-            "--min-correlation",
             metavar="C",
             minimum=0,
-            group=shared.ANALYSIS,
             help="Write only pairs whose correlation has at least this magnitude.  [default: all pairs]",
         ),
     ] = None,
@@ -80,4 +73,4 @@ def _table(analysis: "CrossCorrelation", min_correlation: float | None) -> Table
     n_still = int(np.isnan(np.diag(matrix)).sum())
     if n_still:
         lines.append(f"still     {n_still:>10,}   atoms do not move, so their correlations are not defined")
-    return Table(analysis.pair_columns(min_correlation), "\n".join(lines), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *lines, columns=analysis.pair_columns(min_correlation))

@@ -25,19 +25,12 @@ _GRIDS = (".dx", ".ccp4", ".mrc")
 @analysis_command("protein", EXAMPLES)
 def density(
     request: Request,
-    delta: Annotated[float, Option(metavar="Å", group=shared.ANALYSIS, help="Width of a bin.")] = 1.0,
+    delta: Annotated[float, Option(metavar="Å", help="Width of a bin.")] = 1.0,
     padding: Annotated[
-        float,
-        Option(
-            metavar="Å",
-            minimum=0,
-            group=shared.ANALYSIS,
-            help="Distance from the outermost atoms to the edges of the grid.",
-        ),
+        float, Option(metavar="Å", minimum=0, help="Distance from the outermost atoms to the edges of the grid.")
     ] = 2.0,
     grid: Annotated[
-        Path | None,
-        Option("--grid", metavar="FILE", group=shared.OUTPUT, help="Grid for molecular viewers: .dx .ccp4 .mrc"),
+        Path | None, Option(metavar="FILE", group=shared.OUTPUT, help="Grid for molecular viewers: .dx .ccp4 .mrc")
     ] = None,
 ) -> AnalysisSpec:
     """Count the selected atoms in each bin of a grid, and compute the density."""
@@ -72,15 +65,10 @@ def _export(analysis: "DensityAnalysis", path: Path, force: bool) -> None:
 def _table(analysis: "DensityAnalysis") -> Table:
     counts, found = analysis.results.counts, analysis.results.density
     n_counted, n_seen = int(counts.sum()), len(analysis.atoms) * analysis.n_frames
-    return Table(
-        analysis.columns(),
-        "\n".join(
-            (
-                f"grid      {' x '.join(map(str, counts.shape)):>16}   bins of {analysis.delta:g} Å",
-                f"frames    {analysis.n_frames:>16,}",
-                f"counted   {n_counted:>16,}   {100 * n_counted / n_seen:.2f} % of the atoms",
-                f"highest   {found.grid.max():>16.4g} Å^-3",
-            )
-        ),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        f"grid      {' x '.join(map(str, counts.shape)):>16}   bins of {analysis.delta:g} Å",
+        f"frames    {analysis.n_frames:>16,}",
+        f"counted   {n_counted:>16,}   {100 * n_counted / n_seen:.2f} % of the atoms",
+        f"highest   {found.grid.max():>16.4g} Å^-3",
     )

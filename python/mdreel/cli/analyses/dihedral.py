@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 from mdreel.cli.analyses.request import AnalysisSpec, Request, analysis_command
 from mdreel.cli.analyses.torsion_table import torsion_table
 from mdreel.cli.errors import CommandError, ExitCode
-from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -30,9 +29,7 @@ def dihedral(
     atoms: Annotated[
         list[str] | None,
         Option(
-            "--atoms",
             metavar="SELECTION",
-            group=shared.ANALYSIS,
             help="One atom of an angle. Use the option four times for each angle, in the order of the atoms.",
         ),
     ] = None,
@@ -41,7 +38,6 @@ def dihedral(
         Option(
             "--group",
             metavar="NAME",
-            group=shared.ANALYSIS,
             help="Group in the index file, in which every four consecutive atoms define an angle. Can be repeated.",
         ),
     ] = None,

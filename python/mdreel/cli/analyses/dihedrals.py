@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 from mdreel.analysis.choices import Features, TorsionKind
 from mdreel.cli.analyses.request import AnalysisSpec, Request, analysis_command
 from mdreel.cli.analyses.torsion_table import torsion_table
-from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -25,17 +24,9 @@ Examples:
 def dihedrals(
     request: Request,
     kinds: Annotated[
-        list[TorsionKind] | None,
-        Option(
-            "--kind",
-            group=shared.ANALYSIS,
-            help="Type of torsion. Can be repeated.  [default: phi and psi]",
-        ),
+        list[TorsionKind] | None, Option("--kind", help="Type of torsion. Can be repeated.  [default: phi and psi]")
     ] = None,
-    features: Annotated[
-        Features,
-        Option(group=shared.ANALYSIS, help="Write each angle, or its cosine and sine."),
-    ] = "degrees",
+    features: Annotated[Features, Option(help="Write each angle, or its cosine and sine.")] = "degrees",
 ) -> AnalysisSpec:
     """Compute the torsions of a protein (phi, psi, omega, chi1 to chi4) in each frame."""
     wanted = kinds or ["phi", "psi"]

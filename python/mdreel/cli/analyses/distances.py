@@ -29,22 +29,12 @@ def distances(
     other: shared.Other = None,
     cutoff: Annotated[
         float | None,
-        Option(
-            metavar="Å",
-            minimum=0,
-            group=shared.ANALYSIS,
-            help="Distance below which two atoms are in contact.  [default: 8]",
-        ),
+        Option(metavar="Å", minimum=0, help="Distance below which two atoms are in contact.  [default: 8]"),
     ] = None,
     over_time: Annotated[
-        bool,
-        Option(
-            "--over-time",
-            group=shared.ANALYSIS,
-            help="Write the distance between each pair of atoms in each frame, instead of means over frames.",
-        ),
+        bool, Option(help="Write the distance between each pair of atoms in each frame, instead of means over frames.")
     ] = False,
-    pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Use minimum-image distances.")] = False,
+    pbc: Annotated[bool, Option(help="Use minimum-image distances.")] = False,
 ) -> AnalysisSpec:
     """Compute the mean, variance and contact frequency for all pairs of atoms, or distances over time."""
     if over_time and cutoff is not None:
@@ -68,17 +58,12 @@ def distances(
 def _table(analysis: "DistanceArray") -> Table:
     results = analysis.results
     frequency = results.contact_frequency
-    return Table(
-        analysis.columns(),
-        "\n".join(
-            (
-                f"pairs           {frequency.size:>12,}   {analysis.n_frames:,} frames",
-                f"mean distance   {results.mean.mean():>12.3f} Å",
-                f"always in contact {int((frequency == 1).sum()):>10,}",
-                f"never in contact  {int((frequency == 0).sum()):>10,}",
-            )
-        ),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        f"pairs           {frequency.size:>12,}   {analysis.n_frames:,} frames",
+        f"mean distance   {results.mean.mean():>12.3f} Å",
+        f"always in contact {int((frequency == 1).sum()):>10,}",
+        f"never in contact  {int((frequency == 0).sum()):>10,}",
     )
 
 

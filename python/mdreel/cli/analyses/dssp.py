@@ -26,33 +26,24 @@ Examples:
 def dssp(
     request: Request,
     method: Annotated[
-        DSSPMethod,
-        Option(group=shared.ANALYSIS, help="Assign three states, as in MDAnalysis, or all eight states."),
+        DSSPMethod, Option(help="Assign three states, as in MDAnalysis, or all eight states.")
     ] = "simplified",
     guess_hydrogens: Annotated[
         bool,
         Option(
             "--guess-hydrogens/--given-hydrogens",
-            group=shared.ANALYSIS,
             help="Compute the positions of hydrogens on N, or use the hydrogens in the trajectory.",
         ),
     ] = True,
     longest_bond: Annotated[
         float | None,
-        Option(
-            metavar="Å",
-            group=shared.ANALYSIS,
-            help="Longest distance from C to the next N within a chain.  [default: no limit]",
-        ),
+        Option(metavar="Å", help="Longest distance from C to the next N within a chain.  [default: no limit]"),
     ] = None,
-    pbc: Annotated[bool, Option("--pbc/--no-pbc", group=shared.ANALYSIS, help="Use minimum-image distances.")] = True,
+    pbc: Annotated[bool, Option("--pbc/--no-pbc", help="Use minimum-image distances.")] = True,
     characters: Annotated[
         Path | None,
         Option(
-            "--characters",
-            metavar="FILE",
-            group=shared.OUTPUT,
-            help="Text file with one line per frame and one character per residue.",
+            metavar="FILE", group=shared.OUTPUT, help="Text file with one line per frame and one character per residue."
         ),
     ] = None,
 ) -> AnalysisSpec:
@@ -94,8 +85,4 @@ def _table(analysis: "DSSP") -> Table:
         f"frames      {analysis.n_frames:>10,}",
     ]
     shares = [f"{name:<12}{100 * share:>10.2f} %" for name, share in zip(names, fraction.mean(axis=0), strict=True)]
-    return Table(
-        analysis.columns(),
-        "\n".join(head + shares),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, *head, *shares)

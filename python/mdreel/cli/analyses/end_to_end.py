@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
 from mdreel.cli.errors import CommandError, ExitCode
-from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -25,10 +24,7 @@ def end_to_end(
     request: Request,
     chains: Annotated[
         Literal["all", "segments", "fragments"],
-        Option(
-            group=shared.ANALYSIS,
-            help="Chains: the whole selection, each segment, or each molecule (fragment).",
-        ),
+        Option(help="Chains: the whole selection, each segment, or each molecule (fragment)."),
     ] = "segments",
 ) -> AnalysisSpec:
     """Compute the distance from the first to the last selected atom of each chain in each frame."""
@@ -52,8 +48,4 @@ def _table(analysis: "EndToEnd") -> Table:
     from mdreel.results.series import series_summary
 
     time, distances = analysis.times, analysis.results.distances
-    return Table(
-        analysis.columns(),
-        series_summary("distance", "Å", time, distances.mean(axis=1)),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, series_summary("distance", "Å", time, distances.mean(axis=1)))

@@ -28,69 +28,32 @@ _WATERS = "resname SOL HOH WAT TIP3 TIP4 TIP3P SPC"
 @analysis_command("protein", EXAMPLES)
 def fingerprint(
     request: Request,
-    other: Annotated[
-        str | None,
-        Option(
-            "--other",
-            metavar="SELECTION",
-            group=shared.ANALYSIS,
-            help="Second selection. Only interactions between the two selections are found.  [default: the same]",
-        ),
-    ] = None,
+    other: Annotated[str | None, shared.second_selection("interactions")] = None,
     interactions: Annotated[
         list[InteractionName] | None,
         Option(
-            "--interactions",
-            group=shared.ANALYSIS,
             takes_several=True,
             help="Interactions to find.  [default: all except water bridges and those of halogens and metals]",
         ),
     ] = None,
     water: Annotated[
-        str | None,
-        Option(
-            "--water",
-            metavar="SELECTION",
-            group=shared.ANALYSIS,
-            help=f"Waters of WaterBridge.  [default: {_WATERS}]",
-        ),
+        str | None, Option(metavar="SELECTION", help=f"Waters of WaterBridge.  [default: {_WATERS}]")
     ] = None,
     order: Annotated[
-        int | None,
-        Option(
-            "--order",
-            metavar="N",
-            minimum=1,
-            maximum=10,
-            group=shared.ANALYSIS,
-            help="Most waters in a WaterBridge.  [default: 1]",
-        ),
+        int | None, Option(metavar="N", minimum=1, maximum=10, help="Most waters in a WaterBridge.  [default: 1]")
     ] = None,
     min_order: Annotated[
-        int | None,
-        Option(
-            "--min-order",
-            metavar="N",
-            minimum=1,
-            maximum=10,
-            group=shared.ANALYSIS,
-            help="Fewest waters in a WaterBridge.  [default: 1]",
-        ),
+        int | None, Option(metavar="N", minimum=1, maximum=10, help="Fewest waters in a WaterBridge.  [default: 1]")
     ] = None,
     list_entries: Annotated[
-        bool,
-        Option(
-            "--list", group=shared.ANALYSIS, help="Write one row per interaction in each frame, not one row per pair."
-        ),
+        bool, Option("--list", help="Write one row per interaction in each frame, not one row per pair.")
     ] = False,
     network: Annotated[
         float | None,
         Option(
-            "--network",
             metavar="FREQUENCY",
             minimum=0,
             maximum=1,
-            group=shared.ANALYSIS,
             help="Plot a network of the interactions that are at least as frequent, not a barcode.",
         ),
     ] = None,

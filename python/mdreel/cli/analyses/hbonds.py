@@ -25,37 +25,20 @@ Examples:
 @analysis_command("protein", EXAMPLES)
 def hbonds(
     request: Request,
-    other: Annotated[
-        str | None,
-        Option(
-            "--other",
-            metavar="SELECTION",
-            group=shared.ANALYSIS,
-            help="Second selection. Only hydrogen bonds between the two selections are found.  [default: the same]",
-        ),
-    ] = None,
+    other: Annotated[str | None, shared.second_selection("hydrogen bonds")] = None,
     hydrogens: Annotated[
-        str | None,
-        Option(metavar="SELECTION", group=shared.ANALYSIS, help="Hydrogens.  [default: guessed from mass and charge]"),
+        str | None, Option(metavar="SELECTION", help="Hydrogens.  [default: guessed from mass and charge]")
     ] = None,
     acceptors: Annotated[
-        str | None,
-        Option(metavar="SELECTION", group=shared.ANALYSIS, help="Acceptors.  [default: guessed from the charge]"),
+        str | None, Option(metavar="SELECTION", help="Acceptors.  [default: guessed from the charge]")
     ] = None,
-    distance: Annotated[
-        float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Longest distance from donor to acceptor."),
-    ] = 3.0,
-    angle: Annotated[
-        float,
-        Option(metavar="DEGREES", group=shared.ANALYSIS, help="Smallest angle at the hydrogen."),
-    ] = 150.0,
+    distance: Annotated[float, Option(metavar="Å", minimum=0, help="Longest distance from donor to acceptor.")] = 3.0,
+    angle: Annotated[float, Option(metavar="DEGREES", help="Smallest angle at the hydrogen.")] = 150.0,
     lifetime: Annotated[
         int | None,
         Option(
             metavar="N",
             minimum=1,
-            group=shared.ANALYSIS,
             help="Instead of the bonds, write the fraction of bonds that survive up to N frames.",
         ),
     ] = None,
@@ -64,7 +47,6 @@ def hbonds(
         Option(
             metavar="N",
             minimum=0,
-            group=shared.ANALYSIS,
             help="With --lifetime: maximum number of consecutive frames in which a bond can be broken.",
         ),
     ] = 0,
@@ -107,11 +89,7 @@ def _table(analysis: "HydrogenBondAnalysis") -> Table:
     from mdreel.results.series import series_summary
 
     counts = analysis.count_by_time().astype(np.float64)
-    return Table(
-        analysis.columns(),
-        series_summary("bonds", "", analysis.times, counts),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, series_summary("bonds", "", analysis.times, counts))
 
 
 def _table_of_lifetimes(analysis: "HydrogenBondAnalysis", most: int, intermittency: int) -> Table:

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
 from mdreel.cli.errors import CommandError, ExitCode
-from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -25,22 +24,10 @@ def helices(
     request: Request,
     segments: Annotated[
         list[str] | None,
-        Option(
-            "--segment",
-            metavar="RESIDUES",
-            group=shared.ANALYSIS,
-            help="Residues of a helix, such as 13:24. Can be repeated.",
-        ),
+        Option("--segment", metavar="RESIDUES", help="Residues of a helix, such as 13:24. Can be repeated."),
     ] = None,
-    pairs: Annotated[
-        bool,
-        Option(
-            "--pairs",
-            group=shared.ANALYSIS,
-            help="Use distances between helices instead of distances within a helix.",
-        ),
-    ] = False,
-    squared: Annotated[bool, Option("--squared", group=shared.ANALYSIS, help="Use squared distances.")] = False,
+    pairs: Annotated[bool, Option(help="Use distances between helices instead of distances within a helix.")] = False,
+    squared: Annotated[bool, Option(help="Use squared distances.")] = False,
 ) -> AnalysisSpec:
     """Compute the largest eigenvalue of the distance matrix for each helix, or for pairs of helices, in each frame."""
     if not segments:
@@ -77,8 +64,4 @@ def _table(analysis: "HelixEigenvalues", segments: list[str]) -> Table:
     unit = "Å^2" if analysis.squared else "Å"
     spoken = [segments[i] if i == j else f"{segments[i]} and {segments[j]}" for i, j in analysis.pairs]
     summaries = [series_summary(name, unit, time, column) for name, column in zip(spoken, values, strict=True)]
-    return Table(
-        analysis.columns(),
-        "\n".join(summaries),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, *summaries)

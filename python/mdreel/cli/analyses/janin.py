@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
 from mdreel.cli.analyses.torsion_table import torsion_table
-from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -24,21 +23,10 @@ Examples:
 def janin(
     request: Request,
     remove: Annotated[
-        str,
-        Option(
-            "--remove",
-            metavar="SELECTION",
-            group=shared.ANALYSIS,
-            help="Residues to exclude because they do not have a chi2 torsion.",
-        ),
+        str, Option(metavar="SELECTION", help="Residues to exclude because they do not have a chi2 torsion.")
     ] = "resname ALA CYS* GLY PRO SER THR VAL",
     regions: Annotated[
-        bool,
-        Option(
-            "--regions",
-            group=shared.ANALYSIS,
-            help="Also plot the regions that contain 90 and 99 % of reference structures.",
-        ),
+        bool, Option(help="Also plot the regions that contain 90 and 99 % of reference structures.")
     ] = False,
 ) -> AnalysisSpec:
     """Compute the side chain torsions chi1 and chi2 of each residue, from 0 to 360 degrees, in each frame."""

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdreel.analysis.choices import Grouping
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
-from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -25,12 +24,9 @@ def linear_density(
     request: Request,
     grouping: Annotated[
         Grouping,
-        Option(
-            group=shared.ANALYSIS,
-            help="Assign mass and charge to the position of each atom, or to the centre of mass of each group.",
-        ),
+        Option(help="Assign mass and charge to the position of each atom, or to the centre of mass of each group."),
     ] = "atoms",
-    binsize: Annotated[float, Option(metavar="Å", group=shared.ANALYSIS, help="Approximate width of a bin.")] = 0.25,
+    binsize: Annotated[float, Option(metavar="Å", help="Approximate width of a bin.")] = 0.25,
 ) -> AnalysisSpec:
     """Compute the mean and the standard deviation of the mass density and the charge density along the axes."""
 
@@ -52,4 +48,4 @@ def _table(analysis: "LinearDensity") -> Table:
         place = f"{found.mass_density[highest]:>10.3f} g/cm^3  at {middles[highest]:.2f} Å"
         lines.append(f"along {axis}   highest {place}")
     summary = f"bins      {len(edges) - 1:>16,}   {analysis.n_frames:,} frames"
-    return Table(analysis.columns(), "\n".join((summary, *lines)), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, summary, *lines)

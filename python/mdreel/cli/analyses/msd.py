@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from mdreel.analysis.choices import Coordinates, Scheme
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
-from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -23,34 +22,20 @@ Examples:
 @analysis_command("all", EXAMPLES)
 def msd(
     request: Request,
-    axes: Annotated[Coordinates, Option(group=shared.ANALYSIS, help="Coordinates to include.")] = "xyz",
-    max_lag: Annotated[
-        int | None,
-        Option(metavar="N", minimum=0, group=shared.ANALYSIS, help="Longest lag time, in frames."),
-    ] = None,
+    axes: Annotated[Coordinates, Option(help="Coordinates to include.")] = "xyz",
+    max_lag: Annotated[int | None, Option(metavar="N", minimum=0, help="Longest lag time, in frames.")] = None,
     unwrap_jumps: Annotated[
         Literal[Scheme, "none"],
-        Option(
-            group=shared.ANALYSIS,
-            help="Undo jumps across cell boundaries by counting cells or by summing displacements.",
-        ),
+        Option(help="Undo jumps across cell boundaries by counting cells or by summing displacements."),
     ] = "none",
     fft: Annotated[
         bool,
-        Option(
-            "--fft/--direct",
-            group=shared.ANALYSIS,
-            help="Use Fourier transforms, or compute the sums over pairs of frames directly.",
-        ),
+        Option("--fft/--direct", help="Use Fourier transforms, or compute the sums over pairs of frames directly."),
     ] = True,
     fit_begin: Annotated[
-        float | None,
-        Option(metavar="PS", group=shared.ANALYSIS, help="First lag time of the fit.  [default: at 10 %]"),
+        float | None, Option(metavar="PS", help="First lag time of the fit.  [default: at 10 %]")
     ] = None,
-    fit_end: Annotated[
-        float | None,
-        Option(metavar="PS", group=shared.ANALYSIS, help="Last lag time of the fit.  [default: at 90 %]"),
-    ] = None,
+    fit_end: Annotated[float | None, Option(metavar="PS", help="Last lag time of the fit.  [default: at 90 %]")] = None,
 ) -> AnalysisSpec:
     """Compute the mean square displacement of particles for each lag time, and their diffusion coefficient."""
 
@@ -78,11 +63,7 @@ def _table(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> T
         f"frames     {analysis.n_frames:>12,}   up to {len(times) - 1:,} apart",
         f"longest    {times[-1]:>12.6g} ps   msd {values[-1]:.3f} Å²",
     ]
-    return Table(
-        analysis.columns(),
-        "\n".join(lines + _fit(analysis, begin, end)),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, *lines, *_fit(analysis, begin, end))
 
 
 def _fit(analysis: "EinsteinMSD", begin: float | None, end: float | None) -> list[str]:

@@ -26,10 +26,8 @@ def pca(
     components: Annotated[
         int | None,
         Option(
-            "--components",
             metavar="N",
             minimum=1,
-            group=shared.ANALYSIS,
             help="Instead of the variances, write the vectors of the first N components, with one row per atom.",
         ),
     ] = None,
@@ -72,8 +70,4 @@ def _table(analysis: "PCA", n_components: int | None) -> Table:
         f"component {i + 1}  {variance[i]:>12.3f} Å^2   cumulated {cumulated[i]:>6.1%}"
         for i in range(min(5, len(variance)))
     ]
-    return Table(
-        columns,
-        "\n".join([f"atoms {len(atoms):,}   {analysis.n_frames:,} frames", *lines]),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, f"atoms {len(atoms):,}   {analysis.n_frames:,} frames", *lines, columns=columns)

@@ -23,9 +23,7 @@ Examples:
 @analysis_command("protein and name CA", EXAMPLES)
 def projection(
     request: Request,
-    components: Annotated[
-        int, Option("--components", metavar="N", minimum=1, group=shared.ANALYSIS, help="Number of components.")
-    ] = 2,
+    components: Annotated[int, Option(metavar="N", minimum=1, help="Number of components.")] = 2,
     superposition: shared.Superposition = False,
 ) -> AnalysisSpec:
     """Project each frame on the first principal components, which are computed from the same frames.
@@ -56,4 +54,4 @@ def _table(analysis: "Projection") -> Table:
 
     values = analysis.results.projection.T[:5]
     summaries = [series_summary(f"pc{i}", "Å", analysis.times, one) for i, one in enumerate(values, 1)]
-    return Table(analysis.columns(), "\n".join(summaries), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *summaries)

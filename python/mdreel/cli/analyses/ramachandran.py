@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
 from mdreel.cli.analyses.torsion_table import torsion_table
-from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -27,9 +26,7 @@ def ramachandran(
     regions: Annotated[
         bool,
         Option(
-            "--regions",
-            group=shared.ANALYSIS,
-            help="Instead of a density map, plot points, and regions that contain 90 and 99 % of reference structures.",
+            help="Instead of a density map, plot points, and regions that contain 90 and 99 % of reference structures."
         ),
     ] = False,
 ) -> AnalysisSpec:

@@ -19,10 +19,10 @@ Examples:
   mdreel rdf -s system.tpr -f run.xtc --select "name NA" --other "name OW" --bins 200 --to 10
 """
 
-Bins = Annotated[int, Option("--bins", minimum=1, group=shared.ANALYSIS, help="Number of bins.")]
-Lowest = Annotated[float, Option("--from", metavar="Å", group=shared.ANALYSIS, help="Smallest distance.")]
-Highest = Annotated[float, Option("--to", metavar="Å", group=shared.ANALYSIS, help="Largest distance.")]
-Normalisation = Annotated[Norm, Option("--norm", group=shared.ANALYSIS, help="Normalisation of the counts per frame.")]
+Bins = Annotated[int, Option("--bins", minimum=1, help="Number of bins.")]
+Lowest = Annotated[float, Option("--from", metavar="Å", help="Smallest distance.")]
+Highest = Annotated[float, Option("--to", metavar="Å", help="Largest distance.")]
+Normalisation = Annotated[Norm, Option("--norm", help="Normalisation of the counts per frame.")]
 
 
 @analysis_command("water and name O*", EXAMPLES)
@@ -34,8 +34,7 @@ def rdf(
     high: Highest = 15.0,
     norm: Normalisation = "rdf",
     exclude_same: Annotated[
-        Literal[SharedGroup, "none"],
-        Option(group=shared.ANALYSIS, help="Exclude pairs of atoms in the same residue, segment or chain."),
+        Literal[SharedGroup, "none"], Option(help="Exclude pairs of atoms in the same residue, segment or chain.")
     ] = "residue",
 ) -> AnalysisSpec:
     """Compute the radial distribution function of the atoms of one selection around the atoms of another."""
@@ -59,13 +58,8 @@ def rdf(
 def _table(analysis: "InterRDF") -> Table:
     results = analysis.results
     highest = results.rdf.argmax()
-    return Table(
-        analysis.columns(),
-        "\n".join(
-            (
-                f"pairs    {results.count.sum():>16,}   {analysis.n_frames:,} frames",
-                f"highest  {results.rdf[highest]:>16.3f}   at {results.bins[highest]:.2f} Å",
-            )
-        ),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        f"pairs    {results.count.sum():>16,}   {analysis.n_frames:,} frames",
+        f"highest  {results.rdf[highest]:>16.3f}   at {results.bins[highest]:.2f} Å",
     )

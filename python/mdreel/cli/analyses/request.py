@@ -39,6 +39,12 @@ class Table:
     summary: str
     figure: "Callable[[str], Figure]"
 
+    @classmethod
+    def of(cls, analysis: "Analysis", *summary: str, columns: "Sequence[Column] | None" = None) -> "Table":
+        """Return the columns of an analysis, or others, with the lines of a summary and the plot of the analysis."""
+        found = analysis.columns() if columns is None else columns
+        return cls(found, "\n".join(summary), lambda title: analysis.plot(title=title))
+
 
 @dataclass(frozen=True)
 class AnalysisSpec:

@@ -24,55 +24,29 @@ Examples:
 @analysis_command("protein", EXAMPLES)
 def residue_contacts(
     request: Request,
-    other: Annotated[
-        str | None,
-        Option(
-            "--other",
-            metavar="SELECTION",
-            group=shared.ANALYSIS,
-            help="Second selection. Only contacts between the two selections are counted.  [default: the same]",
-        ),
-    ] = None,
+    other: Annotated[str | None, shared.second_selection("contacts")] = None,
     scheme: Annotated[
-        ContactScheme,
-        Option(group=shared.ANALYSIS, help="Atoms between which the distance of two residues is measured."),
+        ContactScheme, Option(help="Atoms between which the distance of two residues is measured.")
     ] = "closest-heavy",
-    cutoff: Annotated[
-        float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Maximum distance of two residues in contact."),
-    ] = 4.5,
+    cutoff: Annotated[float, Option(metavar="Å", minimum=0, help="Maximum distance of two residues in contact.")] = 4.5,
     min_separation: Annotated[
         int | None,
         Option(
-            "--min-separation",
             metavar="N",
             minimum=1,
-            group=shared.ANALYSIS,
             help="Minimum separation of two residues in the sequence of a chain.  [default: 3 within a selection, "
             "1 between two]",
         ),
     ] = None,
     soft_min: Annotated[
-        bool,
-        Option(
-            "--soft-min",
-            group=shared.ANALYSIS,
-            help="Report the soft minimum of the distances of all atoms instead of the smallest distance.",
-        ),
+        bool, Option(help="Report the soft minimum of the distances of all atoms instead of the smallest distance.")
     ] = False,
     soft_min_beta: Annotated[
         float | None,
-        Option(
-            "--soft-min-beta",
-            metavar="Å",
-            minimum=0,
-            group=shared.ANALYSIS,
-            help="Parameter of the soft minimum.  [default: 200, the 20 nm of mdtraj]",
-        ),
+        Option(metavar="Å", minimum=0, help="Parameter of the soft minimum.  [default: 200, the 20 nm of mdtraj]"),
     ] = None,
     list_contacts: Annotated[
-        bool,
-        Option("--list", group=shared.ANALYSIS, help="Write one row per contact in each frame, not one row per pair."),
+        bool, Option("--list", help="Write one row per contact in each frame, not one row per pair.")
     ] = False,
 ) -> AnalysisSpec:
     """Find the pairs of residues that are in contact, with their frequency, mean distance and lifetime."""
@@ -113,9 +87,9 @@ def _table(analysis: "ResidueContacts", list_contacts: bool) -> Table:
     from mdreel.results.series import series_summary
 
     counts = analysis.results.counts.astype(np.float64)
-    pairs = f"pairs    {len(analysis.results.pairs):>10,}   ever in contact"
-    return Table(
-        analysis.contact_columns() if list_contacts else analysis.columns(),
-        f"{series_summary('contacts', '', analysis.times, counts)}\n{pairs}",
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        series_summary("contacts", "", analysis.times, counts),
+        f"pairs    {len(analysis.results.pairs):>10,}   ever in contact",
+        columns=analysis.contact_columns() if list_contacts else None,
     )

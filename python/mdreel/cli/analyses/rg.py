@@ -37,8 +37,4 @@ def _table(analysis: "Rg") -> Table:
     from mdreel.results.series import series_summary
 
     _, time, radius, *_ = analysis.results.rgyr.T
-    return Table(
-        analysis.columns(),
-        series_summary("Rg", "Å", time, radius),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, series_summary("Rg", "Å", time, radius))

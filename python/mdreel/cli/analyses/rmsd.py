@@ -38,9 +38,7 @@ def rmsd(
     group: Annotated[
         list[str] | None,
         Option(
-            "--group",
             metavar="[NAME=]SELECTION",
-            group=shared.ANALYSIS,
             help="Also compute the RMSD of these atoms after the same superposition. The plot and the table use the "
             "name. Can be repeated.",
         ),
@@ -104,8 +102,4 @@ def _table(analysis: "RMSD") -> Table:
 
     _, time, values, *groups = analysis.results.rmsd.T
     means = [f"group {i}: mean {column.mean():.3f} Å  {analysis.names[i]}" for i, column in enumerate(groups, 1)]
-    return Table(
-        analysis.columns(),
-        "\n".join([series_summary("RMSD", "Å", time, values), *means]),
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, series_summary("RMSD", "Å", time, values), *means)

@@ -46,8 +46,4 @@ def _table(analysis: "DistanceMatrix") -> Table:
         furthest = int(values.argmax())
         pair = f"frames {frames[first[furthest]]} and {frames[second[furthest]]}"
         summary += f"\nRMSD mean    {values.mean():>10.3f} Å\n     highest {values.max():>10.3f} Å  {pair}"
-    return Table(
-        analysis.columns(),
-        summary,
-        lambda title: analysis.plot(title=title),
-    )
+    return Table.of(analysis, summary)

@@ -28,9 +28,7 @@ def rmsf(
     fit: Annotated[
         str | None,
         Option(
-            "--fit",
             metavar="SELECTION",
-            group=shared.ANALYSIS,
             help="Superpose frames on these atoms. This implies --superposition.  [default: the selection]",
         ),
     ] = None,
@@ -87,15 +85,10 @@ def _table(analysis: "RMSF") -> Table:
     lowest, highest = int(values.argmin()), int(values.argmax())
     labels = ResidueLabels.of(atoms)
     named = [f"{atoms[i].name} of {labels.texts[i]}" for i in (lowest, highest)]
-    return Table(
-        analysis.columns(),
-        "\n".join(
-            (
-                f"atoms       {len(values):>10,}   {analysis.n_frames:,} frames",
-                f"RMSF lowest {values[lowest]:>10.3f} Å  {named[0]}",
-                f"     mean   {values.mean():>10.3f} Å",
-                f"     highest{values[highest]:>10.3f} Å  {named[1]}",
-            )
-        ),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        f"atoms       {len(values):>10,}   {analysis.n_frames:,} frames",
+        f"RMSF lowest {values[lowest]:>10.3f} Å  {named[0]}",
+        f"     mean   {values.mean():>10.3f} Å",
+        f"     highest{values[highest]:>10.3f} Å  {named[1]}",
     )

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdreel.analysis.choices import AreaMode
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
-from mdreel.cli.options import shared
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -25,28 +24,15 @@ Examples:
 def sasa(
     request: Request,
     mode: Annotated[
-        AreaMode,
-        Option(
-            group=shared.ANALYSIS,
-            help="Total area in each frame, or mean and standard deviation for each residue or atom.",
-        ),
+        AreaMode, Option(help="Total area in each frame, or mean and standard deviation for each residue or atom.")
     ] = "total",
     surface: Annotated[
         str | None,
-        Option(
-            "--surface",
-            metavar="SELECTION",
-            group=shared.ANALYSIS,
-            help="Atoms that form the surface and cover each other.  [default: the selection]",
-        ),
+        Option(metavar="SELECTION", help="Atoms that form the surface and cover each other.  [default: the selection]"),
     ] = None,
-    probe_radius: Annotated[
-        float, Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Radius of the probe.")
-    ] = 1.4,
-    points: Annotated[
-        int, Option(minimum=1, group=shared.ANALYSIS, help="Points on the sphere around each atom.")
-    ] = 960,
-    pbc: Annotated[bool, Option("--pbc", group=shared.ANALYSIS, help="Periodic images can also cover atoms.")] = False,
+    probe_radius: Annotated[float, Option(metavar="Å", minimum=0, help="Radius of the probe.")] = 1.4,
+    points: Annotated[int, Option(minimum=1, help="Points on the sphere around each atom.")] = 960,
+    pbc: Annotated[bool, Option(help="Periodic images can also cover atoms.")] = False,
 ) -> AnalysisSpec:
     """Compute the solvent-accessible surface area of a selection (Shrake and Rupley) in each frame."""
 
@@ -73,4 +59,4 @@ def _table(analysis: "SASA") -> Table:
 
     times, total = analysis.times, analysis.results.total_area
     summary = series_summary("SASA", "Å^2", times, total)
-    return Table(analysis.columns(), summary, lambda title: analysis.plot(title=title))
+    return Table.of(analysis, summary)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
 from mdreel.cli.errors import CommandError, ExitCode
-from mdreel.cli.options import shared, shells
+from mdreel.cli.options import shells
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -24,17 +24,12 @@ Examples:
 def select(
     request: Request,
     dynamic: shells.Dynamic = None,
-    list_atoms: Annotated[
-        bool,
-        Option("--list", group=shared.ANALYSIS, help="Write one row per selected atom in each frame."),
-    ] = False,
+    list_atoms: Annotated[bool, Option("--list", help="Write one row per selected atom in each frame.")] = False,
     survival: Annotated[
         int | None,
         Option(
-            "--survival",
             metavar="N",
             minimum=1,
-            group=shared.ANALYSIS,
             help="Instead of the number of atoms, write the fraction of atoms that stay selected for up to N frames.",
         ),
     ] = None,
@@ -43,7 +38,6 @@ def select(
         Option(
             metavar="N",
             minimum=0,
-            group=shared.ANALYSIS,
             help="With --survival: maximum number of consecutive frames in which an atom can be absent.",
         ),
     ] = 0,
@@ -79,10 +73,8 @@ def _table(analysis: "Selection", list_atoms: bool) -> Table:
     if list_atoms:
         series = series_columns(np.repeat(analysis.frames, counts), np.repeat(analysis.times, counts))
         columns = [*series, Column("atom", "", analysis.results.ids.astype(np.int64))]
-    return Table(
-        columns,
-        series_summary("selected", "atoms", analysis.times, counts.astype(np.float64)),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis, series_summary("selected", "atoms", analysis.times, counts.astype(np.float64)), columns=columns
     )
 
 

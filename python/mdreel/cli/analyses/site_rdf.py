@@ -46,13 +46,8 @@ def _table(analysis: "InterRDF_s") -> Table:
     analysis.get_cdf()
     results = analysis.results
     (count,) = results.count
-    return Table(
-        analysis.columns(),
-        "\n".join(
-            (
-                f"pairs    {len(first) * len(second):>16,}   {analysis.n_frames:,} frames",
-                f"counted  {count.sum():>16,}   distances up to {results.edges[-1]:g} Å",
-            )
-        ),
-        lambda title: analysis.plot(title=title),
+    return Table.of(
+        analysis,
+        f"pairs    {len(first) * len(second):>16,}   {analysis.n_frames:,} frames",
+        f"counted  {count.sum():>16,}   distances up to {results.edges[-1]:g} Å",
     )

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Annotated
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
-from mdreel.cli.options import shared, shells
+from mdreel.cli.options import shells
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -24,22 +24,11 @@ def survival(
     request: Request,
     dynamic: shells.Dynamic = None,
     tau_max: shells.TauMax = 20,
-    window_step: Annotated[
-        int, Option(metavar="N", minimum=1, group=shared.ANALYSIS, help="Frames between the starts of two windows.")
-    ] = 1,
+    window_step: Annotated[int, Option(metavar="N", minimum=1, help="Frames between the starts of two windows.")] = 1,
     intermittency: Annotated[
-        int,
-        Option(
-            metavar="N",
-            minimum=0,
-            group=shared.ANALYSIS,
-            help="Maximum number of consecutive frames in which an atom can be absent.",
-        ),
+        int, Option(metavar="N", minimum=0, help="Maximum number of consecutive frames in which an atom can be absent.")
     ] = 0,
-    residues: Annotated[
-        bool,
-        Option("--residues", group=shared.ANALYSIS, help="Residues stay as long as one of their atoms is selected."),
-    ] = False,
+    residues: Annotated[bool, Option(help="Residues stay as long as one of their atoms is selected.")] = False,
 ) -> AnalysisSpec:
     """Compute the probability that atoms stay in a shell, and their mean residence time."""
     shell = shells.checked_dynamic(dynamic)
@@ -61,4 +50,4 @@ def _table(analysis: "SurvivalProbability") -> Table:
         f"selected    {results.counts.mean():>10.1f}   atoms on average in {analysis.n_frames:,} frames",
         decay_line("residence time", analysis.residence_time),
     ]
-    return Table(analysis.columns(), "\n".join(lines), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *lines)

@@ -24,56 +24,26 @@ Examples:
 @analysis_command("protein", EXAMPLES)
 def water_bridges(
     request: Request,
-    other: Annotated[
-        str | None,
-        Option(
-            "--other",
-            metavar="SELECTION",
-            group=shared.ANALYSIS,
-            help="Second selection. Only bridges between the two selections are found.  [default: the same]",
-        ),
-    ] = None,
+    other: Annotated[str | None, shared.second_selection("bridges")] = None,
     water: Annotated[
-        str,
-        Option(metavar="SELECTION", group=shared.ANALYSIS, help="Waters. They are selected again in each frame."),
+        str, Option(metavar="SELECTION", help="Waters. They are selected again in each frame.")
     ] = "resname SOL HOH WAT TIP3 TIP4 TIP3P SPC",
-    order: Annotated[
-        int,
-        Option(metavar="N", minimum=0, maximum=10, group=shared.ANALYSIS, help="Most waters in a bridge."),
-    ] = 1,
-    role: Annotated[
-        BridgeRole,
-        Option(group=shared.ANALYSIS, help="Role of the first selection in its hydrogen bonds."),
-    ] = "both",
-    distance: Annotated[
-        float,
-        Option(metavar="Å", minimum=0, group=shared.ANALYSIS, help="Longest hydrogen bond."),
-    ] = 3.0,
+    order: Annotated[int, Option(metavar="N", minimum=0, maximum=10, help="Most waters in a bridge.")] = 1,
+    role: Annotated[BridgeRole, Option(help="Role of the first selection in its hydrogen bonds.")] = "both",
+    distance: Annotated[float, Option(metavar="Å", minimum=0, help="Longest hydrogen bond.")] = 3.0,
     measured_from: Annotated[
         BondDistance,
-        Option(
-            "--measured-from",
-            group=shared.ANALYSIS,
-            help="Whether --distance is measured from the hydrogen or from the heavy atom of the donor.",
-        ),
+        Option(help="Whether --distance is measured from the hydrogen or from the heavy atom of the donor."),
     ] = "hydrogen",
-    angle: Annotated[
-        float,
-        Option(metavar="DEGREES", minimum=0, group=shared.ANALYSIS, help="Smallest angle at the hydrogen."),
-    ] = 120.0,
+    angle: Annotated[float, Option(metavar="DEGREES", minimum=0, help="Smallest angle at the hydrogen.")] = 120.0,
     donors: Annotated[
-        list[str] | None,
-        Option(metavar="NAME", group=shared.ANALYSIS, takes_several=True, help="Names of further donors."),
+        list[str] | None, Option(metavar="NAME", takes_several=True, help="Names of further donors.")
     ] = None,
     acceptors: Annotated[
-        list[str] | None,
-        Option(metavar="NAME", group=shared.ANALYSIS, takes_several=True, help="Names of further acceptors."),
+        list[str] | None, Option(metavar="NAME", takes_several=True, help="Names of further acceptors.")
     ] = None,
     list_bonds: Annotated[
-        bool,
-        Option(
-            "--list", group=shared.ANALYSIS, help="Write one row per hydrogen bond in each frame, not one per pair."
-        ),
+        bool, Option("--list", help="Write one row per hydrogen bond in each frame, not one per pair.")
     ] = False,
 ) -> AnalysisSpec:
     """Find chains of hydrogen bonds through water between two selections (as MDAnalysis's WaterBridgeAnalysis)."""
@@ -122,8 +92,8 @@ def _table(analysis: "WaterBridgeAnalysis", list_bonds: bool) -> Table:
     from mdreel.results.series import series_summary
 
     counts = analysis.results.counts.astype(np.float64)
-    return Table(
-        analysis.bond_columns() if list_bonds else analysis.columns(),
+    return Table.of(
+        analysis,
         series_summary("bridges", "", analysis.times, counts),
-        lambda title: analysis.plot(title=title),
+        columns=analysis.bond_columns() if list_bonds else None,
     )

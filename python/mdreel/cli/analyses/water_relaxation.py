@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mdreel.cli.analyses.request import AnalysisSpec, Request, Table, analysis_command
-from mdreel.cli.options import shared, shells
+from mdreel.cli.options import shells
 from mdreel.cli.options.declare import Option
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ def water_relaxation(
     request: Request,
     dynamic: shells.Dynamic = None,
     tau_max: shells.TauMax = 20,
-    order: Annotated[
-        Literal["1", "2"], Option("--order", group=shared.ANALYSIS, help="Order of the Legendre polynomial.")
-    ] = "2",
+    order: Annotated[Literal["1", "2"], Option(help="Order of the Legendre polynomial.")] = "2",
 ) -> AnalysisSpec:
     """Compute the orientational correlation functions of water molecules in a shell."""
     shell = shells.checked_dynamic(dynamic)
@@ -48,4 +46,4 @@ def _table(analysis: "WaterOrientationalRelaxation") -> Table:
     lines = [f"selected    {results.counts.mean():>10.1f}   molecules on average in {analysis.n_frames:,} frames"]
     for vector in WATER_VECTORS:
         lines += [decay_line(f"relaxation of {vector}", partial(analysis.relaxation_time, vector))]
-    return Table(analysis.columns(), "\n".join(lines), lambda title: analysis.plot(title=title))
+    return Table.of(analysis, *lines)

@@ -35,17 +35,11 @@ def archive(
     ],
     precision: Annotated[
         float | None,
-        Option(
-            "--precision",
-            metavar="N",
-            group=shared.OUTPUT,
-            help="Precision of XTC files, in integers per nm.  [default: 1000]",
-        ),
+        Option(metavar="N", group=shared.OUTPUT, help="Precision of XTC files, in integers per nm.  [default: 1000]"),
     ] = None,
     group: Annotated[
         str,
         Option(
-            "--group",
             metavar="NAME",
             group=ARCHIVING,
             help="Consumer group that records which frames are in the file. Each archive needs its own group.",
@@ -55,17 +49,11 @@ def archive(
     restart: shared.ChannelRestart = None,
     timeout: shared.ChannelTimeout = None,
     skip_missed: Annotated[
-        bool,
-        Option(
-            "--skip-missed",
-            group=ARCHIVING,
-            help="Continue if frames were overwritten before they were archived.",
-        ),
+        bool, Option(group=ARCHIVING, help="Continue if frames were overwritten before they were archived.")
     ] = False,
     finish: Annotated[
         bool,
         Option(
-            "--finish",
             group=ARCHIVING,
             help="Complete the file with the available frames if the simulation has failed or was lost.",
         ),

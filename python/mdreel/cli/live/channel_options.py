@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
 CHANNEL = "The channel"
 
-Name = Annotated[
-    str,
-    Option("--channel", metavar="NAME", group=CHANNEL, help="Name or directory of the channel."),
-]
+Name = Annotated[str, Option("--channel", metavar="NAME", group=CHANNEL, help="Name or directory of the channel.")]
 Consumers = Annotated[
     int,
     Option(

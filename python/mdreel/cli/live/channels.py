@@ -32,7 +32,6 @@ def channels(
     seconds: Annotated[
         float,
         Option(
-            "--seconds",
             metavar="SECONDS",
             minimum=0,
             group=shared.OUTPUT,
@@ -40,12 +39,7 @@ def channels(
         ),
     ] = 0.5,
     remove: Annotated[
-        bool,
-        Option(
-            "--remove",
-            group=shared.OUTPUT,
-            help="Remove the given channels. They must not have a running producer.",
-        ),
+        bool, Option(group=shared.OUTPUT, help="Remove the given channels. They must not have a running producer.")
     ] = False,
     as_json: shared.AsJson = False,
 ) -> None:

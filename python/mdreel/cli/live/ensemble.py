@@ -69,20 +69,16 @@ File = Annotated[Path, Argument(metavar="ENSEMBLE", help="Ensemble file (TOML)."
 @ensemble.add(summary="Run an ensemble, or continue it.", examples=RUN_EXAMPLES)
 def run(
     path: Annotated[Path | None, Argument(metavar="ENSEMBLE", help="Ensemble file (TOML).")] = None,
-    schema: Annotated[
-        bool,
-        Option("--schema", group=shared.INPUT, help="Print the JSON schema of ensemble files."),
-    ] = False,
+    schema: Annotated[bool, Option(group=shared.INPUT, help="Print the JSON schema of ensemble files.")] = False,
     part: Annotated[
         str | None,
         Option(
-            "--part",
             metavar="I/N",
             group=ENSEMBLE,
             help="Run only part I (from 0) of N parts of the replicas, for example one part on each machine.",
         ),
     ] = None,
-    retry: Annotated[bool, Option("--retry", group=ENSEMBLE, help="Run failed replicas again.")] = False,
+    retry: Annotated[bool, Option(group=ENSEMBLE, help="Run failed replicas again.")] = False,
     quiet: shared.Quiet = False,
 ) -> None:
     """Start, analyse and restart the replicas of an ensemble, and write their tables.

@@ -32,8 +32,7 @@ def hub(
         ),
     ] = None,
     listen: Annotated[
-        str,
-        Option("--listen", metavar="HOST:PORT", group=CLIENTS, help="Address at which the hub listens for clients."),
+        str, Option(metavar="HOST:PORT", group=CLIENTS, help="Address at which the hub listens for clients.")
     ] = "127.0.0.1:8889",
     topology: Annotated[
         Path | None,
@@ -56,22 +55,17 @@ def hub(
         ),
     ] = None,
     rate: Annotated[
-        int | None,
-        Option("--rate", metavar="N", minimum=1, group=ENGINE, help="Request a frame every N steps."),
+        int | None, Option(metavar="N", minimum=1, group=ENGINE, help="Request a frame every N steps.")
     ] = None,
     time_step: Annotated[
         float | None,
         Option(
-            "--time-step",
-            metavar="PS",
-            group=ENGINE,
-            help="Time between two steps, if the engine does not send times (version 2).",
+            metavar="PS", group=ENGINE, help="Time between two steps, if the engine does not send times (version 2)."
         ),
     ] = None,
     stride: Annotated[
         int | None,
         Option(
-            "--stride",
             metavar="N",
             minimum=1,
             group=ENGINE,
@@ -82,7 +76,6 @@ def hub(
     dialect: Annotated[
         DialectName,
         Option(
-            "--dialect",
             group=ENGINE,
             help="Units of the engine: IMD version 3, GROMACS, kcal/mol, or LAMMPS with metal or real units.",
         ),
@@ -90,21 +83,12 @@ def hub(
     engine_token_file: Annotated[
         Path | None,
         Option(
-            "--engine-token-file",
-            metavar="FILE",
-            group=ENGINE,
-            help="File that contains the token to send, if the engine is another hub.",
+            metavar="FILE", group=ENGINE, help="File that contains the token to send, if the engine is another hub."
         ),
     ] = None,
     wait: Annotated[
         float,
-        Option(
-            "--wait",
-            metavar="SECONDS",
-            minimum=0,
-            group=ENGINE,
-            help="Maximum time to wait for the engine or the channel.",
-        ),
+        Option(metavar="SECONDS", minimum=0, group=ENGINE, help="Maximum time to wait for the engine or the channel."),
     ] = 0.0,
     n_consumers: channel_options.Consumers = 0,
     n_slots: channel_options.Slots = None,
@@ -113,13 +97,11 @@ def hub(
     groups: channel_options.Groups = None,
     staging: channel_options.StagingFolder = None,
     resume: Annotated[
-        bool,
-        Option("--resume", group=channel_options.CHANNEL, help="Continue a channel whose hub has died."),
+        bool, Option(group=channel_options.CHANNEL, help="Continue a channel whose hub has died.")
     ] = False,
     restart: Annotated[
         float,
         Option(
-            "--restart",
             metavar="SECONDS",
             minimum=0,
             group=channel_options.CHANNEL,
@@ -132,13 +114,10 @@ def hub(
             "--imd-version", metavar="2|3", minimum=2, maximum=3, group=CLIENTS, help="IMD version. VMD requires 2."
         ),
     ] = 3,
-    start: Annotated[
-        FirstFrame, Option("--start", group=CLIENTS, help="First frame that a client receives.")
-    ] = "earliest",
+    start: Annotated[FirstFrame, Option(group=CLIENTS, help="First frame that a client receives.")] = "earliest",
     allow: Annotated[
         list[str] | None,
         Option(
-            "--allow",
             metavar="HOST",
             group=CLIENTS,
             help="Host, or network such as 10.0.0.0/24, from which users can connect. Can be repeated.  "
@@ -148,24 +127,19 @@ def hub(
     token_file: Annotated[
         Path | None,
         Option(
-            "--token-file",
             metavar="FILE",
             group=CLIENTS,
             help="File with a token of at least 16 characters that clients must send. Only other hubs support tokens.",
         ),
     ] = None,
-    all_interfaces: Annotated[
-        bool,
-        Option("--all-interfaces", group=CLIENTS, help="Allow --listen to be 0.0.0.0 or [::]."),
-    ] = False,
+    all_interfaces: Annotated[bool, Option(group=CLIENTS, help="Allow --listen to be 0.0.0.0 or [::].")] = False,
     pass_on: Annotated[
         list[ForwardedCommand] | None,
-        Option("--pass-on", group=CLIENTS, help="Forward this command from clients to the engine. Can be repeated."),
+        Option(group=CLIENTS, help="Forward this command from clients to the engine. Can be repeated."),
     ] = None,
     client_memory: Annotated[
         str,
         Option(
-            "--client-memory",
             metavar="BYTES",
             group=CLIENTS,
             help="Queue size for each slow or paused client. If the queue is full, the oldest frames are dropped.",
@@ -174,7 +148,6 @@ def hub(
     patience: Annotated[
         float,
         Option(
-            "--patience",
             metavar="SECONDS",
             minimum=0,
             group=CLIENTS,
@@ -184,7 +157,6 @@ def hub(
     linger: Annotated[
         float,
         Option(
-            "--linger",
             metavar="SECONDS",
             minimum=0,
             group=CLIENTS,

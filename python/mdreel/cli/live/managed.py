@@ -40,7 +40,6 @@ def run(
     read: Annotated[
         bool,
         Option(
-            "--read",
             group=MANAGED,
             help="The program reads files. By default, it writes files, and the directory ends when the program exits.",
         ),
@@ -48,7 +47,6 @@ def run(
     timeout: Annotated[
         float | None,
         Option(
-            "--timeout",
             metavar="SECONDS",
             minimum=0,
             group=MANAGED,
@@ -56,10 +54,7 @@ def run(
         ),
     ] = None,
     shared: Annotated[
-        bool,
-        Option(
-            "--shared", group=MANAGED, help="Allow other programs, also run with --shared, to write to the directory."
-        ),
+        bool, Option(group=MANAGED, help="Allow other programs, also run with --shared, to write to the directory.")
     ] = False,
 ) -> None:
     """Publish each file of a program when the program closes it, or make the program wait for files that it opens.

@@ -31,7 +31,6 @@ def produce(
     rate: Annotated[
         str | None,
         Option(
-            "--rate",
             metavar="RATE",
             group=PUBLISHING,
             help="Frames per second, or ps per second such as 50ps, or timestamps (1ps).  [default: no limit]",
@@ -46,7 +45,6 @@ def produce(
     timeout: Annotated[
         float | None,
         Option(
-            "--timeout",
             metavar="SECONDS",
             minimum=0,
             group=PUBLISHING,
@@ -56,12 +54,7 @@ def produce(
     groups: channel_options.Groups = None,
     staging: channel_options.StagingFolder = None,
     fsync: Annotated[
-        bool,
-        Option(
-            "--fsync",
-            group=PUBLISHING,
-            help="With --staging: make published frames survive a crash of the machine.",
-        ),
+        bool, Option(group=PUBLISHING, help="With --staging: make published frames survive a crash of the machine.")
     ] = False,
     quiet: shared.Quiet = False,
 ) -> None:

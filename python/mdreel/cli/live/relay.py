@@ -44,18 +44,11 @@ def relay(
     staging: channel_options.StagingFolder = None,
     wait: Annotated[
         float,
-        Option(
-            "--wait",
-            metavar="SECONDS",
-            minimum=0,
-            group=node_options.LINK,
-            help="Maximum time to wait for the server.",
-        ),
+        Option(metavar="SECONDS", minimum=0, group=node_options.LINK, help="Maximum time to wait for the server."),
     ] = 0.0,
     patience: Annotated[
         float,
         Option(
-            "--patience",
             metavar="SECONDS",
             minimum=0,
             group=node_options.LINK,

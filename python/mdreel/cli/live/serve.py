@@ -25,10 +25,7 @@ def serve(
     listen: Annotated[
         str,
         Option(
-            "--listen",
-            metavar="ADDRESS",
-            group=node_options.LINK,
-            help="Address at which to listen, such as tcp/10.0.0.1:7447.",
+            metavar="ADDRESS", group=node_options.LINK, help="Address at which to listen, such as tcp/10.0.0.1:7447."
         ),
     ],
     token_file: node_options.TokenFile = None,
@@ -36,21 +33,14 @@ def serve(
     key: node_options.Key = None,
     authority: node_options.Authority = None,
     all_interfaces: Annotated[
-        bool,
-        Option("--all-interfaces", group=node_options.LINK, help="Allow --listen to be 0.0.0.0 or [::]."),
+        bool, Option(group=node_options.LINK, help="Allow --listen to be 0.0.0.0 or [::].")
     ] = False,
     without_authentication: Annotated[
-        bool,
-        Option(
-            "--without-authentication",
-            group=node_options.LINK,
-            help="Allow anyone who can reach the address to read these channels.",
-        ),
+        bool, Option(group=node_options.LINK, help="Allow anyone who can reach the address to read these channels.")
     ] = False,
     patience: Annotated[
         float,
         Option(
-            "--patience",
             metavar="SECONDS",
             minimum=0,
             group=node_options.LINK,

@@ -59,24 +59,18 @@ _OF_INPUT = (MismatchError, SelectionError, FileNotFoundError)
 def steer(
     path: Annotated[Path | None, Argument(metavar="RULES", help="Rules file (TOML).")] = None,
     engine: Annotated[list[str] | None, Argument(is_hidden=True)] = None,
-    schema: Annotated[
-        bool, Option("--schema", group=shared.INPUT, help="Print the JSON schema of rules files.")
-    ] = False,
+    schema: Annotated[bool, Option(group=shared.INPUT, help="Print the JSON schema of rules files.")] = False,
     topology: shared.OptionalTopology = None,
     trajectories: shared.RepeatedTrajectories = None,
     log: Annotated[
         Path | None,
         Option(
-            "--log",
             metavar="FILE",
             group=STEERING,
             help="Audit log (JSON lines).  [default: steering.jsonl in the channel or beside the trajectory]",
         ),
     ] = None,
-    dry_run: Annotated[
-        bool,
-        Option("--dry-run", group=STEERING, help="Log actions without carrying them out."),
-    ] = False,
+    dry_run: Annotated[bool, Option(group=STEERING, help="Log actions without carrying them out.")] = False,
     follow: shared.Follow = False,
     end_frames: shared.EndFrames = None,
     end_idle: shared.EndIdle = None,

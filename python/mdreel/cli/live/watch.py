@@ -42,36 +42,20 @@ def watch(
         Argument(metavar="[NAME]...", help="Names or directories of channels, which can be missing.  [default: all]"),
     ] = None,
     interval: Annotated[
-        float,
-        Option(
-            "--interval",
-            metavar="SECONDS",
-            minimum=0.1,
-            group=shared.OUTPUT,
-            help="Time between two updates.",
-        ),
+        float, Option(metavar="SECONDS", minimum=0.1, group=shared.OUTPUT, help="Time between two updates.")
     ] = 1.0,
-    once: Annotated[bool, Option("--once", group=shared.OUTPUT, help="Print once and exit.")] = False,
+    once: Annotated[bool, Option(group=shared.OUTPUT, help="Print once and exit.")] = False,
     as_json: Annotated[
-        bool,
-        Option("--json", group=shared.OUTPUT, help="Print the full state as one line of JSON per update."),
+        bool, Option("--json", group=shared.OUTPUT, help="Print the full state as one line of JSON per update.")
     ] = False,
-    web: Annotated[bool, Option("--web", group=WEB, help="Serve a web page and print its address.")] = False,
+    web: Annotated[bool, Option(group=WEB, help="Serve a web page and print its address.")] = False,
     port: Annotated[
         int | None,
-        Option(
-            "--port",
-            metavar="N",
-            minimum=0,
-            maximum=65535,
-            group=WEB,
-            help="Port of the page.  [default: any free port]",
-        ),
+        Option(metavar="N", minimum=0, maximum=65535, group=WEB, help="Port of the page.  [default: any free port]"),
     ] = None,
     listen: Annotated[
         str | None,
         Option(
-            "--listen",
             metavar="ADDRESS",
             group=WEB,
             help="Address of this machine at which to listen. Other machines can reach any address except 127.0.0.1.  "
@@ -96,7 +80,6 @@ def watch(
     view: Annotated[
         str | None,
         Option(
-            "--view",
             metavar="SELECTION",
             group=WEB,
             help="Atoms of the 3-D view.  [default: all but water and ions, or all atoms of small systems]",
@@ -105,7 +88,6 @@ def watch(
     operate: Annotated[
         bool,
         Option(
-            "--operate",
             group=WEB,
             help="Also print an address for operators, who can add, change, pause and remove analyses and alerts.",
         ),
@@ -113,7 +95,6 @@ def watch(
     alert: Annotated[
         list[str] | None,
         Option(
-            "--alert",
             metavar="CONDITION",
             group=WEB,
             help="Raise an alert when a live result crosses a limit, as in 'rmsd>6' or 'RMSD:rmsd<2'. Can be repeated.",
@@ -122,7 +103,6 @@ def watch(
     on_alert: Annotated[
         str | None,
         Option(
-            "--on-alert",
             metavar="COMMAND",
             group=WEB,
             help="Command that is run for each alert, without a shell. MDREEL_ALERT, MDREEL_CHANNEL, MDREEL_VALUE and "

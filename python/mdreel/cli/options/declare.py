@@ -29,7 +29,7 @@ class Option:
     metavar : str, optional
         The name of the value in the help text.
     group : str
-        The heading under which the option is listed in the help.
+        The heading under which the option is listed in the help. The default is that of the options of an analysis.
     minimum, maximum : float, optional
         The smallest and the largest allowed value.
     choices : sequence of str, optional
@@ -49,7 +49,7 @@ class Option:
         *names: str,
         help: str,  # noqa: A002
         metavar: str | None = None,
-        group: str = "Other",
+        group: str = "Analysis",
         minimum: float | None = None,
         maximum: float | None = None,
         choices: Sequence[str] | None = None,

@@ -12,7 +12,6 @@ from mdreel.execution import choices as run_choices
 INPUT = "Input"
 BOUNDARIES = "Periodic boundaries"
 FRAMES = "Frames (by time or by number, not both)"
-ANALYSIS = "Analysis"
 OUTPUT = "Output"
 EXECUTION = "Execution"
 FOLLOWING = "Following a growing file"
@@ -47,6 +46,12 @@ _SCHEDULE = Option(
 )
 
 
+def second_selection(found: str) -> Option:
+    """Return the option for a second selection of an analysis that finds something between two selections."""
+    text = f"Second selection. Only {found} between the two selections are found.  [default: the same]"
+    return Option("--other", metavar="SELECTION", help=text)
+
+
 def _seconds(name: str, group: str, text: str) -> Option:
     return Option(name, metavar="SECONDS", minimum=0, group=group, is_advanced=True, help=text)
 
@@ -66,51 +71,33 @@ Index = Annotated[
         help="GROMACS index file. Selections can use its groups, as in 'group Protein' or 'group \"Two words\"'.",
     ),
 ]
-Selection = Annotated[
-    str, Option("--select", metavar="SELECTION", group=ANALYSIS, help="Atoms, in MDAnalysis's selection language.")
-]
+Selection = Annotated[str, Option("--select", metavar="SELECTION", help="Atoms, in MDAnalysis's selection language.")]
 Other = Annotated[
-    str | None,
-    Option("--other", metavar="SELECTION", group=ANALYSIS, help="Second group of atoms.  [default: the same]"),
+    str | None, Option("--other", metavar="SELECTION", help="Second group of atoms.  [default: the same]")
 ]
-Weights = Annotated[
-    Literal["none", "mass"], Option("--weights", group=ANALYSIS, help="Equal weights (none), or masses (mass).")
-]
-_SUPERPOSITION = Option(
-    "--superposition/--no-superposition", group=ANALYSIS, help="Superpose each frame on the reference first."
-)
+Weights = Annotated[Literal["none", "mass"], Option("--weights", help="Equal weights (none), or masses (mass).")]
+_SUPERPOSITION = Option("--superposition/--no-superposition", help="Superpose each frame on the reference first.")
 Superposition = Annotated[bool, _SUPERPOSITION]
 OptionalSuperposition = Annotated[bool | None, _SUPERPOSITION]
 Reference = Annotated[
     Path | None,
     Option(
-        "--reference",
-        metavar="FILE",
-        group=ANALYSIS,
-        help="Reference structure, in which the selection must match the same atoms.",
+        "--reference", metavar="FILE", help="Reference structure, in which the selection must match the same atoms."
     ),
 ]
 ReferenceFrame = Annotated[
-    int | None,
-    Option("--ref-frame", metavar="N", group=ANALYSIS, help="Reference frame, starting from 0.  [default: 0]"),
+    int | None, Option("--ref-frame", metavar="N", help="Reference frame, starting from 0.  [default: 0]")
 ]
 MatchAtoms = Annotated[
     bool,
     Option(
         "--match-atoms/--no-match-atoms",
-        group=ANALYSIS,
         help="Report an error if the atoms of the reference have different masses or a different order.",
     ),
 ]
 MassTolerance = Annotated[
     float,
-    Option(
-        "--tol-mass",
-        metavar="AMU",
-        minimum=0,
-        group=ANALYSIS,
-        help="Largest difference between the masses of two matching atoms.",
-    ),
+    Option("--tol-mass", metavar="AMU", minimum=0, help="Largest difference between the masses of two matching atoms."),
 ]
 
 Begin = Annotated[float | None, Option("-b", "--begin", metavar="PS", group=FRAMES, help="First time, in ps.")]
@@ -311,8 +298,7 @@ EndFrames = Annotated[
     ),
 ]
 EndIdle = Annotated[
-    float | None,
-    _seconds("--end-idle", FOLLOWING, "The trajectory is complete when it has not grown for this time."),
+    float | None, _seconds("--end-idle", FOLLOWING, "The trajectory is complete when it has not grown for this time.")
 ]
 EndFile = Annotated[
     Path | None,
@@ -355,10 +341,7 @@ ChannelBegin = Annotated[
         help="First frame: earliest, latest, or first at or after sequence:N, step:N or time:PS.  [default: earliest]",
     ),
 ]
-ChannelWait = Annotated[
-    float | None,
-    _seconds("--wait", CHANNEL, "Maximum time to wait until the channel is created."),
-]
+ChannelWait = Annotated[float | None, _seconds("--wait", CHANNEL, "Maximum time to wait until the channel is created.")]
 ChannelNewRun = Annotated[
     bool,
     Option(
@@ -384,8 +367,7 @@ ChannelTimeout = Annotated[
     _seconds("--timeout", CHANNEL, "Maximum time to wait for a frame.  [default: as long as the simulation runs]"),
 ]
 ChannelRestart = Annotated[
-    float | None,
-    _seconds("--restart", CHANNEL, "Maximum time to wait for a lost simulation to restart."),
+    float | None, _seconds("--restart", CHANNEL, "Maximum time to wait for a lost simulation to restart.")
 ]
 Every = Annotated[
     float | None,

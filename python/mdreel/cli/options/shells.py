@@ -4,18 +4,16 @@ from typing import Annotated
 
 from mdreel.cli.errors import CommandError, ExitCode
 from mdreel.cli.options.declare import Option
-from mdreel.cli.options.shared import ANALYSIS
 
 Dynamic = Annotated[
     str | None,
     Option(
         "--dynamic",
         metavar="SELECTION",
-        group=ANALYSIS,
         help="Selection that is evaluated in each frame, among the atoms of --select. Required.",
     ),
 ]
-TauMax = Annotated[int, Option("--tau-max", metavar="N", minimum=1, group=ANALYSIS, help="Longest lag, in frames.")]
+TauMax = Annotated[int, Option("--tau-max", metavar="N", minimum=1, help="Longest lag, in frames.")]
 
 
 def checked_dynamic(dynamic: str | None) -> str:

@@ -44,17 +44,14 @@ def advise(
     context: click.Context,
     words: Annotated[list[str], Argument(is_hidden=True)],
     nodes: Annotated[
-        int | None,
-        Option("--nodes", metavar="N", minimum=1, group=MACHINE, help="Number of nodes.  [default: 1]"),
+        int | None, Option(metavar="N", minimum=1, group=MACHINE, help="Number of nodes.  [default: 1]")
     ] = None,
     cores: Annotated[
-        int | None,
-        Option("--cores", metavar="N", minimum=1, group=MACHINE, help="Cores per node.  [default: as on this machine]"),
+        int | None, Option(metavar="N", minimum=1, group=MACHINE, help="Cores per node.  [default: as on this machine]")
     ] = None,
     file_system: Annotated[
         str | None,
         Option(
-            "--file-system",
             choices=tuple(FILE_SYSTEMS),
             group=MACHINE,
             help="File system of the trajectory.  [default: its current file system]",
@@ -63,7 +60,6 @@ def advise(
     apply: Annotated[
         bool,
         Option(
-            "--apply",
             group=shared.OUTPUT,
             help="Print only the recommended commands, as a shell script. The commands are not run.",
         ),

@@ -56,8 +56,7 @@ Time = Annotated[
 Account = Annotated[str | None, Option("--account", metavar="NAME", group=JOB, help="Account to charge for the job.")]
 Memory = Annotated[str | None, Option("--mem", metavar="SIZE", group=JOB, help="Memory per node, such as 16G.")]
 JobName = Annotated[
-    str | None,
-    Option("--job-name", metavar="NAME", group=JOB, help="Name of the job.  [default: mdreel-ANALYSIS]"),
+    str | None, Option("--job-name", metavar="NAME", group=JOB, help="Name of the job.  [default: mdreel-ANALYSIS]")
 ]
 StageInFolder = Annotated[
     str | None,
@@ -109,16 +108,12 @@ def slurm(
     ntasks_per_node: Ranks,
     time: Time = None,
     account: Account = None,
-    partition: Annotated[
-        str | None,
-        Option("--partition", metavar="NAME", group=JOB, help="Partition to submit the job to."),
-    ] = None,
+    partition: Annotated[str | None, Option(metavar="NAME", group=JOB, help="Partition to submit the job to.")] = None,
     memory: Memory = None,
     job_name: JobName = None,
     launcher: Annotated[
         str,
         Option(
-            "--launcher",
             choices=LAUNCHERS,
             group=JOB,
             help="Launcher that starts the ranks: srun with PMIx (Open MPI) or PMI-2 (MPICH, Intel MPI), or mpirun.",
@@ -152,9 +147,7 @@ def pbs(
     ntasks_per_node: Ranks,
     time: Time = None,
     account: Account = None,
-    queue: Annotated[
-        str | None, Option("--queue", metavar="NAME", group=JOB, help="Queue to submit the job to.")
-    ] = None,
+    queue: Annotated[str | None, Option(metavar="NAME", group=JOB, help="Queue to submit the job to.")] = None,
     memory: Memory = None,
     job_name: JobName = None,
     stage_in: StageInFolder = None,

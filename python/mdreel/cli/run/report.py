@@ -16,14 +16,8 @@ Examples:
 
 @command(examples=EXAMPLES)
 def report(
-    record: Annotated[
-        Path,
-        Argument(metavar="RECORD", help="File that was written by --timing: .jsonl .parquet"),
-    ],
-    output: Annotated[
-        Path,
-        Option("-o", "--output", metavar="FILE", group=shared.OUTPUT, help="Page to write: .html"),
-    ],
+    record: Annotated[Path, Argument(metavar="RECORD", help="File that was written by --timing: .jsonl .parquet")],
+    output: Annotated[Path, Option("-o", "--output", metavar="FILE", group=shared.OUTPUT, help="Page to write: .html")],
     force: shared.Force = False,
 ) -> None:
     """Write a self-contained HTML page that shows the results of a run and where its time was spent."""

@@ -39,7 +39,7 @@ A recipe:
 def run(
     context: click.Context,
     path: Annotated[Path | None, Argument(metavar="RECIPE", help="Recipe (TOML).")] = None,
-    schema: Annotated[bool, Option("--schema", group=shared.INPUT, help="Print the JSON schema of recipes.")] = False,
+    schema: Annotated[bool, Option(group=shared.INPUT, help="Print the JSON schema of recipes.")] = False,
     trajectories: shared.RepeatedTrajectories = None,
     backend: shared.Backend = None,
     n_workers: shared.OptionalWorkers = None,

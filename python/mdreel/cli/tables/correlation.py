@@ -29,29 +29,22 @@ _TIMES = ("ps", "ns", "us")
 @command(examples=EXAMPLES)
 def correlation(
     table: Annotated[
-        Path,
-        Argument(metavar="TABLE", help="Table with one row per frame: .csv .json .npz .parquet .xvg"),
+        Path, Argument(metavar="TABLE", help="Table with one row per frame: .csv .json .npz .parquet .xvg")
     ],
     names: Annotated[
         list[str] | None,
         Option(
             "--column",
             metavar="NAME",
-            group=shared.ANALYSIS,
             help="Name of a column, without its unit. Can be repeated.  [default: all except frame and time]",
         ),
     ] = None,
     max_lag: Annotated[
-        int | None,
-        Option(metavar="N", minimum=0, group=shared.ANALYSIS, help="Longest lag, in frames.  [default: all frames]"),
+        int | None, Option(metavar="N", minimum=0, help="Longest lag, in frames.  [default: all frames]")
     ] = None,
-    normalize: Annotated[
-        bool,
-        Option("--normalize/--no-normalize", group=shared.ANALYSIS, help="Divide by the value at lag 0."),
-    ] = True,
+    normalize: Annotated[bool, Option("--normalize/--no-normalize", help="Divide by the value at lag 0.")] = True,
     subtract_mean: Annotated[
-        bool,
-        Option("--subtract-mean/--keep-mean", group=shared.ANALYSIS, help="Correlate deviations from the mean."),
+        bool, Option("--subtract-mean/--keep-mean", help="Correlate deviations from the mean.")
     ] = True,
     output: shared.Output = None,
     plot: shared.Plot = None,

@@ -27,8 +27,7 @@ def repack(
     files: Files = None,
     trajectories: shared.OptionalTrajectories = None,
     output: Annotated[
-        Path,
-        Option("-o", "--output", metavar="FILE", group=shared.OUTPUT, help="File to write: .h5md .h5"),
+        Path, Option("-o", "--output", metavar="FILE", group=shared.OUTPUT, help="File to write: .h5md .h5")
     ],
     access: Annotated[
         str | None,
@@ -41,9 +40,7 @@ def repack(
     chunk: Annotated[
         str | None,
         Option(
-            metavar="FRAMESxATOMS",
-            group=STORAGE,
-            help="Numbers of frames and atoms per chunk, instead of --access.",
+            metavar="FRAMESxATOMS", group=STORAGE, help="Numbers of frames and atoms per chunk, instead of --access."
         ),
     ] = None,
     compression: Annotated[

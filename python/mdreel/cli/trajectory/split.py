@@ -37,7 +37,6 @@ def split(
     n_parts: Annotated[
         int | None,
         Option(
-            "--n-parts",
             metavar="N",
             minimum=1,
             group=shared.OUTPUT,

@@ -5,16 +5,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Self, TypeAlias
 
-from mdreel._core import ChannelConsumer, channel_most_consumers
+from mdreel._core import ChannelConsumer
 from mdreel.errors import MismatchError
 from mdreel.execution.missed_frames import report_late_start
 from mdreel.live.channels.directory import channel_path
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.manifest import Manifest
 from mdreel.live.channels.runs import join_run
-
-MOST_CONSUMERS: int = channel_most_consumers()
-"""Maximum number of consumers that a channel can have at the same time."""
 
 _POLICIES = ("every", "latest")
 _LATE = ("warn", "raise", "ignore")

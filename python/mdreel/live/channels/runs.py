@@ -59,7 +59,7 @@ def describe_end(status: Status) -> str | None:
     if status.state == "running":
         return None
     if status.state == "lost":
-        return f"the run was lost after {status.n_of_run:,} frames, as its producer died"
+        return f"the run was lost after {status.n_of_run:,} frames: {status.reason or 'its producer died'}"
     if status.ended_at is None:
         return f"the run has ended ({status.state})"
     now, then = time.localtime(), time.localtime(status.ended_at)

@@ -32,7 +32,7 @@ class Status:
         ``running`` if the channel has a producer. Otherwise, how the channel has ended, or ``lost`` if its producer
         died without ending it.
     reason : str or None
-        Reason for a failure.
+        Reason why the run failed, or why the producer was lost, with its process and host.
     epoch : int
         Number of earlier producers of the channel.
     n_published : int
@@ -102,7 +102,7 @@ class Status:
         """
         path = channel_path(channel)
         seen = channel_status(path)
-        state, reason = seen["end"] or ("lost", None)
+        state, reason = seen["end"] or ("lost", seen["loss"])
         return cls(
             path=path,
             manifest=Manifest.from_core(seen["manifest"]),
