@@ -6,10 +6,10 @@ job, and keeps it for the next: in a run that is not timed, as Khoshlessan et al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,11 @@ from mdreel.trajectory.open import open as open_trajectory
 
 if TYPE_CHECKING:
     from mdreel._core import Pass
+    from mdreel.execution.choices import Schedule
     from mdreel.execution.executors.executor import Executor
     from mdreel.execution.work import Work
+
+T = TypeVar("T")
 
 
 def load_frames(paths: Sequence[str], atoms: NDArray[np.uint32]) -> Source:
@@ -50,8 +53,26 @@ class InMemory:
         self._paths = tuple(paths)
         self._chosen = chosen
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._executor, name)
+    # These attributes are written out: since Python 3.12, isinstance(x, Executor) does not find those of __getattr__.
+
+    @property
+    def name(self) -> str:
+        """See `Executor.name`."""
+        return self._executor.name
+
+    @property
+    def n_workers(self) -> int:
+        """See `Executor.n_workers`."""
+        return self._executor.n_workers
+
+    @property
+    def schedule(self) -> Schedule:
+        """See `Executor.schedule`."""
+        return self._executor.schedule
+
+    def share(self, compute: Callable[[], T]) -> T:
+        """See `Executor.share`."""
+        return self._executor.share(compute)
 
     def run(self, work: Work) -> Outcome | None:
         """Run all blocks; see `Executor.run`."""
