@@ -25,6 +25,8 @@ from MDAnalysis.lib.util import cached
 from MDAnalysisTests import datafiles
 
 DATA = str(Path(datafiles.__file__).parent)
+COPIED = {file.stat().st_size: file for file in map(Path, (datafiles.GRO, datafiles.PSF, datafiles.TPR))}
+"""Files of which tests make copies under other names, by their sizes."""
 Key = tuple[object, ...]
 parse: Callable[..., Any] = MDAnalysis.core.universe._topology_from_file_like
 READERS = {reader: reader._read_first_frame for reader in (GROReader, TPRReader)}
@@ -56,9 +58,10 @@ def fragments_of(universe: Universe) -> dict[int, Any]:
 
 def _parse_once(file: Any, topology_format: Any = None, **settings: Any) -> Any:
     """Parse a file, or copy what was parsed; warn as the parser does."""
-    if not _is_ours(file):
+    original = _original(file)
+    if original is None:
         return parse(file, topology_format, **settings)
-    key = (str(file), topology_format, repr(settings))
+    key = (original, topology_format, repr(settings))
     return _once(key, lambda: parse(file, topology_format, **settings)).copy()
 
 
@@ -66,7 +69,8 @@ def _reading_once(read: Callable[[Any], None]) -> Callable[[Any], None]:
     """Return a method that reads the frame of a file, or copies what was read, and warns as the reader does."""
 
     def read_first_frame(reader: SingleFrameReaderBase) -> None:
-        if not _is_ours(reader.filename):
+        original = _original(reader.filename)
+        if original is None:
             read(reader)
             return
 
@@ -74,15 +78,26 @@ def _reading_once(read: Callable[[Any], None]) -> Callable[[Any], None]:
             read(reader)
             return reader.ts
 
-        key = (type(reader), str(reader.filename), reader.convert_units, repr(reader._ts_kwargs))
+        key = (type(reader), original, reader.convert_units, repr(reader._ts_kwargs))
         reader.ts = _once(key, frame).copy()
         reader.n_atoms = reader.ts.n_atoms
 
     return read_first_frame
 
 
-def _is_ours(file: Any) -> bool:
-    return isinstance(file, str | Path) and str(file).startswith(DATA)
+def _original(file: Any) -> str | None:
+    """Return the path of a file of MDAnalysisTests, also for a copy of it; None for other files."""
+    if not isinstance(file, str | Path):
+        return None
+    if str(file).startswith(DATA):
+        return str(file)
+    try:
+        original = COPIED.get(Path(file).stat().st_size)
+        if original is None or original.suffix != Path(file).suffix:
+            return None
+        return str(original) if Path(file).read_bytes() == original.read_bytes() else None
+    except OSError:
+        return None
 
 
 def _once(key: Key, read: Callable[[], Any]) -> Any:

@@ -64,6 +64,22 @@ def test_files_of_users_are_read_each_time(tmp_path: Path) -> None:
     assert (Universe(path).atoms.positions != before).any()
 
 
+def test_copy_is_read_as_its_original_until_a_byte_differs(tmp_path: Path) -> None:
+    path = tmp_path / "copy.gro"
+    content = Path(GRO).read_bytes()
+    path.write_bytes(content)
+    before = Universe(path)
+    np.testing.assert_array_equal(before.atoms.positions, Universe(GRO).atoms.positions)
+    assert str(before.trajectory.filename) == str(path)
+    first = content.splitlines(keepends=True)[2]
+    changed = first.replace(b"MET      N", b"GLY     CA").replace(first[20:28], b"   1.500")
+    assert len(changed) == len(first) != 0
+    path.write_bytes(content.replace(first, changed, 1))
+    after = Universe(path)
+    assert after.atoms[0].position[0] == pytest.approx(15)
+    assert (after.atoms[0].resname, after.atoms[0].name) == ("GLY", "CA")
+
+
 def test_warning_of_a_reader_comes_each_time() -> None:
     for _ in range(2):
         with pytest.warns(UserWarning, match="velocities"):
