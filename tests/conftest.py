@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -11,12 +12,15 @@ import numpy as np
 import pytest
 
 from forked_python.workers import forked_workers
+from mpi_launcher import RANKS_SLEEP_WHILE_THEY_WAIT
 from parsed_topologies import parse_once
 
 # Started in the background by a script, a process ignores Ctrl-C, and all that it starts do: tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 parse_once()
+
+os.environ.update(RANKS_SLEEP_WHILE_THEY_WAIT)  # also for ranks that programs under test start
 
 ORDER = (
     "live",

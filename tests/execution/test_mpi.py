@@ -90,13 +90,18 @@ def size_of(checkpoint: Path) -> int:
     return sum(path.stat().st_size for path in paths if path.exists())
 
 
+@pytest.fixture(scope="module")
+def expected(adk_xtc: Path) -> bytes:
+    """The result of the run of which a rank is killed."""
+    return expected_of(Wanted([str(adk_xtc)], repeats=N_REPEATS))
+
+
 @EVERY_MPI
 @pytest.mark.parametrize("rank", [0, 1])
 def test_run_of_which_a_rank_was_killed_goes_on_where_it_was(
-    adk_xtc: Path, tmp_path: Path, mpi: Launcher, rank: int
+    adk_xtc: Path, expected: bytes, tmp_path: Path, mpi: Launcher, rank: int
 ) -> None:
     chance = random.Random()
-    expected = expected_of(Wanted([str(adk_xtc)], repeats=N_REPEATS))
     for attempt in range(N_TIMES):
         checkpoint = tmp_path / f"{attempt}.checkpoint"
         runs = [Wanted([str(adk_xtc)], repeats=N_REPEATS, n_parts=300, checkpoint=str(checkpoint))]

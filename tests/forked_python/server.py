@@ -71,7 +71,7 @@ def main() -> None:
         warnings.simplefilter("ignore")
         _import_all()
         parse_once()
-        for file in (datafiles.PSF, datafiles.GRO):
+        for file in (datafiles.PSF, datafiles.GRO, datafiles.TPR):
             Universe(file)
     gc.collect()
     gc.freeze()

@@ -106,15 +106,12 @@ def find_broken(
 
 def _bonded(universe: "Universe", pairs: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return whether an atom of each pair has bonds, and whether both atoms are in the same fragment."""
-    group = universe.atoms[pairs.ravel()]
     try:
-        fragments: NDArray[np.intp] = group.fragindices.reshape(pairs.shape)
+        fragments: NDArray[np.intp] = universe.atoms.fragindices
     except AttributeError:  # the topology has no bonds
         return np.zeros(len(pairs), bool), np.zeros(len(pairs), bool)
-    molecules = [fragment.ix for fragment in group.fragments if len(fragment) > 1]
-    bonded = np.concatenate([np.empty(0, np.intp), *molecules])
-    has_bonds = np.isin(pairs, bonded)
-    return has_bonds[:, 0] | has_bonds[:, 1], fragments[:, 0] == fragments[:, 1]
+    has_bonds: NDArray[np.bool_] = (np.bincount(fragments) > 1)[fragments[pairs]]
+    return has_bonds[:, 0] | has_bonds[:, 1], fragments[pairs[:, 0]] == fragments[pairs[:, 1]]
 
 
 def _belong_together(universe: "Universe", pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
