@@ -17,7 +17,8 @@ from MDAnalysisTests.datafiles import DCD, GRO, PSF, XTC
 
 import mdreel
 from mdreel._core import FrameSet
-from mdreel.errors import FormatError
+from mdreel.errors import FormatError, UnsupportedError
+from mdreel.execution.access import check_access
 from mdreel.trajectory import convert
 from mdreel.trajectory.open import open as open_trajectory
 from mdreel.trajectory.remote import RemoteFile
@@ -268,3 +269,10 @@ def test_remote_needs_obstore_and_says_so() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "UnsupportedError: s3://bucket/adk.xtc: files behind a network need obstore" in done.stderr
     assert "mdreel[remote]" in done.stderr
+
+
+@pytest.mark.parametrize(("n_files", "remedy"), [(1, "shared"), (2, "chain")])
+def test_mpi_io_of_urls_is_refused(uploaded: int, n_files: int, remedy: str) -> None:
+    source = open_trajectory([f"http://127.0.0.1:{uploaded}/{BUCKET}/adk.xtc"] * n_files)
+    with pytest.raises(UnsupportedError, match=f"'mpiio' is for files .* not for XTC behind a network: use '{remedy}'"):
+        check_access("mpiio", source, "mpi", "demand")
