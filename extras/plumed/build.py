@@ -48,7 +48,9 @@ def main() -> None:
         wanted = [f"-Wl,-u,mdreel_producer_{name}" for name in FUNCTIONS]
         options = {
             "PLUMED_MKLIB_CFLAGS": shlex.join(["-O2", f"-I{CRATE / 'include'}"]),
-            "PLUMED_MKLIB_LDFLAGS": shlex.join([*wanted, "-Wl,-u,mdreel_last_error", str(library), "-lpthread", "-ldl"]),
+            "PLUMED_MKLIB_LDFLAGS": shlex.join(
+                [*wanted, "-Wl,-u,mdreel_last_error", str(library), "-lpthread", "-ldl"]
+            ),
         }
         run([plumed, "mklib", "-o", part.name, SOURCE.name], folder, options)
         if not part.exists():  # `plumed mklib` does not report every failure
