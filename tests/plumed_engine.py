@@ -1,6 +1,5 @@
 """PLUMED for tests: the compiled action, and programs that run with it."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -10,11 +9,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import plumed_simulation
 from architecture.checkout import ROOT
 
+SIMULATION = Path(__file__).with_name("plumed_simulation.py")
 BUILD = ROOT / "extras" / "plumed" / "build.py"
-LONG = 120.0
+LONG = 20.0
 LONGEST_BUILD = 900.0
 """s; Cargo may wait for a build of another test run."""
 
@@ -74,7 +73,7 @@ class PlumedRuns:
 
     def simulation(self, n_steps: int, *words: str) -> "AbstractContextManager[subprocess.Popen[str]]":
         """Start OpenMM with PLUMED; see `plumed_simulation`."""
-        return self.start(sys.executable, plumed_simulation.__file__, str(n_steps), *words)
+        return self.start(sys.executable, SIMULATION, str(n_steps), *words)
 
     def finish(self, process: "subprocess.Popen[str]") -> None:
         """Wait for a program that has to succeed."""
@@ -84,10 +83,3 @@ class PlumedRuns:
         """Wait for a program that has to fail; return what it has said."""
         assert process.wait(LONG) != 0, self.said()
         return self.said()
-
-
-def c_library() -> Path:
-    """Return PLUMED's library for MD codes, which lies beside its folder of programs."""
-    command = ["plumed", "info", "--root"]
-    root = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LONG).stdout.strip()
-    return Path(os.path.realpath(root)).parent / "libplumed.so"

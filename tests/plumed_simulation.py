@@ -12,19 +12,26 @@ step to ``md.dcd``, and at the end the same positions to ``positions.npy``, in n
 import argparse
 import ctypes
 import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import openmm
 from openmm import app, unit
 
-from plumed_engine import c_library
-
 N_ATOMS = 216
 EDGE = 2.4
 """nm, of the cell."""
 INTERVAL = 5
 STEP_PS = 0.004
+
+
+def c_library() -> Path:
+    """Return PLUMED's library for MD codes, which lies beside the folder of its programs."""
+    command = ["plumed", "info", "--root"]
+    root = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return Path(root).resolve().parent / "libplumed.so"
 
 
 class PlumedHandle(ctypes.Structure):
@@ -38,7 +45,9 @@ class Plumed:
 
     def __init__(self) -> None:
         library = c_library()
-        os.environ.setdefault("PLUMED_KERNEL", str(library.with_name("libplumedKernel.so")))
+        kernel = library.with_name("libplumedKernel.so")
+        os.environ.setdefault("PLUMED_KERNEL", str(kernel))
+        ctypes.CDLL(str(kernel), ctypes.RTLD_GLOBAL)  # the library finds it by its name
         self._library = ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
         self._library.plumed_create.restype = PlumedHandle
         self._library.plumed_cmd.argtypes = [PlumedHandle, ctypes.c_char_p, ctypes.c_void_p]
@@ -63,7 +72,7 @@ class Plumed:
 
 
 def argon() -> "app.Simulation":
-    """A simulation of argon on a lattice."""
+    """Return a simulation of argon that starts from a lattice."""
     topology = app.Topology()
     residue = topology.addChain()
     for _ in range(N_ATOMS):

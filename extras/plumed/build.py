@@ -46,11 +46,10 @@ def main() -> None:
         shutil.copy(SOURCE, folder)  # mklib writes beside the source
         part = Path(folder, SOURCE.stem + output.suffix)
         wanted = [f"-Wl,-u,mdreel_producer_{name}" for name in FUNCTIONS]
+        link = [*wanted, "-Wl,-u,mdreel_last_error,--exclude-libs,ALL,--gc-sections,--strip-debug", str(library)]
         options = {
             "PLUMED_MKLIB_CFLAGS": shlex.join(["-O2", f"-I{CRATE / 'include'}"]),
-            "PLUMED_MKLIB_LDFLAGS": shlex.join(
-                [*wanted, "-Wl,-u,mdreel_last_error", str(library), "-lpthread", "-ldl"]
-            ),
+            "PLUMED_MKLIB_LDFLAGS": shlex.join([*link, "-lpthread", "-ldl"]),
         }
         run([plumed, "mklib", "-o", part.name, SOURCE.name], folder, options)
         if not part.exists():  # `plumed mklib` does not report every failure

@@ -1,6 +1,7 @@
 """Tests of the PLUMED action that publishes the frames of a simulation."""
 
 import re
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -106,7 +107,7 @@ def test_live_rmsd_is_that_of_the_archive_and_of_the_file(plumed: PlumedRuns, tm
     archiver = threading.Thread(target=lambda: mdreel.live.archive("adk", archive, wait=LONG, timeout=LONG))
 
     def rmsd(**source: Any) -> NDArray[np.float64]:
-        universe = mda.Universe(PSF)
+        universe = mda.Universe(PSF, DCD)
         return mdreel.RMSD(universe.select_atoms("name CA")).run(**source).results.rmsd
 
     with plumed.driver(*ADK) as process:
@@ -190,7 +191,7 @@ def test_end_of_the_simulation_ends_the_channel(simulated: PlumedRuns, end: str)
     simulated.write_input(ARGON)
     with simulated.simulation(20, "--end", end) as process:
         assert len(frames_of("argon")) == 4
-        plumed.finish(process)
+        simulated.finish(process)
     assert Status.read("argon").state == "finished"
 
 
@@ -206,7 +207,7 @@ def test_death_of_the_simulation_is_reported_to_consumers(simulated: PlumedRuns,
             with pytest.raises(StreamError, match="the producer was lost"):
                 for _ in consumer:
                     pass
-        plumed.finish(process)
+        assert process.wait(LONG) == (-signal.SIGKILL if is_killed else 0), simulated.said()
     assert Status.read("argon").state == "lost"
 
 
@@ -229,7 +230,7 @@ def test_restarted_simulation_continues_the_channel(simulated: PlumedRuns) -> No
     reader = threading.Thread(target=take)
     reader.start()
     with simulated.simulation(50, "--end", "exit") as process:
-        plumed.finish(process)
+        simulated.finish(process)
     await_state("argon", lambda status: status.state == "lost")
     with simulated.simulation(50, "--first", "30") as process:
         simulated.finish(process)
@@ -274,7 +275,7 @@ def test_simulation_drops_frames_if_it_is_told_not_to_wait(plumed: PlumedRuns) -
     with plumed.driver(*ADK) as process, Consumer("adk", wait=LONG, timeout=LONG):
         plumed.finish(process)
     status = Status.read("adk")
-    assert (status.state, status.n_published, status.dropped) == ("finished", 98, 94)
+    assert (status.state, status.n_published, status.n_dropped) == ("finished", 98, 94)
 
 
 @pytest.mark.parametrize(
@@ -322,6 +323,6 @@ def test_topology_with_another_number_of_atoms_is_refused(plumed: PlumedRuns) ->
     plumed.write_input("MDREEL_CHANNEL CHANNEL=adk ATOMS=1-10")
     with plumed.driver(*ADK) as process:
         plumed.finish(process)
-    atoms = mda.Universe(PSF).select_atoms("name CA")
+    atoms = mda.Universe(PSF, DCD).select_atoms("name CA")
     with pytest.raises(ValueError, match=r"3,?341.*10|10.*3,?341"):
         mdreel.RMSD(atoms).run(source=mdreel.live.channel("adk"))
