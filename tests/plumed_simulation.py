@@ -47,8 +47,8 @@ class Plumed:
         library = c_library()
         kernel = library.with_name("libplumedKernel.so")
         os.environ.setdefault("PLUMED_KERNEL", str(kernel))
-        ctypes.CDLL(str(kernel), ctypes.RTLD_GLOBAL)  # the library finds it by its name
-        self._library = ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(str(kernel), ctypes.RTLD_LOCAL)  # the library finds it by its name, as plugins do
+        self._library = ctypes.CDLL(str(library), ctypes.RTLD_LOCAL)
         self._library.plumed_create.restype = PlumedHandle
         self._library.plumed_cmd.argtypes = [PlumedHandle, ctypes.c_char_p, ctypes.c_void_p]
         self._library.plumed_finalize.argtypes = [PlumedHandle]

@@ -47,6 +47,8 @@ def main() -> None:
         part = Path(folder, SOURCE.stem + output.suffix)
         wanted = [f"-Wl,-u,mdreel_producer_{name}" for name in FUNCTIONS]
         link = [*wanted, "-Wl,-u,mdreel_last_error,--exclude-libs,ALL,--gc-sections,--strip-debug", str(library)]
+        # MD codes load PLUMED 2.10 and newer so that plugins find its symbols only if they name its library.
+        link += ["-Wl,--no-as-needed", *map(str, kernel_of(plumed))]
         options = {
             "PLUMED_MKLIB_CFLAGS": shlex.join(["-O2", f"-I{CRATE / 'include'}"]),
             "PLUMED_MKLIB_LDFLAGS": shlex.join([*link, "-lpthread", "-ldl"]),
@@ -65,6 +67,12 @@ def build_library() -> Path:
     artifacts = [json.loads(line) for line in lines if line.startswith('{"reason":"compiler-artifact"')]
     files = [Path(name) for artifact in artifacts for name in artifact["filenames"]]
     return next(path for path in files if path.name == "libmdreel_channel_c.a")
+
+
+def kernel_of(plumed: str) -> list[Path]:
+    """Return the shared library of an installed PLUMED, if there is one."""
+    root = Path(run([plumed, "info", "--root"], ROOT, {}).strip())
+    return [path for path in [root.resolve().parent / f"lib{root.name}Kernel.so"] if path.exists()]
 
 
 def run(command: Sequence[str], folder: Path | str, variables: dict[str, str]) -> str:

@@ -26,6 +26,19 @@ from plumed_engine import LONG, PlumedRuns, compiled, missing_program
 N_ARGON = 216
 INTERVAL = 5
 ARGON = "MDREEL_CHANNEL CHANNEL=argon STRIDE=5 CONSUMERS=1"
+SIMPLE_MD = """\
+nstep 100
+temperature 0.722
+tstep 0.005
+friction 1
+forcecutoff 2.5
+listcutoff 3.0
+ndim 3
+inputfile start.xyz
+outputfile end.xyz
+nstat 100 energies.dat
+nconfig 10 trajectory.xyz
+"""
 ADK = ("--mf_dcd", DCD, "--timestep", "0.5")
 
 
@@ -149,6 +162,23 @@ def test_frames_of_openmm_are_those_that_it_writes(
     if not words:
         np.testing.assert_array_equal(found.astype(np.float32), read_file(tmp_path / "md.dcd").positions)
     np.testing.assert_allclose([frame.box for frame in frames], np.broadcast_to(np.diag([24.0] * 3), (20, 3, 3)))
+
+
+def test_frames_of_the_md_program_of_plumed_are_those_that_it_writes(plumed: PlumedRuns, tmp_path: Path) -> None:
+    lattice = 1.7 * np.array([[0, 0, 0], [0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
+    cells = 1.7 * np.stack(np.meshgrid(*[np.arange(4)] * 3), -1).reshape(-1, 1, 3)
+    rows = (cells + lattice).reshape(-1, 3)
+    lines = [str(len(rows)), "6.8 6.8 6.8", *(f"Ar {x} {y} {z}" for x, y, z in rows)]
+    (tmp_path / "start.xyz").write_text("\n".join([*lines, ""]))
+    (tmp_path / "input").write_text(SIMPLE_MD)
+    plumed.write_input("MDREEL_CHANNEL CHANNEL=argon STRIDE=10 CONSUMERS=1")
+    with plumed.start("plumed", "simplemd", "input") as process:
+        frames = frames_of("argon")
+        plumed.finish(process)
+    text = (tmp_path / "trajectory.xyz").read_text().split()
+    written = np.array([word for word in text if word != "Ar"], float).reshape(10, -1)[:, 4:]
+    assert [frame.step for frame in frames] == list(range(10, 101, 10))
+    np.testing.assert_allclose(positions_of(frames), 10 * written.reshape(10, -1, 3), atol=1e-4)
 
 
 def test_atoms_come_in_the_order_of_the_input_and_steps_as_it_says(plumed: PlumedRuns) -> None:
@@ -289,7 +319,7 @@ def test_simulation_drops_frames_if_it_is_told_not_to_wait(plumed: PlumedRuns) -
         ("CHANNEL=adk DTYPE=xtc", "DTYPE must be float32 or float64, not xtc"),
         ("CHANNEL=adk TIMEOUT=-1", "TIMEOUT must be 0 to 1e9 seconds"),
         ("CHANNEL=adk SLOTS=1", "SLOTS must be 2 or more"),
-        ("CHANNEL=adk ATOMS=1-4000", "."),
+        ("CHANNEL=adk ATOMS=1-4000", "atom 3342 out of range"),
         ("CHANNEL=adk NO_SUCH_KEYWORD=1", "NO_SUCH_KEYWORD"),
         ("CHANNEL=adk CONSUMERS=1 TIMEOUT=0.1", "0 of 1 consumers joined within 0.1 s"),
         ("CHANNEL=adk CONSUMERS=2000", "a channel has at most 1024, got 2000"),
