@@ -45,7 +45,7 @@ class PlumedRuns:
         return self.folder / "output.txt"
 
     def said(self) -> str:
-        """Return what the last program has said so far, also in the log of PLUMED, in one line."""
+        """Return the output of the last program and of the log of PLUMED, in one line."""
         log = self.folder / "plumed.log"
         text = self._output.read_text() + (log.read_text() if log.exists() else "")
         return re.sub(r"\s+", " ", text)
