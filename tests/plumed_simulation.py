@@ -4,6 +4,7 @@
 step to ``md.dcd``, and at the end the same positions to ``positions.npy``, in nm as float64.
 
 * ``--length-unit NM``: unit of the positions that PLUMED gets;
+* ``--single``: give PLUMED float32 numbers, as GROMACS does;
 * ``--first STEP``: continue behind this step, and tell PLUMED that this is a restart;
 * ``--twice``: have PLUMED compute each step twice;
 * ``--end``: ``finalize`` PLUMED as MD codes do, have it ``run-final-jobs``, or ``exit`` and leave it as it is.
@@ -55,13 +56,11 @@ class Plumed:
         self._handle = self._library.plumed_create()
 
     def cmd(self, key: str, value: Any = None) -> None:
-        """Give PLUMED a value: an array, a number, or text."""
+        """Give PLUMED a value: an array, an integer, or text."""
         if isinstance(value, np.ndarray):
             value = value.ctypes.data_as(ctypes.c_void_p)
         elif isinstance(value, int):
             value = ctypes.byref(ctypes.c_int(value))
-        elif isinstance(value, float):
-            value = ctypes.byref(ctypes.c_double(value))
         elif isinstance(value, str):
             value = ctypes.c_char_p(value.encode())
         self._library.plumed_cmd(self._handle, key.encode(), value)
@@ -103,23 +102,26 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--length-unit", type=float, default=1.0)
     parser.add_argument("--end", choices=("finalize", "run-final-jobs", "exit"), default="finalize")
+    parser.add_argument("--single", action="store_true")
     parser.add_argument("--twice", action="store_true")
     given = parser.parse_args()
     simulation = argon()
     simulation.currentStep = given.first
     simulation.reporters.append(app.DCDReporter("md.dcd", INTERVAL, enforcePeriodicBox=False))
+    real = np.float32 if given.single else np.float64
     plumed = Plumed()
-    plumed.cmd("setRealPrecision", 8)
-    plumed.cmd("setMDLengthUnits", given.length_unit)
+    plumed.cmd("setRealPrecision", real().itemsize)
+    plumed.cmd("setMDLengthUnits", np.array(given.length_unit, real))
     plumed.cmd("setMDEngine", "OpenMM")
     plumed.cmd("setNatoms", N_ATOMS)
-    plumed.cmd("setTimestep", STEP_PS)
+    plumed.cmd("setTimestep", np.array(STEP_PS, real))
     plumed.cmd("setPlumedDat", "plumed.dat")
     plumed.cmd("setLogFile", "plumed.log")
     if given.first:
         plumed.cmd("setRestart", 1)
     plumed.cmd("init")
-    masses, forces, virial = np.full(N_ATOMS, 39.948), np.zeros((N_ATOMS, 3)), np.zeros((3, 3))
+    masses = np.full(N_ATOMS, 39.948, real)
+    forces, virial = np.zeros((N_ATOMS, 3), real), np.zeros((3, 3), real)
     kept = []
     for step in range(given.first + 1, given.first + given.steps + 1):
         simulation.step(1)
@@ -128,7 +130,7 @@ def main() -> None:
         box = np.array(state.getPeriodicBoxVectors(asNumpy=True).value_in_unit(unit.nanometer))
         if step % INTERVAL == 0:
             kept.append(positions)
-        scaled, scaled_box = positions / given.length_unit, box / given.length_unit
+        scaled, scaled_box = ((array / given.length_unit).astype(real) for array in (positions, box))
         arrays = {"Masses": masses, "Positions": scaled, "Box": scaled_box, "Forces": forces, "Virial": virial}
         for _ in range(1 + given.twice):
             plumed.cmd("setStep", step)

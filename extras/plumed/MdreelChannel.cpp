@@ -21,6 +21,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -61,6 +62,19 @@ auto has_natural_units(Main &main, int) -> decltype(main.getUnits(), main.usingN
 template <class Main>
 auto has_natural_units(Main &main, long) -> decltype(main.getAtoms().usingNaturalUnits()) {
     return main.getAtoms().usingNaturalUnits();
+}
+
+// A time step as its user wrote it. GROMACS gives 0.002 as a float, whose error would grow with the steps.
+double as_written(double time_step) {
+    const float narrow = static_cast<float>(time_step);
+    for (int digits = 1; narrow == time_step && digits < 9; digits++) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.*g", digits, time_step);
+        if (std::strtof(text, nullptr) == narrow) {
+            return std::strtod(text, nullptr);
+        }
+    }
+    return time_step;
 }
 
 // Whether an exception is destroying the objects of this thread.
@@ -118,7 +132,7 @@ private:
     mdreel_producer *producer_ = nullptr;
     double timeout_ = LONGEST_WAIT;
     unsigned n_consumers_ = 0;
-    double angstrom_ = 0, picosecond_ = 0;  // PLUMED's units of length and time
+    double angstrom_ = 0;  // PLUMED's unit of length
     std::vector<float> floats_;
     std::vector<double> doubles_;
     bool has_published_ = false, has_ended_ = false;
@@ -166,8 +180,7 @@ MdreelChannel::MdreelChannel(const ActionOptions &options)
               "with physical units");
     }
     angstrom_ = ANGSTROM_PER_NM * units_of(plumed, 0).getLength();
-    picosecond_ = units_of(plumed, 0).getTime();
-    settings_.time_step = getTimeStep() * picosecond_;
+    settings_.time_step = as_written(getTimeStep() * units_of(plumed, 0).getTime());
     settings_.stream = stream_of(path_);
     requestAtoms(atoms);
     log.printf("  channel %s with %lu atoms\n", path_.c_str(), static_cast<unsigned long>(atoms.size()));
@@ -312,7 +325,8 @@ void MdreelChannel::publish(std::vector<Number> &buffer) {
         box[k] = angstrom_ * getBox()[k / 3][k % 3];
         has_box = has_box || box[k] != 0.0;
     }
-    mdreel_frame frame = {getStep(), getTime() * picosecond_, has_box ? box : nullptr, buffer.data(), nullptr, nullptr};
+    const double time = settings_.time_step * getStep();
+    mdreel_frame frame = {getStep(), time, has_box ? box : nullptr, buffer.data(), nullptr, nullptr};
     const auto begin = Clock::now();
     bool has_warned = false;
     int code;
