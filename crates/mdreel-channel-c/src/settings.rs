@@ -61,6 +61,14 @@ pub(crate) unsafe fn path(text: *const c_char, what: &str) -> Result<PathBuf, Fa
     Ok(PathBuf::from(OsStr::from_bytes(bytes)))
 }
 
+/// A time to wait.
+pub(crate) fn seconds(wait: f64) -> Result<Duration, Failure> {
+    if !(0.0..=LONG).contains(&wait) {
+        return Err(Failure::Argument(format!("wait: expected 0 to {LONG} s, got {wait}")));
+    }
+    Ok(Duration::from_secs_f64(wait))
+}
+
 impl CSettings {
     fn data_type(&self) -> Result<(DataType, usize), Failure> {
         match self.data_type {
@@ -103,10 +111,7 @@ impl CSettings {
         let Some(slot_len) = frame_len(kinds.iter().map(|_| length)) else {
             return refuse(format!("n_atoms: {} are too many", self.n_atoms));
         };
-        if !(0.0..=LONG).contains(&self.wait) {
-            return refuse(format!("wait: expected 0 to {LONG} s, got {}", self.wait));
-        }
-        let wait = Duration::from_secs_f64(self.wait);
+        let wait = seconds(self.wait)?;
         let policy = match self.policy {
             0 => Policy::Block(wait),
             1 => Policy::DropOldest,

@@ -2,8 +2,8 @@
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::time::Duration;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use mdreel_channel::catch_up::{CatchUp, Next};
 use mdreel_channel::consumer::Start;
@@ -46,7 +46,21 @@ fn frames_of_a_program_in_c_are_as_it_has_made_them() {
     let place = tempfile::tempdir().unwrap();
     let Some(program) = compiled("produce.c", place.path(), "cc") else { return };
     let channel = place.path().join("channel");
-    let output = Command::new(program).arg(&channel).arg(place.path().join("staging")).output().unwrap();
+    let mut command = Command::new(program);
+    command.arg(&channel).arg(place.path().join("staging"));
+    let program = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It publishes nothing before a consumer has joined.
+    let until = Instant::now() + Duration::from_secs(20);
+    let mut first = loop {
+        match CatchUp::join(&channel, Start::Earliest) {
+            Ok(reader) => break reader,
+            Err(error) => assert!(Instant::now() < until, "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(matches!(first.next(Duration::from_secs(20)).unwrap(), Next::Frame(_)));
+    drop(first);
+    let output = program.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output));
     let mut reader = CatchUp::join(&channel, Start::Earliest).unwrap();
     assert_eq!(reader.manifest().sections.len(), 2);

@@ -50,6 +50,12 @@ int main(int n, char **arguments) {
         printf("which producers are there\n");
         return 1;
     }
+    expect(MDREEL_OK, mdreel_producer_await(producer, 0, 0.0), "await nobody");
+    expect(MDREEL_TIMEOUT, mdreel_producer_await(producer, 1024, 0.1), "await more than there are");
+    expect(MDREEL_ARGUMENT, mdreel_producer_await(producer, 1025, 0.1), "await more than there can be");
+    expect(MDREEL_ARGUMENT, mdreel_producer_await(producer, 1, -1.0), "await for less than no time");
+    expect(MDREEL_ARGUMENT, mdreel_producer_await(NULL, 1, 0.1), "await without a producer");
+    expect(MDREEL_OK, mdreel_producer_await(producer, 1, 60.0), "await a consumer");
     double box[9] = {10, 0, 0, 1, 20, 0, 2, 3, 30};
     double positions[3 * N_ATOMS], forces[3 * N_ATOMS];
     mdreel_frame frame = {.box = box, .positions = positions, .forces = forces};
