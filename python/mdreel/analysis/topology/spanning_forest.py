@@ -40,7 +40,7 @@ class SpanningForest:
             If the topology has no bonds.
         """
         try:
-            fragments, bonds = universe.atoms.fragindices, universe.bonds.indices
+            fragments, bonds = universe.atoms.fragindices, _bonds(universe)
         except AttributeError as error:
             message = "the topology has no bonds, which are needed to make molecules whole"
             raise SelectionError(f"{message}: use one with bonds (TPR, PSF, PRMTOP), or guess them") from error
@@ -53,6 +53,16 @@ class SpanningForest:
         numbers[ordered] = np.arange(len(ordered), dtype=np.uint64)
         _, counts = np.unique(fragments[ordered], return_counts=True)
         return cls(ordered.astype(np.uint32), np.cumsum(counts).astype(np.uint64), numbers[parents[order]])
+
+
+def _bonds(universe: "Universe") -> NDArray[np.int64]:
+    """Return the two atoms of each bond, in any order."""
+    try:
+        # `universe.bonds` takes a Python object for each atom and bond: 70 ms for 48,000 atoms, in every run.
+        pairs = universe._topology.bonds.values  # noqa: SLF001
+    except AttributeError:
+        pairs = universe.bonds.indices
+    return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def _breadth_first(
