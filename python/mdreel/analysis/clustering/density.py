@@ -31,13 +31,13 @@ class DensityClustering(FrameClusters):
     cutoff : float
         Largest RMSD of two neighbours in Å.
     min_frames : int
-        Smallest number of frames within the cutoff of a frame, itself included, that makes it the core of a cluster.
+        Minimum number of frames within the cutoff of a core frame, including the core frame itself.
 
     Attributes
     ----------
     results.labels : ndarray, shape (n_frames,), int64
-        Cluster of each frame, or -1 for frames that belong to no cluster (noise). Clusters are numbered from 0, and
-        their sizes never increase with their number.
+        Cluster of each frame, or -1 for frames that belong to no cluster (noise). Clusters are numbered from 0 in
+        the order of decreasing size.
     results.sizes, results.transitions : ndarray, int64
         Number of frames in each cluster, and steps between clusters. See `GromosClustering`. Steps to noise (-1) are
         included.
@@ -61,11 +61,12 @@ class DensityClustering(FrameClusters):
 
     Notes
     -----
-    Two frames are neighbours if their minimum RMSD is at most `cutoff`. Neighbours that are both cores are in the same
-    cluster. A frame that is no core, but a neighbour of a core, is in the cluster of this core. Of several clusters, it
-    is in the one whose first core comes first in the trajectory. All other frames are noise (M. Ester and others, Proc.
-    KDD-96, 226, 1996). Apart from the order of the numbers, the labels are those of `sklearn.cluster.DBSCAN` with the
-    matrix of `mdreel.DistanceMatrix` and ``min_samples=min_frames``.
+    Two frames are neighbours if their minimum RMSD is at most `cutoff`. Core frames that are neighbours belong to the
+    same cluster. A frame that is not a core frame, but is a neighbour of one, belongs to the cluster of this core
+    frame. If it is a neighbour of several clusters, it belongs to the cluster whose first core frame comes first in the
+    trajectory. All other frames are noise (M. Ester and others, Proc. KDD-96, 226, 1996). Apart from the numbering of
+    the clusters, the labels are the same as those of `sklearn.cluster.DBSCAN` with the matrix of
+    `mdreel.DistanceMatrix` and ``min_samples=min_frames``.
 
     First, the atoms of all frames are read in a single pass. Then, threads on the local machine search for neighbours,
     in the same way as for `GromosClustering`, and compare the frames within each cluster to find its centre. There are

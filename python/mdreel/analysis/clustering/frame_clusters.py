@@ -103,7 +103,7 @@ class FrameClusters(Analysis):
         found.positions = positions if self._selection.is_in_order else positions[:, self._selection.places]
 
     def _assign(self, frames: NDArray[np.float32], n_threads: int) -> Labels:
-        """Return the clusters of frames, of which each row has x, y and z of one atom after the other, Å."""
+        """Return the clusters of frames. Each row of `frames` contains x, y and z of each atom in turn, in Å."""
         raise NotImplementedError(f"{type(self).__name__} does not implement _assign()")
 
     def columns(self) -> Sequence[Column]:
@@ -184,7 +184,7 @@ class FrameClusters(Analysis):
             raise MismatchError("there are no structures to write, because no cluster was found: raise the cutoff")
         n_written = self.n_clusters if n_clusters is None else n_clusters
         if not 1 <= n_written <= self.n_clusters:
-            raise MismatchError(f"n_clusters must be 1 to {self.n_clusters}, which were found, not {n_written}")
+            raise MismatchError(f"n_clusters must be 1 to {self.n_clusters} (the clusters found), not {n_written}")
         path = check_structures(Path(path), n_written, force)
         largest = np.argsort(-self.results.sizes, kind="stable")[:n_written]
         if atoms is None:
@@ -214,7 +214,7 @@ class FrameClusters(Analysis):
 
 
 def numbered_by_size(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return labels in which the largest cluster has number 0. Of clusters of the same size, the first comes first.
+    """Return labels that number the clusters by decreasing size, and clusters of equal size by their first frame.
 
     Parameters
     ----------

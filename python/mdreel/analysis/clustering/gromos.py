@@ -39,7 +39,7 @@ class GromosClustering(FrameClusters):
     Attributes
     ----------
     results.labels : ndarray, shape (n_frames,), int64
-        Cluster of each frame. Clusters are numbered from 0, and their sizes never increase with their number.
+        Cluster of each frame. Clusters are numbered from 0 in the order of decreasing size.
     results.sizes : ndarray, shape (n_clusters,), int64
         Number of frames in each cluster.
     results.centers : ndarray, shape (n_clusters,), int64
@@ -47,8 +47,8 @@ class GromosClustering(FrameClusters):
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in the centre of each cluster, as stored, in Å.
     results.transitions : ndarray, shape (n_transitions, 3), int64
-        Number of steps from one analysed frame to the next for each pair of clusters that occurs: the cluster of the
-        first frame, that of the second, and the number. Steps within a cluster are included.
+        Transition counts. Each row contains the cluster of an analysed frame, the cluster of the next analysed frame,
+        and the number of times that this pair occurs. Pairs of frames in the same cluster are included.
 
     Raises
     ------
@@ -67,16 +67,17 @@ class GromosClustering(FrameClusters):
 
     Notes
     -----
-    Two frames are neighbours if their minimum RMSD is at most `cutoff`. The frame with the most neighbours, together
-    with them, is the first cluster. If several frames have as many, the first of them is the centre. These frames are
-    removed, and the procedure is repeated until no frame is left (X. Daura and others, Angew. Chem. Int. Ed. 38, 236,
-    1999). The clusters are exactly those that follow from the matrix of `mdreel.DistanceMatrix`, in which the RMSD of
-    two frames is that of the earlier one from the later one.
+    Two frames are neighbours if their minimum RMSD is at most `cutoff`. The frame with the most neighbours is the
+    centre of the first cluster, which also contains all its neighbours. If several frames have the same number of
+    neighbours, the first of these frames is the centre. The frames of the cluster are removed, and the procedure is
+    repeated until no frame is left (X. Daura and others, Angew. Chem. Int. Ed. 38, 236, 1999). The clusters are exactly
+    those obtained from the matrix of `mdreel.DistanceMatrix`, because both use the later frame of each pair as the
+    reference for the RMSD.
 
     First, the atoms of all frames are read in a single pass. Then, threads on the local machine search for neighbours.
-    There are as many threads as local workers in the run. Lower bounds and comparisons in single precision, both with
-    a margin for every rounding error, decide most pairs; only the others are compared in double precision. The results
-    are bitwise identical for every executor and any number of workers.
+    There are as many threads as local workers in the run. For most pairs, lower bounds or a comparison in single
+    precision are sufficient, because both include a margin for all rounding errors. Only the remaining pairs are
+    compared in double precision. The results are bitwise identical for every executor and any number of workers.
 
     The memory use does not grow with the number of pairs. Positions need 12 bytes per atom and frame, twice as much
     while frames are compared, and frames need about 300 bytes each. A pair of neighbours needs 8 bytes. If there are

@@ -72,8 +72,9 @@ class HierarchicalClustering(FrameClusters):
     the run. The tree is computed by a single thread. The results are bitwise identical for every executor and any
     number of workers.
 
-    The distances need 4 bytes of memory for the square of the number of frames (0.4 GB for 10,000 frames), half as much
-    as the matrix. Positions need 12 bytes per atom and frame, and twice as much while frames are compared.
+    For n frames, the distances need 4 n² bytes of memory (0.4 GB for 10,000 frames), which is half as much as the
+    matrix of `mdreel.DistanceMatrix`. Positions need 12 bytes per atom and frame, and twice as much while frames are
+    compared.
 
     Examples
     --------

@@ -64,7 +64,7 @@ def nani_frames(
     n_clusters : int
         Number of frames to choose.
     same : float
-        Square distance of two points up to which they are the same.
+        Largest squared distance at which two points count as the same.
     n_threads : int
         Number of threads.
 
@@ -80,11 +80,12 @@ def nani_frames(
 
     Notes
     -----
-    The complementary similarity of a frame is the mean square distance of all pairs of other frames. It decreases with
-    the distance of the frame from the mean. The frames with the highest ones are thus those nearest to the mean: 10 %
-    of all frames, but at least `n_clusters`. The first frame chosen is the nearest. Each further one is the frame with
-    which the mean square distance of all pairs of chosen frames is largest. This is the frame that is farthest from the
-    mean of those chosen before. If too few of the candidates differ, there are twice as many.
+    The complementary similarity of a frame is the mean squared distance between all pairs of other frames. It decreases
+    with the distance of the frame from the mean. The candidates are the frames with the highest complementary
+    similarity, and therefore the frames nearest to the mean. They are 10 % of all frames, but at least `n_clusters`.
+    The first chosen frame is the candidate nearest to the mean. Each further frame is the candidate that maximizes the
+    mean squared distance between all pairs of chosen frames. This is the candidate farthest from the mean of the frames
+    chosen before. If too few of the candidates differ, mdreel doubles their number.
 
     References
     ----------

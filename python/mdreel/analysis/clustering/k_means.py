@@ -91,10 +91,11 @@ class KMeansClustering(FrameClusters):
     moves to the frame that is farthest from its own centre. From the same first centres, the labels are those of
     `sklearn.cluster.KMeans` with ``tol=0``, apart from the order of the numbers.
 
-    For positions, :math:`x_i` has the coordinates of frame i after superposition on the reference, each multiplied by
-    the root of the share of the weight of its atom. The mean structure is found by repeated superposition, until it
-    moves by less than 0.0001 Å. All frames are superposed on the same structure, so distances are larger than minimum
-    RMSDs of pairs. For flexible molecules, `KMedoidsClustering` is more precise.
+    For positions, :math:`x_i` contains the coordinates of frame i after superposition on the reference. Each coordinate
+    is multiplied by the square root of the weight of its atom, where the weights are normalized to a sum of 1. The mean
+    structure is found by repeated superposition, until it moves by less than 0.0001 Å. All frames are superposed on the
+    same structure, so the distance of two frames is at least their minimum RMSD. For flexible molecules,
+    `KMedoidsClustering` is more precise.
 
     With ``init="k-means++"``, each further centre is a random frame with a probability proportional to the square
     distance from the nearest centre (D. Arthur and S. Vassilvitskii, Proc. SODA 2007, 1027). With ``init="nani"``, the

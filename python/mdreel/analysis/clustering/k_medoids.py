@@ -78,9 +78,10 @@ class KMedoidsClustering(FrameClusters):
     where d is the RMSD of two frames after optimal superposition. RMSDs of up to 0.000001 Å count as 0. There are two
     steps. The first assigns each frame to the nearest medoid. The frame of each cluster with the smallest sum of RMSDs
     from the others becomes the medoid. This is repeated until the cost no longer decreases (H.-S. Park and C.-H. Jun,
-    Expert Syst. Appl. 36, 3336, 2009). In the second step, each frame in turn replaces the medoid for which the cost
-    decreases most. The search ends if no single exchange decreases the cost by more than a part of 10⁻⁹ (E. Schubert
-    and P. J. Rousseeuw, Inf. Syst. 101, 101804, 2021). The result is a local minimum.
+    Expert Syst. Appl. 36, 3336, 2009). The second step tests for each frame in turn whether the cost
+    decreases if the frame replaces a medoid. If so, it makes the replacement that decreases the cost most. The search
+    ends when no single replacement decreases the cost by more than a fraction of 10⁻⁹ (E. Schubert and P. J. Rousseeuw,
+    Inf. Syst. 101, 101804, 2021). The result is a local minimum.
 
     For the choice of the first medoids, see `KMeansClustering`; with ``init="k-means++"``, the distance is the RMSD.
 
@@ -161,7 +162,7 @@ class KMedoidsClustering(FrameClusters):
         return labels, centers
 
     def _found(self, chosen: NDArray[np.int64], distances_from: DistancesFrom, medoids_of: MedoidsOf) -> Medoids:
-        """Return the medoids to which the first ones lead."""
+        """Return the medoids that the search finds from the initial medoids."""
         found = Medoids(chosen, distances_from)
         found.alternate(medoids_of)
         if self.swap:

@@ -11,7 +11,7 @@ from mdreel._core import nearest_centers
 
 @dataclass(frozen=True)
 class KMeansFound:
-    """Clusters to which k-means has led."""
+    """Result of the iterations of k-means."""
 
     labels: NDArray[np.int64]
     """Cluster of each point, shape (n_points,)."""

@@ -58,8 +58,9 @@ class OnlineClustering(FrameClusters):
     -----
     This is the leader algorithm (J. A. Hartigan, Clustering Algorithms, Wiley, 1975). The first frame leads the first
     cluster. Each following frame joins the cluster of the nearest leader, if its minimum RMSD from this leader is at
-    most `cutoff`. Of several leaders at the same distance, it joins the first. Otherwise, it leads a new cluster.
-    Therefore, no two leaders are within the cutoff, and all frames of a cluster are within the cutoff of its leader.
+    most `cutoff`. If several leaders are equally near, it joins the first of them. If no leader is within `cutoff`, the
+    frame becomes the leader of a new cluster. Therefore, no two leaders are within the cutoff, and all frames of a
+    cluster are within the cutoff of its leader.
 
     The result depends on the order of the frames. It does not depend on the executor or the number of workers. Workers
     compare their frames with the leaders that are known at that time. The calling thread compares them with the leaders

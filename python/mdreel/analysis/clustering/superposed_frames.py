@@ -33,8 +33,8 @@ def superposed_on_frame(
     Returns
     -------
     ndarray, shape (n_frames, 3 * n_atoms), float32
-        Positions in Å, each multiplied by the root of the share of the weight of its atom. The distance of two points
-        is the weighted root mean square deviation of the two frames.
+        Positions in Å, each multiplied by the square root of the weight of its atom, where the weights are normalized
+        to a sum of 1. The distance of two points is the weighted root mean square deviation of the two frames.
     """
     reference = frames[place, : 3 * n_atoms].reshape(n_atoms, 3).astype(np.float64)
     return superposed_rows(frames, n_atoms, weights, reference, n_threads)
