@@ -13,7 +13,7 @@ from architecture.checkout import ROOT
 
 SIMULATION = Path(__file__).with_name("plumed_simulation.py")
 BUILD = ROOT / "extras" / "plumed" / "build.py"
-LONG = 20.0
+LONG = 60.0
 LONGEST_BUILD = 900.0
 """s; Cargo may wait for a build of another test run."""
 
