@@ -21,6 +21,7 @@ _RESULTS = Path(__file__).resolve().parents[2] / "lab" / "benchmarks" / "results
 PAGES = {
     "performance/speed": "table",
     "performance/analyses": "analyses",
+    "performance/pairs": "pairs",
     "performance/formats": "formats",
     "performance/executors": "executors",
 }

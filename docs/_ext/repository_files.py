@@ -30,6 +30,7 @@ PAGES = {
     "lab/benchmarks/results/channels.md": "performance/channels.md",
     "lab/benchmarks/results/executors.md": "performance/executors.md",
     "lab/benchmarks/results/formats.md": "performance/formats.md",
+    "lab/benchmarks/results/pairs.md": "performance/pairs.md",
     "lab/benchmarks/results/table.md": "performance/speed.md",
     "lab/validation/agreement.md": "explanation/agreement.md",
 }

@@ -68,6 +68,7 @@ class Case:
 PAGES = {
     "table": ("table",),
     "analyses": ("analyses",),
+    "pairs": ("pairs",),
     "executors": ("executors",),
     "formats": ("formats", "storage"),
     "arrays": ("arrays",),
@@ -95,7 +96,7 @@ def read_cases() -> Cases:
     """Read the files of cases; raise a `MismatchError` if something is unknown, missing or of a wrong type."""
     found = Cases({}, {})
     for path in (
-        _FOLDER / f"{name}.toml" for name in ("table", "formats", "arrays", "storage", "executors", "analyses")
+        _FOLDER / f"{name}.toml" for name in ("table", "formats", "arrays", "storage", "executors", "analyses", "pairs")
     ):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         found.contenders[path.stem] = {
