@@ -1,7 +1,8 @@
 """Tree of frames.
 
 Each leaf is a frame. The height at which two branches merge is the mean RMSD between
-their frames (average linkage). SciPy draws the tree.
+their frames (average linkage). Below the dashed line at 2 Å, each cluster has a
+colour. SciPy draws the tree.
 """
 
 import matplotlib.pyplot as plt
@@ -23,5 +24,6 @@ dendrogram(
     no_labels=True,
     above_threshold_color="0.5",
 )
+axes.axhline(2.0, color="0.5", linestyle="--")
 axes.set(xlabel="Frame", ylabel="Mean RMSD (Å)", title="Tree of frames")
 figure.savefig("cluster_tree.png", dpi=150)

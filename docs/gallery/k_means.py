@@ -17,9 +17,10 @@ pca = mdreel.PCA(atoms, align=True).run()
 points = pca.transform(atoms, n_components=2, superposition=True)
 run = KMeansClustering(atoms, n_clusters=3, features=points).run()
 figure, axes = plt.subplots(figsize=(6, 4.5), layout="constrained")
-axes.scatter(*points.T, c=run.results.labels, cmap="viridis", s=18)
-axes.plot(*points[run.results.centers].T, "x", color="tab:red", markersize=10, mew=2)
-axes.set(
-    xlabel="Component 1 (Å)", ylabel="Component 2 (Å)", title="Clusters of projections"
-)
+for number in range(3):
+    part = points[run.results.labels == number]
+    axes.plot(*part.T, "o", label=f"cluster {number}", markersize=4)
+axes.plot(*points[run.results.centers].T, "kx", label="centre", markersize=10, mew=2)
+axes.set(xlabel="Component 1 (Å)", ylabel="Component 2 (Å)", title="Clusters of frames")
+axes.legend()
 figure.savefig("k_means.png", dpi=150)

@@ -103,7 +103,7 @@ class FingerprintVectors(Analysis):
         try:
             from rdkit.DataStructs import ExplicitBitVect
         except ImportError as error:
-            raise UnsupportedError("bit vectors of RDKit need the package rdkit: pip install rdkit") from error
+            raise UnsupportedError("these bit vectors need RDKit: pip install 'mdreel[rdkit]'") from error
         vectors = []
         for row in bits:
             vectors.append(ExplicitBitVect(len(row)))
