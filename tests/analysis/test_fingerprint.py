@@ -1,6 +1,7 @@
 """Tests of interaction fingerprints against slow loops over all sites."""
 
 import pickle
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import product
@@ -15,7 +16,7 @@ from MDAnalysisTests.datafiles import DCD, PSF, TPR, XTC
 import mdreel
 from mdreel.analysis import InteractionFingerprint
 from mdreel.analysis.fingerprints.interactions import DEFAULT, DEFINITIONS
-from mdreel.errors import MismatchError, SelectionError, UnitWarning, UnsupportedError
+from mdreel.errors import MdreelWarning, MismatchError, SelectionError, UnitWarning, UnsupportedError
 from peptide_system import in_memory
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -308,13 +309,15 @@ def test_wrong_arguments_are_named(universe: MDAnalysis.Universe) -> None:
         InteractionFingerprint(few, parameters={"Hydrophobic": {"distance": 0.45}})
     with pytest.raises(MismatchError, match="other is in another Universe"):
         InteractionFingerprint(few, MDAnalysis.Universe(PSF, DCD).atoms)
-    with pytest.raises(SelectionError, match="has no hydrogens"):
+    with pytest.raises(SelectionError, match="have no hydrogens"):
         InteractionFingerprint(MDAnalysis.Merge(few.select_atoms("not name H*")))
     run = InteractionFingerprint(few).run(stop=1)
     with pytest.raises(MismatchError, match="atom_indices=True"):
         run.occurrences_in(0)
+    with pytest.warns(MdreelWarning, match="no atoms that can take part in CationPi"):
+        without = InteractionFingerprint(few, interactions="CationPi").run(stop=1)
     with pytest.raises(MismatchError, match="lower min_frequency"):
-        InteractionFingerprint(few, interactions="CationPi").run(stop=1).plot_network()
+        without.plot_network()
     with pytest.raises(MismatchError, match="frame 5 was not analysed"):
         run.tanimoto(frame=5)
 
@@ -361,25 +364,28 @@ def test_figures_show_the_most_frequent_interactions(lid: InteractionFingerprint
 
 
 def test_bit_vectors_of_rdkit_have_the_same_bits(lid: InteractionFingerprint) -> None:
-    try:
-        import rdkit  # noqa: F401
-    except ImportError:
-        with pytest.raises(UnsupportedError, match=r"pip install rdkit"):
-            lid.to_bitvectors("rdkit")
-        return
+    pytest.importorskip("rdkit", reason="rdkit is not installed")
     for bits, row in zip(lid.to_bitvectors("rdkit"), lid.to_bitvectors(), strict=True):
         assert list(bits.GetOnBits()) == np.flatnonzero(row).tolist()
 
 
-def test_unknown_residue_needs_rdkit(universe: MDAnalysis.Universe) -> None:
+def test_missing_rdkit_is_named_with_its_extra(
+    universe: MDAnalysis.Universe, lid: InteractionFingerprint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("rdkit", "rdkit.DataStructs"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UnsupportedError, match=r"bit vectors need RDKit: pip install 'mdreel\[rdkit\]'"):
+        lid.to_bitvectors("rdkit")
     copy = MDAnalysis.Merge(universe.select_atoms("resid 1:5"))
     copy.residues[2].resname = "LIG"
-    try:
-        import rdkit  # noqa: F401
-    except ImportError:
-        with pytest.raises(UnsupportedError, match=r"LIG 3.*pip install rdkit"):
-            InteractionFingerprint(copy)
-        return
+    with pytest.raises(UnsupportedError, match=r"LIG 3.*pip install 'mdreel\[rdkit\]'"):
+        InteractionFingerprint(copy)
+
+
+def test_rdkit_perceives_unknown_residues_as_standard_ones(universe: MDAnalysis.Universe) -> None:
+    pytest.importorskip("rdkit", reason="rdkit is not installed")
+    copy = MDAnalysis.Merge(universe.select_atoms("resid 1:5"))
+    copy.residues[2].resname = "LIG"
     names = ["Hydrophobic", "HBDonor", "HBAcceptor"]
     other, standard = InteractionFingerprint(copy, interactions=names), universe.select_atoms("resid 1:5")
     assert other._sites == InteractionFingerprint(standard, interactions=names)._sites

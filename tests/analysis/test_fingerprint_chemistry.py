@@ -1,9 +1,12 @@
 """Tests of the chemistry of interaction fingerprints, against lists of atoms by residue."""
 
 import MDAnalysis
+import numpy as np
 import pytest
+from MDAnalysis.guesser.default_guesser import DefaultGuesser
 from MDAnalysisTests.datafiles import DCD, PSF, RNA_PDB, RNA_PSF, TPR, XTC
 
+from mdreel.analysis.fingerprints.bonds import guessed_bonds
 from mdreel.analysis.fingerprints.perception import perceive
 from mdreel.analysis.fingerprints.sites import FINDERS
 from mdreel.analysis.fingerprints.standard_residues import standard_name
@@ -157,6 +160,33 @@ def test_protonation_follows_from_hydrogens() -> None:
     assert charges("CYS", "HG1 N HN C O") == {"SG": -1}
     assert charges("ARG", "N HN C O") == {"NH1": 1}
     assert charges("ARG", "HH11 N HN C O") == {}
+
+
+def test_guessed_bonds_are_those_of_mdanalysis_for_the_elements() -> None:
+    """The types of OPLS-AA are no elements, and the waters of TIP4P have virtual sites."""
+    universe = MDAnalysis.Universe(TPR, XTC)
+    atoms = universe.select_atoms("protein and resid 1:60")
+    copy = MDAnalysis.Merge(atoms)
+    copy.atoms.types = copy.atoms.elements
+    guesser = DefaultGuesser(copy, box=universe.dimensions)
+    expected = np.unique(np.sort(guesser.guess_bonds(copy.atoms, atoms.positions), axis=1), axis=0)
+    np.testing.assert_array_equal(guessed_bonds(atoms), atoms.ix[expected])
+    water = universe.select_atoms("resname SOL").residues[:9].atoms
+    pairs = guessed_bonds(water)
+    assert len(pairs) == 18
+    assert set(universe.atoms[pairs.ravel()].names) == {"OW", "HW1", "HW2"}
+
+
+def test_element_without_a_radius_is_refused_in_molecules_and_allowed_as_an_ion() -> None:
+    universe = MDAnalysis.Universe.empty(4, 2, atom_resindex=[0, 0, 0, 1], trajectory=True)
+    universe.add_TopologyAttr("elements", ["C", "D", "C", "Fe"])
+    universe.atoms.positions = [[0, 0, 0], [1, 0, 0], [-1.5, 0, 0], [0, 1.5, 0]]
+    np.testing.assert_array_equal(guessed_bonds(universe.atoms), [[0, 1], [0, 2]])
+    universe.atoms.elements = ["C", "Lr", "C", "Fe"]
+    with pytest.raises(
+        MissingDataError, match="the element 'Lr' of atom 1 has no van der Waals radius: use a topology"
+    ):
+        guessed_bonds(universe.atoms)
 
 
 def test_topology_without_bonds_and_positions_is_refused() -> None:

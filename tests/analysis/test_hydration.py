@@ -185,7 +185,7 @@ def test_invalid_input_is_refused(universe: MDAnalysis.Universe) -> None:
     ):
         with pytest.raises(MismatchError, match=message):
             SurvivalProbability(universe, SHELL, *given)
-    with pytest.raises(MismatchError, match="tau_max must be 0 to 2, the number of frames, not 20"):
+    with pytest.raises(MismatchError, match="tau_max must be at most 2, the number of frames, not 20"):
         SurvivalProbability(universe, SHELL).run(stop=2)
     with pytest.raises(MismatchError, match="tau_max must be less than 2, the number of frames, not 3"):
         WaterOrientationalRelaxation(universe, SHELL, 3).run(stop=2)

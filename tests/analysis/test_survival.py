@@ -44,8 +44,8 @@ def test_duplicate_members_count_once() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((4,), "0 to 3, the number of frames, not 4"),
-        ((-1,), "not -1"),
+        ((4,), "at most 3, the number of frames, not 4: lower it"),
+        ((-1,), "0 or more frames, not -1"),
         ((2, 0), "window_step"),
         ((2, 1, -1), "or more"),
     ],

@@ -268,10 +268,10 @@ def test_doubtful_values_warn() -> None:
 @pytest.mark.parametrize(
     ("selections", "message"),
     [
-        (("resid 99", "resid 7", "resid 8"), "selection1 'resid 99' has no donors"),
-        (("resid 5", "resid 99", "resid 8"), "selection2 'resid 99' has no donors"),
-        (("resid 5", "resid 7"), "water_selection 'resname SOL' has no donors"),
-        (("resid 5 and name H1", "resid 7", "resid 8"), "selection1"),
+        (("resid 99", "resid 7", "resid 8"), "selection1 'resid 99' has no atoms"),
+        (("resid 5", "resid 99", "resid 8"), "selection2 'resid 99' has no atoms"),
+        (("resid 5", "resid 7"), "water_selection 'resname SOL' has no atoms"),
+        (("resid 5 and name H1", "resid 7", "resid 8"), "selection1 .* has no donors with hydrogens and no acceptors"),
     ],
 )
 def test_selections_without_donors_and_acceptors_warn_and_have_no_bridges(

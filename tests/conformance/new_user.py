@@ -298,7 +298,7 @@ DATA: dict[str, Mistake] = {
     "no bonds for symmetry": (lambda s: mdreel.analysis.SymmetricRMSD(s.water.atoms[:20]), r"use one with bonds \(TPR"),
     "windows longer than the run": (
         lambda s: mdreel.analysis.SurvivalProbability(s.u, "name CA and around 3 name O").run(stop=5),
-        "tau_max must be 0 to 5",
+        "tau_max must be at most 5, the number of frames, not 20: lower it, or analyse more frames",
     ),
     "ions as water": (
         lambda s: mdreel.analysis.WaterOrientationalRelaxation(s.water, "name O and around 3 name CA"),

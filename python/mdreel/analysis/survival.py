@@ -50,8 +50,11 @@ def survival(
     First, the occurrences are sorted. Then, each occurrence is visited once, and each window once for each lag. The
     function needs about 50 bytes of memory per occurrence.
     """
-    if not 0 <= tau_max <= n_frames:
-        raise MismatchError(f"tau_max must be 0 to {n_frames:,}, the number of frames, not {tau_max:,}")
+    if tau_max < 0:
+        raise MismatchError(f"tau_max must be 0 or more frames, not {tau_max:,}")
+    if tau_max > n_frames:
+        message = f"tau_max must be at most {n_frames:,}, the number of frames, not {tau_max:,}"
+        raise MismatchError(f"{message}: lower it, or analyse more frames")
     if window_step < 1 or intermittency < 0:
         message = f"not {window_step} and {intermittency}"
         raise MismatchError(f"window_step must be 1 or more frames, intermittency 0 or more, {message}")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mdreel._core import FrameSelection, SelectedAtoms
 from mdreel.errors import MdreelError, MismatchError, SelectionError, UnsupportedError
 from mdreel.foundation.arguments import shown
-from mdreel.trajectory.selection_remedies import remedy_for_no_atoms, remedy_for_syntax
+from mdreel.trajectory.selection_remedies import reason_with_remedy, remedy_for_no_atoms
 from mdreel.trajectory.selection_tree import frame_selection, is_updating, named_groups
 
 if TYPE_CHECKING:
@@ -371,7 +371,7 @@ def selected(
     except MdreelError:
         raise
     except Exception as error:
-        raise _invalid(f"{name} '{words}': {error}: {remedy_for_syntax(str(error))}") from error
+        raise _invalid(f"{name} '{words}': {reason_with_remedy(error)}") from error
     if len(atoms) == 0 and not (may_be_empty or updating):
         raise _invalid(f"{name} '{words}' has no atoms: {remedy_for_no_atoms(of, strings)}")
     return atoms

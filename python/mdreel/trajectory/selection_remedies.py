@@ -28,7 +28,22 @@ _KEYWORDS = (
 )
 _NAMED = re.compile(rf"\b({'|'.join(_ATTRIBUTES)})\s+((?:(?!(?:and|or|not)\b)[^\s()]+\s*)+)")
 _UNKNOWN = re.compile("selection token: '(.+?)'")
+_MISSING = re.compile(r"'Topology' object has no attribute '(\w+)'")
 _MOST_VALUES = 6
+
+
+def reason_with_remedy(error: Exception) -> str:
+    """Return why MDAnalysis cannot apply a selection, and a hint on how to fix it.
+
+    Parameters
+    ----------
+    error : Exception
+        The error from MDAnalysis.
+    """
+    missing = _MISSING.search(str(error))
+    if missing is not None:
+        return f"the topology has no {missing[1]}: use a topology that has them, such as PDB, PSF or TPR"
+    return f"{' '.join(str(error).split())}: {remedy_for_syntax(str(error))}"
 
 
 def remedy_for_syntax(message: str) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mdreel._core import FrameSelection
 from mdreel.errors import SelectionError, UnsupportedError
 from mdreel.trajectory.selection_references import REFERRING, warn_of_missing_references
-from mdreel.trajectory.selection_remedies import remedy_for_syntax
+from mdreel.trajectory.selection_remedies import reason_with_remedy
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
@@ -120,7 +120,7 @@ def parsed_selection(group: "AtomGroup", words: str) -> FrameSelection:
     try:
         selection = Parser.parse(resolved, groups, periodic=True)
     except Exception as error:
-        raise SelectionError(f"'{words}': {error}: {remedy_for_syntax(str(error))}") from error
+        raise SelectionError(f"'{words}': {reason_with_remedy(error)}") from error
     return FrameSelection(len(group.universe.atoms), _applied_tree(selection, group, words))
 
 
@@ -184,7 +184,7 @@ def _applied(selection: Any, group: "AtomGroup") -> "AtomGroup":
     try:
         return selection.apply(group)
     except Exception as error:
-        raise SelectionError(f"the selection cannot be made: {error}") from error
+        raise SelectionError(f"the selection cannot be made: {reason_with_remedy(error)}") from error
 
 
 def _depends_on_positions(selection: Any) -> bool:

@@ -162,7 +162,9 @@ class FrameClusters(Analysis):
         """
         self._done()
         if not self.n_clusters:
-            raise MismatchError("there are no structures to write, because no cluster was found: raise the cutoff")
+            raise MismatchError(
+                "there are no structures to write, because no cluster was found: raise the cutoff, or lower min_frames"
+            )
         n_written = self.n_clusters if n_clusters is None else n_clusters
         if not 1 <= n_written <= self.n_clusters:
             raise MismatchError(f"n_clusters must be 1 to {self.n_clusters}, which were found, not {n_written}")

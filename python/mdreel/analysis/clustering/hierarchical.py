@@ -13,6 +13,7 @@ from mdreel._core import frame_linkage, medoids
 from mdreel.analysis.choices import LinkageMethod
 from mdreel.analysis.clustering.cutoff import checked_cutoff
 from mdreel.analysis.clustering.frame_clusters import FrameClusters, Labels, numbered_by_size
+from mdreel.analysis.clustering.start import check_frames
 from mdreel.analysis.topology.weights import weights_of
 from mdreel.errors import MismatchError
 from mdreel.foundation.arguments import checked_arguments
@@ -141,8 +142,8 @@ class HierarchicalClustering(FrameClusters):
     def _assign(self, frames: NDArray[np.float32], n_threads: int) -> Labels:
         """Return the clusters of frames, and keep the tree."""
         n_frames, n_atoms = len(frames), len(self.atoms)
-        if self._n_wanted is not None and self._n_wanted > n_frames:
-            raise MismatchError(f"n_clusters is {self._n_wanted:,}, but there are only {n_frames:,} frames")
+        if self._n_wanted is not None:
+            check_frames(self._n_wanted, n_frames)
         tree = frame_linkage(frames, n_atoms, self._weights, self.method, n_threads)
         labels = numbered_by_size(self._cut(tree, n_frames))
         n_clusters = int(labels.max()) + 1

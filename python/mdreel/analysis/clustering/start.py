@@ -22,8 +22,21 @@ class Start:
 
     def check_frames(self, n_frames: int) -> None:
         """Check that there are as many frames as clusters."""
-        if self.n_clusters > n_frames:
-            raise MismatchError(f"n_clusters is {self.n_clusters:,}, but there are only {n_frames:,} frames")
+        check_frames(self.n_clusters, n_frames)
+
+
+def check_frames(n_clusters: int, n_frames: int) -> None:
+    """Check that there are as many frames as clusters.
+
+    Raises
+    ------
+    MismatchError
+        If there are fewer frames.
+    """
+    if n_clusters > n_frames:
+        found = "there is only 1 frame" if n_frames == 1 else f"there are only {n_frames:,} frames"
+        remedy = "choose fewer clusters, or analyse more frames"
+        raise MismatchError(f"n_clusters is {n_clusters:,}, but {found}: {remedy}")
 
 
 def checked_start(n_clusters: int, init: InitialCenters, n_starts: int | None, seed: int, default_starts: int) -> Start:

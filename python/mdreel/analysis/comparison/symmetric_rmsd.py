@@ -13,7 +13,7 @@ from mdreel._core import Computation, Source, symmetric_rmsd
 from mdreel.analysis.base.frame_columns import wide_columns
 from mdreel.analysis.comparison.equivalent_atoms import equivalent_orders
 from mdreel.analysis.comparison.reference_comparison import ReferenceComparison
-from mdreel.analysis.topology.matching import MASS_TOLERANCE
+from mdreel.analysis.topology.matching import MASS_TOLERANCE, described_atom
 from mdreel.analysis.topology.radii import elements_of
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments_but
@@ -59,7 +59,8 @@ class SymmetricRMSD(ReferenceComparison):
     Raises
     ------
     SelectionError
-        If there are no atoms, if a selection is invalid, or if the topology has no bonds.
+        If there are no atoms, if a selection is invalid, or if the topology has no bonds of atoms that could be
+        equivalent.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
     MismatchError
@@ -116,9 +117,10 @@ class SymmetricRMSD(ReferenceComparison):
         super().__init__(atomgroup, reference, select, ref_frame, tol_mass, match_atoms, trajectory, verbose)
         self._superposition = bool(superposition)
         atoms = self.atomgroup.universe.atoms[self.atoms]
-        self.orders = equivalent_orders(elements_of(atoms).tolist(), self._bonds(), _MOST_ORDERS)
+        elements = elements_of(atoms).tolist()
+        self.orders = equivalent_orders(elements, self._bonds(elements), _MOST_ORDERS)
 
-    def _bonds(self) -> NDArray[np.int64]:
+    def _bonds(self, elements: list[str]) -> NDArray[np.int64]:
         """Return the bonds between the selected atoms, as indices into them."""
         bonds = getattr(self.atomgroup.universe, "bonds", None)
         if bonds is None or not len(bonds):
@@ -128,7 +130,25 @@ class SymmetricRMSD(ReferenceComparison):
             raise MissingDataError(f"{message}: use one with bonds (TPR, PSF, PRMTOP), or guess them")
         indices = np.asarray(bonds.indices, np.int64)
         inside = indices[np.isin(indices, self.atoms).all(axis=1)]
+        self._check_bonded(inside, elements)
         return np.searchsorted(self.atoms, inside).astype(np.int64)
+
+    def _check_bonded(self, bonds: NDArray[np.int64], elements: list[str]) -> None:
+        """Check that bonds tell atoms of the same element apart, except for ions."""
+        universe = self.atomgroup.universe
+        residues = universe.atoms.resindices
+        is_ion = np.bincount(residues)[residues[self.atoms]] == 1
+        single = np.flatnonzero(~np.isin(self.atoms, bonds) & ~is_ion)
+        of_single = [elements[place] for place in single.tolist()]
+        alike = [place for place, element in zip(single, of_single, strict=True) if of_single.count(element) > 1]
+        if not alike:
+            return
+        from mdreel.analysis.topology.missing_data import MissingDataError
+
+        atom = described_atom(universe.atoms[self.atoms[alike[0]]])
+        message = f"{len(alike):,} selected atoms have no bonds to other selected atoms, such as {atom}"
+        remedy = "select whole molecules, and use a topology with their bonds (TPR, PSF, PRMTOP)"
+        raise MissingDataError(f"{message}, so it is not known which ones are equivalent: {remedy}")
 
     def computation(self, source: Source) -> Computation:
         """Read the reference, and return the computation of the smallest RMSD of all orders."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.analysis.topology.missing_data import MissingDataError
+from mdreel.analysis.fingerprints.bonds import bonds_of
 from mdreel.analysis.topology.radii import elements_of
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 AROMATIC = 1.5
 """Order of an aromatic bond."""
-
-_REMEDY = "use a topology with bonds, such as TPR, PSF or PRMTOP, or guess them: universe.atoms.guess_bonds()"
 
 
 @dataclass
@@ -42,6 +40,8 @@ class Chemistry:
         Formal charges, in e.
     is_aromatic : list of bool, shape (n_atoms,)
         Whether each atom is aromatic.
+    has_guessed_bonds : bool
+        Whether bonds are guessed, because the topology has no bonds within a residue.
     """
 
     atoms: "AtomGroup"
@@ -51,6 +51,7 @@ class Chemistry:
     outside: list[list[int]]
     charges: list[int]
     is_aromatic: list[bool]
+    has_guessed_bonds: bool
 
     def neighbours(self, atom: int) -> Iterator[tuple[int, str, float]]:
         """Yield the number, the element and the order of each bond of an atom within its residue."""
@@ -82,6 +83,17 @@ class Chemistry:
     def valence(self, atom: int) -> float:
         """Return the sum of the orders of the bonds of an atom."""
         return len(self.outside[atom]) + math.fsum(self.bonds[atom].values())
+
+    def bonds_among(self, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the bonds between some atoms, shape (n_bonds, 2), as places in the given numbers."""
+        places = {atom: place for place, atom in enumerate(atoms.tolist())}
+        found = {
+            tuple(sorted((place, places[other])))
+            for atom, place in places.items()
+            for other in (*self.bonds[atom], *self.outside[atom])
+            if other in places
+        }
+        return np.array(sorted(found), np.int64).reshape(-1, 2)
 
     def rings(self) -> list[tuple[int, ...]]:
         """Return the aromatic rings of 5 or 6 atoms, each from its first atom to the lower of its neighbours."""
@@ -119,21 +131,17 @@ def connected(atomgroup: "AtomGroup", name: str) -> Chemistry:
     Raises
     ------
     MissingDataError
-        If the topology has no bonds and they cannot be guessed because there are no positions, or if the group has no
-        hydrogens.
+        If residues lack bonds that cannot be guessed.
     SelectionError
         If the topology has neither elements nor names.
 
     Notes
     -----
-    If the topology has no bonds, they are guessed from the distances in the current frame.
+    The bonds of residues without bonds in the topology are guessed from the distances in the current frame.
     """
     atoms = atomgroup.universe.atoms[np.sort(atomgroup.residues.atoms.ix)]
     elements = ["H" if element == "D" else element for element in elements_of(atoms)]
-    if "C" in elements and "H" not in elements:
-        message = f"{name} has no hydrogens, which interactions between atoms depend on"
-        raise MissingDataError(f"{message}: add them to the structure, for example with pdb2gmx or pdb4amber")
-    pairs = _bonds(atoms, name)
+    pairs, has_guessed_bonds = bonds_of(atoms, name)
     places = np.full(len(atoms.universe.atoms), -1, np.int64)
     places[atoms.ix] = np.arange(len(atoms))
     residues = np.asarray(atoms.resindices, np.int64)
@@ -146,6 +154,7 @@ def connected(atomgroup: "AtomGroup", name: str) -> Chemistry:
         outside=[[] for _ in elements],
         charges=[0] * len(elements),
         is_aromatic=[False] * len(elements),
+        has_guessed_bonds=has_guessed_bonds,
     )
     is_here = (places[pairs] >= 0).any(axis=1)
     for (first, second), is_inside in zip(
@@ -157,31 +166,3 @@ def connected(atomgroup: "AtomGroup", name: str) -> Chemistry:
             elif one >= 0:
                 chemistry.outside[one].append(other)
     return chemistry
-
-
-def _bonds(atoms: "AtomGroup", name: str) -> NDArray[np.int64]:
-    """Return the bonds of the topology, or those guessed from distances, as indices in the Universe."""
-    universe = atoms.universe
-    bonds = getattr(universe, "bonds", None)
-    if bonds is not None and len(bonds):
-        indices: NDArray[np.int64] = np.asarray(bonds.to_indices(), np.int64).reshape(-1, 2)
-        return np.sort(np.unique(indices, axis=0), axis=1)
-    if len(atoms.residues) == len(atoms):  # ions
-        return np.empty((0, 2), np.int64)
-    if not hasattr(universe, "trajectory"):
-        raise MissingDataError(f"{name} has no bonds, and no positions from which to guess them: {_REMEDY}")
-    return guessed_bonds(atoms)
-
-
-def guessed_bonds(atoms: "AtomGroup") -> NDArray[np.int64]:
-    """Return the pairs of atoms that are so close in the current frame that they are bonded, as Universe indices."""
-    from MDAnalysis.guesser.default_guesser import DefaultGuesser
-
-    from mdreel.trajectory.placeholder_cell import cell_of
-
-    guesser = DefaultGuesser(atoms.universe, box=cell_of(atoms.universe))
-    try:
-        found = guesser.guess_bonds(atoms, atoms.positions)
-    except ValueError as error:
-        raise MissingDataError(f"bonds cannot be guessed ({' '.join(str(error).split())}): {_REMEDY}") from error
-    return np.array(found, np.int64).reshape(-1, 2)

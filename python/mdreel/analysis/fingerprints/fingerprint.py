@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,9 +18,10 @@ from mdreel.analysis.fingerprints.interactions import BRIDGE, DEFINITIONS, RADII
 from mdreel.analysis.fingerprints.perception import perceive
 from mdreel.analysis.fingerprints.sites import FINDERS
 from mdreel.analysis.periodic.boundaries import Boundaries
-from mdreel.errors import MismatchError
+from mdreel.errors import MdreelWarning, MismatchError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments
+from mdreel.foundation.stack_level import caller_level
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 
@@ -41,7 +43,7 @@ class InteractionFingerprint(FingerprintTables):
         First group, such as a ligand. Names of interactions describe its part: with ``HBDonor``, it has the donor.
     other : MDAnalysis.AtomGroup or Universe, optional
         Second group, such as a protein. By default, interactions within the first group are found, and each pair of
-        residues counts once.
+        residues counts once. If residues belong to both groups, each pair of them occurs in both orders, as in ProLIF.
     interactions : sequence of str, or "all", optional
         Interactions to find: ``Hydrophobic``, ``HBAcceptor``, ``HBDonor``, ``XBAcceptor``, ``XBDonor``, ``Cationic``,
         ``Anionic``, ``CationPi``, ``PiCation``, ``FaceToFace``, ``EdgeToFace``, ``PiStacking``, ``MetalDonor``,
@@ -107,6 +109,8 @@ class InteractionFingerprint(FingerprintTables):
 
     Warns
     -----
+    MdreelWarning
+        If no interaction can be found, because the groups have no atoms that can take part in it.
     UnitWarning
         If a distance was probably given in nm.
 
@@ -187,6 +191,7 @@ class InteractionFingerprint(FingerprintTables):
         self._keeps_atoms, self._pbc = bool(atom_indices), bool(pbc)
         self._radii = _radii(parameters.get(RADII, {}).get("vdwradii", {})) if RADII in self._names else {}
         self._find_sites()
+        self._warn_of_no_sites()
         super().__init__(self._atoms_of_sites(), trajectory, verbose=verbose)
 
     def _find_sites(self) -> None:
@@ -211,6 +216,21 @@ class InteractionFingerprint(FingerprintTables):
         self._elements = np.array(chemistry.elements)
         # From numbers in the chemistry to indices in the Universe.
         self._indices = np.asarray(indices, np.int64)
+
+    def _warn_of_no_sites(self) -> None:
+        """Warn if no interaction can be found, because the groups have no atoms that take part in it."""
+        first, second = self._sites[:2]
+        for name in self._numbers:
+            definition = DEFINITIONS[name]
+            sides = (second, first) if definition.is_swapped else (first, second)
+            if all(sites[kind] for sites, kind in zip(sides, definition.parts, strict=True)):
+                return
+        if self._bridge is not None and all(sites["acceptors"] or sites["donors"] for sites in self._sites):
+            return
+        message = f"the groups have no atoms that can take part in {', '.join(self._names)}"
+        remedy = "select whole residues, or choose other interactions"
+        text = f"no interactions will be found, because {message}: {remedy}"
+        warnings.warn(text, MdreelWarning, stacklevel=caller_level())
 
     def _atoms_of_sites(self) -> AtomGroup:
         """Return the atoms of all sites, or the first atom of the first group if there are no sites."""

@@ -176,6 +176,8 @@ def _checked(name: str, parameter: str, value: Any, default: Number) -> list[flo
     if parameter in ("tolerance", "intersect_radius"):
         if not 0 <= value <= 100:
             raise MismatchError(f"{called} must be a length from 0 to 100 Å, not {value:g}")
+        if value == 0 and parameter == "intersect_radius":
+            raise MismatchError(f"{called} must be more than 0 Å: no line meets a point exactly")
         return [float(value)]
     length = check_length(called, value, empty=0.0, doubtful=1.0)
     if not length <= 100:

@@ -1,12 +1,13 @@
 """Chemical perception of the residues of a group, from standard residues and from RDKit."""
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdreel.analysis.fingerprints.chemistry import Chemistry, connected, guessed_bonds
+from mdreel.analysis.fingerprints.chemistry import Chemistry, connected
 from mdreel.analysis.fingerprints.standard_residues import assign_standard, standard_name
 from mdreel.analysis.topology.missing_data import MissingDataError
 from mdreel.analysis.topology.required_attributes import check_attributes
@@ -15,6 +16,9 @@ from mdreel.errors import SelectionError, UnsupportedError
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup
+
+_MOST_ATOMS = 3
+"""Most atoms of a molecule with carbon that is assumed to need no hydrogens, such as carbon dioxide."""
 
 
 def perceive(atomgroup: "AtomGroup", name: str) -> Chemistry:
@@ -48,16 +52,29 @@ def perceive(atomgroup: "AtomGroup", name: str) -> Chemistry:
     order = np.argsort(chemistry.residues, kind="stable")
     of_residues = np.split(order, np.cumsum(np.unique(chemistry.residues, return_counts=True)[1])[:-1])
     resnames = np.asarray(chemistry.atoms.resnames, str)[first]
-    others = []
+    others, bare = [], []
     for residue, resname, atoms in zip(residues.tolist(), resnames.tolist(), of_residues, strict=True):
         kind = standard_name(resname)
+        if _lacks_hydrogens([chemistry.elements[atom] for atom in atoms.tolist()], kind):
+            bare.append(residue)
         if kind or len(atoms) == 1:
             assign_standard(chemistry, atoms, kind)
         else:
             others.append(residue)
+    if bare:
+        named = residue_names(chemistry.atoms.universe.residues[bare])
+        message = f"residues of {name} have no hydrogens, which interactions between atoms depend on ({named})"
+        raise MissingDataError(f"{message}: add them to the structure, for example with pdb2gmx or pdb4amber")
     if others:
         _assign_others(chemistry, np.array(others, np.int64), name)
     return chemistry
+
+
+def _lacks_hydrogens(elements: Sequence[str], kind: str) -> bool:
+    """Return whether a residue has no hydrogens, although an amino acid, a nucleotide, water or a ligand has some."""
+    if "H" in elements:
+        return False
+    return kind == "HOH" or ("C" in elements and (bool(kind) or len(elements) > _MOST_ATOMS))
 
 
 def _assign_others(chemistry: Chemistry, residues: NDArray[np.int64], name: str) -> None:
@@ -68,7 +85,7 @@ def _assign_others(chemistry: Chemistry, residues: NDArray[np.int64], name: str)
         import rdkit  # noqa: F401 (MDAnalysis imports it)
     except ImportError as error:
         message = f"{name} has residues that are not amino acids, nucleotides, water or ions ({residue_names(group)})"
-        remedy = "their chemistry needs the package rdkit: pip install rdkit"
+        remedy = "their chemistry needs RDKit: pip install 'mdreel[rdkit]'"
         raise UnsupportedError(f"{message}: {remedy}") from error
     is_other = np.isin(chemistry.residues, residues)
     bonded = {other for atom in np.flatnonzero(is_other).tolist() for other in chemistry.outside[atom]} - {-1}
@@ -98,7 +115,10 @@ def _converted(chemistry: Chemistry, context: "AtomGroup", name: str, named: str
         try:
             return part.atoms.convert_to.rdkit()
         except Exception as error:
-            message = f"{name}: RDKit cannot perceive the residues {named} ({' '.join(str(error).split())})"
+            # RDKit also reports places in its source code.
+            reason = " ".join(str(error).split()).removeprefix("Post-condition Violation ")
+            reason = reason.partition(" Violation occurred")[0]
+            message = f"{name}: RDKit cannot perceive the residues {named} ({reason})"
             raise SelectionError(f"{message}: check their bonds, elements and hydrogens") from error
 
 
@@ -107,8 +127,8 @@ def _complete(chemistry: Chemistry, context: "AtomGroup", named: str) -> "AtomGr
     import MDAnalysis
 
     universe = context.universe
-    has_bonds, elements = bool(len(getattr(universe, "bonds", ()))), getattr(context, "elements", None)
-    if has_bonds and elements is not None and (np.asarray(elements, str) != "").all():
+    elements = getattr(context, "elements", None)
+    if not chemistry.has_guessed_bonds and elements is not None and (np.asarray(elements, str) != "").all():
         return context
     if not hasattr(universe, "trajectory"):
         message = f"the topology lacks elements or bonds of the residues {named}"
@@ -116,6 +136,7 @@ def _complete(chemistry: Chemistry, context: "AtomGroup", named: str) -> "AtomGr
     part = MDAnalysis.Merge(context)
     places = np.searchsorted(chemistry.atoms.ix, context.ix)
     part.add_TopologyAttr("elements", [chemistry.elements[place] for place in places.tolist()])
-    if not has_bonds:
-        part.add_TopologyAttr("bonds", np.searchsorted(context.ix, guessed_bonds(context)))
+    if hasattr(part, "bonds"):
+        part.del_TopologyAttr("bonds")
+    part.add_TopologyAttr("bonds", chemistry.bonds_among(places))
     return part.atoms

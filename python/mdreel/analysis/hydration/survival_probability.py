@@ -53,7 +53,8 @@ class SurvivalProbability(ChangingSelection):
     results.lag_times : ndarray, shape (tau_max + 1,), float64
         Lags in ps, from the mean time between analysed frames.
     results.sp_timeseries : ndarray, shape (tau_max + 1,), float64
-        Survival probability. It is NaN for a lag if no window of this length contains an atom.
+        Survival probability, which is 1 for lag 0. It is NaN for another lag if no window of this length contains an
+        atom.
     results.counts : ndarray, shape (n_frames,), int64
         Number of selected atoms in each frame.
 

@@ -46,7 +46,8 @@ def water_molecules(atoms: "AtomGroup") -> tuple[NDArray[np.int64], NDArray[np.i
         first = int(is_other.argmax())
         found = f"{counts[0][first]} oxygen and {counts[1][first]} hydrogen atoms"
         message = f"{residue_name(residues[first])} has {found}, but a water molecule has 1 and 2"
-        raise SelectionError(f"{message}: select only water")
+        is_bare = counts[0][first] == 1 and counts[1][first] == 0
+        raise SelectionError(f"{message}: {'add hydrogens to the structure' if is_bare else 'select only water'}")
     is_hydrogen = elements == "H"
     order = np.lexsort((members.ix[is_hydrogen], places[is_hydrogen]))
     hydrogens = members.ix[is_hydrogen][order].reshape(-1, 2)
@@ -72,7 +73,8 @@ def given_molecules(atoms: "AtomGroup", molecules: ArrayLike) -> tuple[NDArray[n
     Raises
     ------
     MismatchError
-        If the array has another shape or type, or contains an index that does not exist or an oxygen twice.
+        If the array has another shape or type, or contains an index that does not exist, an oxygen twice, or a
+        molecule with fewer than three different atoms.
     SelectionError
         If the group contains no oxygen of a molecule.
     """
@@ -83,6 +85,10 @@ def given_molecules(atoms: "AtomGroup", molecules: ArrayLike) -> tuple[NDArray[n
     n_atoms = len(atoms.universe.atoms)
     if given.size and not 0 <= given.min() <= given.max() < n_atoms:
         raise MismatchError(f"molecules must be indices below {n_atoms:,}, the number of atoms")
+    is_short = (given == np.roll(given, 1, axis=1)).any(axis=1)
+    if is_short.any():
+        row = int(is_short.argmax())
+        raise MismatchError(f"molecules must have three different atoms, but row {row} is {given[row].tolist()}")
     chosen = given[np.isin(given[:, 0], atoms.ix)].astype(np.int64)
     if len(chosen) == 0:
         raise SelectionError("the selection contains no oxygen of molecules, which is the first index of each row")

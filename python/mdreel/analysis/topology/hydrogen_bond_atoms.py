@@ -19,6 +19,7 @@ from mdreel.analysis.topology.unguessed_atoms import (
 from mdreel.errors import MismatchError, SelectionError, UnsupportedError
 from mdreel.trajectory.placeholder_cell import cell_of
 from mdreel.trajectory.selection import Atoms
+from mdreel.trajectory.selection_remedies import reason_with_remedy
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -55,7 +56,7 @@ def select(universe: Atoms, selection: str, name: str) -> "AtomGroup":
     try:
         return universe.select_atoms(selection)
     except Exception as error:
-        raise SelectionError(f"{name} '{selection}': {' '.join(str(error).split())}") from error
+        raise SelectionError(f"{name} '{selection}': {reason_with_remedy(error)}") from error
 
 
 def guess_hydrogens(

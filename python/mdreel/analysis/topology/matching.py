@@ -190,7 +190,7 @@ class _Pairs:
 
     def _named(self, place: int) -> list[str]:
         """Return descriptions of the two atoms at an index."""
-        return [_name_of(group[place]) for group in self._groups]
+        return [described_atom(group[place]) for group in self._groups]
 
 
 def mismatch(message: str) -> MismatchError:
@@ -250,7 +250,7 @@ def _atoms_of_residues(group: "AtomGroup") -> tuple[NDArray[np.int64], NDArray[n
     return numbers[of_atoms], counts[order]
 
 
-def _name_of(atom: Any) -> str:
+def described_atom(atom: Any) -> str:
     """Return a description of an atom, such as ``atom 12 (CA of GLY 3)``."""
     residue = [str(atom.resname), number_of(atom)] if hasattr(atom, "resname") and hasattr(atom, "resid") else []
     known = [str(atom.name)] if hasattr(atom, "name") else []

@@ -37,6 +37,7 @@ from mdreel.foundation.stack_level import caller_level
 from mdreel.foundation.unit_check import check_angle, check_length
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Members, Selection, members_of
+from mdreel.trajectory.selection_remedies import remedy_for_no_atoms
 from mdreel.trajectory.selection_tree import parsed_selection
 from mdreel.trajectory.universe import cell_before_run
 
@@ -141,7 +142,8 @@ class WaterBridgeAnalysis(BridgeCounts):
     Warns
     -----
     MdreelWarning
-        If a selection has no atoms that can take part in a bridge, so no bridges can be found.
+        If a selection has no atoms that can take part in a bridge. Without donors or acceptors in `water_selection`,
+        only direct hydrogen bonds between the selections are found.
     UnitWarning
         If a distance was probably given in nm, or an angle in radians.
 
@@ -269,7 +271,8 @@ class WaterBridgeAnalysis(BridgeCounts):
         if self.filter_first and hasattr(self.u, "trajectory"):
             kept = self._filtered(groups, cell if self.pbc else None)
             if all(map(len, groups)) and not all(map(len, kept)):
-                self._lacking = f"no atoms of the selections are within {self._reach:g} Å in the current frame"
+                nothing = f"no atoms of the selections are within {self._reach:g} Å in the current frame"
+                self._lacking = f"{nothing} (raise order, or choose filter_first=False)"
         else:
             kept = list(groups)
         found = [sites_of(group, self.acceptors, pairs[:, 0]) for group in kept]
@@ -277,9 +280,11 @@ class WaterBridgeAnalysis(BridgeCounts):
         self._sites = np.unique(np.concatenate(self._members))
         self._acceptors = np.unique(np.concatenate([accepting for _, accepting in found]))
         self._hydrogens = pairs[np.isin(pairs[:, 0], self._sites)]
-        self._lacking = self._lacking or self._what_is_lacking()
+        self._lacking = self._lacking or self._what_is_lacking(groups)
         if self._lacking:
-            message = f"water bridges: {self._lacking}, so no bridges will be found"
+            # Direct hydrogen bonds between the selections need no water.
+            missed = "no bridges with waters" if self._lacking.startswith("water_selection") else "no bridges"
+            message = f"water bridges: {missed} will be found, because {self._lacking}"
             warnings.warn(message, MdreelWarning, stacklevel=caller_level())
         needed = [one.needed for one in self._changing if one is not None]
         used = np.unique(np.concatenate([self._sites, self._hydrogens[:, 1], *needed])).astype(np.intp)
@@ -303,6 +308,8 @@ class WaterBridgeAnalysis(BridgeCounts):
     def _filtered(self, groups: Sequence[AtomGroup], cell: NDArray[np.float32] | None) -> list[AtomGroup]:
         """Leave out atoms of selections that are not updated and that are too far from the others."""
         first, second, water = (group.ix for group in groups)
+        if not len(first) or not len(second):
+            return list(groups)
         if not self.update_selection:
             first = near_group(self.u, first, second, self._reach, cell)
             second = near_group(self.u, second, first, self._reach, cell)
@@ -311,15 +318,19 @@ class WaterBridgeAnalysis(BridgeCounts):
                 water = near_group(self.u, water, group, self._reach, cell)
         return [self.u.atoms[each] for each in (first, second, water)]
 
-    def _what_is_lacking(self) -> str:
-        """Return what is missing for bridges, or an empty string."""
+    def _what_is_lacking(self, groups: Sequence[AtomGroup]) -> str:
+        """Return what the selections lack for bridges and a remedy, or an empty string."""
         names = ("selection1", "selection2", "water_selection")
         sizes = [len(each) for each in self._members][: 3 if self.order else 2]
         for name, size in zip(names, sizes, strict=False):
+            words = getattr(self, name)
+            if size == 0 and not len(groups[names.index(name)]):
+                return f"{name} '{words}' has no atoms ({remedy_for_no_atoms(self.u, [words])})"
             if size == 0:
-                return f"{name} '{getattr(self, name)}' has no donors with hydrogens and no acceptors"
+                remedy = "select others, or give their names with donors or acceptors"
+                return f"{name} '{words}' has no donors with hydrogens and no acceptors ({remedy})"
         if not len(self._hydrogens):
-            return "there are no donors with hydrogens"
+            return "there are no donors with hydrogens (add hydrogens to the structure, or give names with donors)"
         return ""
 
     @property
