@@ -15,8 +15,8 @@ from MDAnalysisTests.datafiles import DCD, PSF
 import mdreel
 from mdreel.analysis import OnlineClustering
 
-program = [sys.executable, "-m", "mdreel.cli", "produce", DCD, "--quiet"]
-with subprocess.Popen([*program, "--channel", "./adk", "--consumers", "1"]):
+command = f"{sys.executable} -m mdreel.cli produce {DCD} --channel ./adk --consumers 1"
+with subprocess.Popen(command.split(), stdout=subprocess.DEVNULL):
     u, stream = mda.Universe(PSF), mdreel.live.channel("./adk", wait=60)
     run = OnlineClustering(u, "protein and name CA", cutoff=1.5, trajectory=stream)
     for _ in mdreel.live.stream_results([run], every=1):
