@@ -58,8 +58,12 @@ SOUND: dict[str, dict[str, str]] = {
     "mdreel-channel/src/ring_file.rs": {"create": "the file has no name yet: nobody else maps it"},
     "mdreel-core/src/large_pages.rs": {"ask_for": "advice to the kernel, which changes no byte"},
     "mdreel-core/src/simd.rs": {"run": "a level can only be detected"},
-    "mdreel-core/src/simd/aarch64.rs": {"splat load widen add sub mul mul_add above sum": SIMD},
-    "mdreel-core/src/simd/x86_64.rs": {"splat load widen add sub mul mul_add above sum sum_of_four": SIMD},
+    "mdreel-core/src/simd/aarch64.rs": {
+        "splat load widen add sub mul mul_add above sum zero steps add_products store": SIMD
+    },
+    "mdreel-core/src/simd/x86_64.rs": {
+        "splat load widen add sub mul mul_add above sum sum_of_four zero steps add_products store": SIMD
+    },
     "mdreel-core/src/source/bytes/access.rs": {"is_local": "the kernel writes to a structure of the right size"},
     "mdreel-core/src/source/bytes/bus_error.rs": {
         "is_handled install replace": "structures of the C library, filled by it",
