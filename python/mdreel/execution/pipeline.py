@@ -43,6 +43,7 @@ def run(
     started_ns: int | None = None,
     waited_ns: int = 0,
     on_progress: Callable[[int], object] | None = None,
+    needs_frame_numbers: bool = False,
 ) -> Outcome:
     """Run a job for the selected frames.
 
@@ -72,6 +73,8 @@ def run(
         Part of this time that was spent waiting for a growing trajectory, in ns. It is recorded as waiting.
     on_progress : callable, optional
         Function that is called regularly with the number of analysed frames.
+    needs_frame_numbers : bool
+        Whether user code receives the numbers of frames. If so, mdreel always locates the frames before it reads them.
 
     Returns
     -------
@@ -94,6 +97,9 @@ def run(
     identity = {} if checkpoint is None else run_identity(job, frames, keep_to_segments)
     while True:
         blocks = _plan(job, frames, n_parts, executor, keep_to_segments)
+        if needs_frame_numbers and blocks.are_of_bytes:  # such a block numbers its frames from 0
+            frames = _located(job.source)
+            blocks = _plan(job, frames, n_parts, executor, keep_to_segments)
         kept = None if checkpoint is None else Checkpoint(checkpoint, identity, blocks)
         begun_ns = perf_counter_ns()
         n_frames = None if frames is None or frames.is_endless else len(frames)
@@ -115,11 +121,16 @@ def run(
             break
         if kept is not None:
             remove_checkpoint(kept.path)
-        check_end(job.source)  # a torn file would fail again
-        locate(job.source)
-        frames = FrameSet.range(0, 1, job.source.n_frames)
+        frames = _located(job.source)
     _conclude(job.source, blocks, outcome, is_whole=frames is None)
     return with_opening(outcome, begun_ns - started_ns, watch.look().member, waited_ns)
+
+
+def _located(source: Source) -> FrameSet:
+    """Locate all frames of a file that has no frame index, and return them."""
+    check_end(source)  # a torn file would fail in every block
+    locate(source)
+    return FrameSet.range(0, 1, source.n_frames)
 
 
 def _execute(executor: Executor, work: Work, is_whole: bool) -> Outcome | None:

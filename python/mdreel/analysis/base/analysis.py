@@ -65,6 +65,9 @@ class Analysis(ReportOutput, MDAnalysisInterface):
     _atoms_parameter: ClassVar[str] = "atomgroup"
     """Name of the parameter that receives the atoms, for error messages."""
 
+    needs_frame_numbers: bool = False
+    """Whether the analysis passes the numbers of frames to user code."""
+
     def __init__(self, atomgroup: Atoms, trajectory: Trajectory | None = None, *, verbose: bool = False) -> None:
         self._atomgroup = atoms_of(atomgroup, name=self._atoms_parameter, may_change=self._may_change)
         self._selection = Selection.of(self._atomgroup, self._atoms_parameter, may_change=self._may_change)

@@ -152,6 +152,7 @@ def run(
                 started_ns=started_ns,
                 waited_ns=waited_ns,
                 on_progress=None if observer is None else observer.report_progress,
+                needs_frame_numbers=any(analysis.needs_frame_numbers for analysis in analyses),
             )
         observers.extend([] if observer is None else [observer])
         check.after(outcome, job.kernel)

@@ -140,6 +140,7 @@ class AnalysisBase(Analysis):
     """Whether the class produces results. If so, a run without results raises an error."""
 
     _may_change = True
+    needs_frame_numbers = True  # a subclass can always read `ts.frame`
 
     _frame_index: Any = FrameAttribute()
     _ts: Any = FrameAttribute()

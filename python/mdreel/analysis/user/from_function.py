@@ -12,6 +12,7 @@ from mdreel._core import Computation, Source, fold, function
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.analysis.periodic.boundaries import Boundaries
 from mdreel.analysis.user.checked_function import Checked
+from mdreel.analysis.user.function_arguments import takes_frame_number
 from mdreel.analysis.user.function_groups import FunctionGroups
 from mdreel.analysis.user.reducers import (
     REDUCERS,
@@ -91,6 +92,7 @@ class FunctionAnalysis(Analysis):
         self._groups = FunctionGroups.of(given, arguments, named, takes_blocks=per == "block")
         super().__init__(self._groups.read, trajectory)
         self._function, self._per, self._reduce = self._groups.function, per, reduce
+        self.needs_frame_numbers = takes_frame_number(self._function)
 
     @property
     def atomgroup(self) -> AtomGroup:

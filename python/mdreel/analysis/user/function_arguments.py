@@ -117,6 +117,14 @@ def given_to(function: Callable[..., Any], batch: Batch) -> Given:
     return batch if isinstance(function, FrameFunction) else batch.positions
 
 
+def takes_frame_number(function: Callable[..., Any]) -> bool:
+    """Return whether a function receives the number of the frame."""
+    if not isinstance(function, FrameFunction):
+        return False
+    arguments = (*function.positional, *function.by_name.values())
+    return any(isinstance(one, FrameData) and one.name == "frame" for one in arguments)
+
+
 def with_frame_data(
     function: Callable[..., Any],
     positional: Sequence[Argument],
