@@ -12,7 +12,8 @@ from mdreel.timing.observables import Observables
 from mdreel_lab.bench.exchange.scenario import Exchange
 from mdreel_lab.bench.scenario_files import read_scenario, shipped
 
-PAGE = Path(__file__).parents[3] / "docs" / "papers" / "every-result.md"
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "papers" / "every-result.md"
 EXCHANGED = ("times", "medians", "factors", "tree")
 """Tables and figures on the page of each scenario of exchange."""
 
@@ -47,6 +48,8 @@ def exists(producer: str) -> bool:
         return hasattr(mdreel, producer.removeprefix("mdreel."))
     if producer.startswith("mdreel "):
         return find(producer.split()[1]) is not None
+    if producer.startswith("extras/"):
+        return (ROOT / producer).is_file()
     scenario, _, name = producer.partition("/")
     return scenario in shipped() and name in made_by(scenario)
 
