@@ -87,6 +87,12 @@ class Measured:
         return math.nan if found is None or self.kept.point.n_workers == 1 else float(found.t_comm.mean())
 
     @property
+    def ratio_comm(self) -> float:
+        """R_comp/comm as published; NaN of one worker."""
+        found = self.observables
+        return math.nan if found is None or self.kept.point.n_workers == 1 else found.ratio_comp_comm
+
+    @property
     def throughput(self) -> float:
         """Empty tasks a second; NaN for other workloads."""
         return self.kept.point.n_tasks / self.kept.seconds if self.kept.point.n_tasks else math.nan
