@@ -1,4 +1,4 @@
-"""A program for ranks: a run through MPI-IO in which something happens, of which each rank keeps what it has seen."""
+"""A program for ranks: a run through MPI-IO with a fault. Each rank stores what it has seen."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Files of MDAnalysisTests, of which each process reads every topology and every single frame once.
+"""Topologies and single frames of MDAnalysisTests, each of which a process reads only once.
 
 Of the topology with 47,681 atoms, MDAnalysis parses the TPR file twice in 0.6 s, reads the GRO file in 0.2 s and finds
 the fragments in 0.4 s. Copies of what was read take 0.02 s, and the fragments 0.1 s; a thousand tests begin with one of
@@ -26,7 +26,7 @@ from MDAnalysisTests import datafiles
 
 DATA = str(Path(datafiles.__file__).parent)
 COPIED = {file.stat().st_size: file for file in map(Path, (datafiles.GRO, datafiles.PSF, datafiles.TPR))}
-"""Files of which tests make copies under other names, by their sizes."""
+"""Files that tests copy under other names, by their sizes."""
 Key = tuple[object, ...]
 parse: Callable[..., Any] = MDAnalysis.core.universe._topology_from_file_like
 READERS = {reader: reader._read_first_frame for reader in (GROReader, TPRReader)}

@@ -176,7 +176,7 @@ def test_run_of_which_a_rank_was_killed_ends_and_goes_on_later(
 
 @pytest.fixture(scope="module")
 def torn(tmp_path_factory: pytest.TempPathFactory, adk_xtc: Path) -> str:
-    """A copy of an XTC file of which the header of a frame is damaged."""
+    """A copy of an XTC file in which the header of one frame is damaged."""
     from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 
     with XTCFile(str(adk_xtc)) as file:

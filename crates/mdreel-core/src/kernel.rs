@@ -74,8 +74,8 @@ pub trait Kernel: Clone + Send + Sync {
     /// batches: storage decides that, and of a file that grows, when they come.
     fn map(&mut self, batch: &FrameBatch, partial: &mut Self::Partial) -> Result<()>;
 
-    /// Adds to `partial` what `map` has kept back, and returns whether there was anything. Called behind the last frame
-    /// of a block, also if mapping failed.
+    /// Adds frames to `partial` that `map` has stored without adding them, and returns whether there were any. It is called
+    /// after the last frame of a block, also if mapping failed.
     fn complete(&mut self, _partial: &mut Self::Partial) -> bool {
         false
     }
@@ -108,8 +108,8 @@ pub trait Computation: Send + Sync {
     /// Looks at frames and leaves what it finds.
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()>;
 
-    /// Leaves what `map` has kept back, because many frames together cost less, and returns whether there was anything.
-    /// Called behind the last frame of a block, also if mapping failed. The slots have no rows.
+    /// Adds frames to `slots` that `map` has stored because many frames together cost less, and returns whether there were
+    /// any. It is called after the last frame of a block, also if mapping failed. The slots have no rows.
     fn complete(&mut self, _slots: &mut Slots<'_>) -> bool {
         false
     }

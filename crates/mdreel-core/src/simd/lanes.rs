@@ -12,7 +12,7 @@ pub struct Octet(pub [f64; LANES]);
 pub trait Lanes: Copy {
     /// Eight int64 in vector registers.
     type Totals: Totals;
-    /// Whether eight numbers fit into one register, of which there are 32.
+    /// Whether the processor has 32 registers that hold eight numbers each.
     const IS_WIDE: bool = false;
 
     /// `value` in every lane.

@@ -83,7 +83,7 @@ impl FileBytes {
         FileBytes { storage, growing: None, external: None }
     }
 
-    /// The same file, of which `reads` reads the ranges that readers load.
+    /// The same file. `reads` reads the ranges of bytes that readers load.
     #[must_use]
     pub fn read_by(self, reads: Arc<dyn ExternalReads>) -> Self {
         FileBytes { external: Some(reads), ..self }

@@ -64,7 +64,7 @@ def cluster_frames(
             metavar="N",
             minimum=1,
             is_advanced=True,
-            help="Number of starts with different first centres, of which the best is kept.  "
+            help="Number of starts with different first centres. The start with the best result is kept.  "
             "[default: 10 for k-means, 1 for k-medoids]",
         ),
     ] = None,

@@ -76,7 +76,7 @@ mod tests {
         }
     }
 
-    /// A file of 300,000 zeros, of which the library has other bytes.
+    /// A file of 300,000 zeros, and a library that returns other bytes for it.
     fn file(bytes: Vec<u8>) -> (tempfile::NamedTempFile, Arc<Memory>, FileBytes) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), vec![0; 300_000]).unwrap();

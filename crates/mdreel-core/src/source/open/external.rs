@@ -28,8 +28,8 @@ impl Opened {
         }
     }
 
-    /// The same trajectory, of which `reads` returns what reads the bytes of the file with this number. Each file is opened when it
-    /// is first read, and what is known of its frames stays known.
+    /// The same trajectory, read by other libraries. `reads` takes the number of a file and returns the library that reads its
+    /// bytes. Each file is opened when it is first read. Frames that are located stay located.
     pub fn read_by(&self, reads: impl Fn(usize) -> Arc<dyn ExternalReads>) -> Result<Opened> {
         let open_files = Arc::new(OpenFiles::default());
         let parts: Vec<Opened> = self
