@@ -28,6 +28,8 @@ _THREAD_LEVEL = "MPI4PY_RC_THREAD_LEVEL"
 _PASSED_ON = ("MDREEL_CACHE_DIR", "PYTHONWARNINGS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Variables that Open MPI passes to ranks on other hosts only if it is told to."""
 
+_MPICH_FIRST = (str(Path(sys.executable).with_name("mpiexec")), "mpiexec", "mpirun")
+
 _PACKAGES = {
     ("mdreel", "dask"): "distributed",
     ("mdreel", "mpi"): "mpi4py",
@@ -101,17 +103,18 @@ def launch_of(point: Point, allocation: Allocation, folder: Path) -> Iterator[La
 def _interpreter_of(point: Point) -> tuple[Path, Sequence[str]]:
     """Return the interpreter of ranks, and the launchers of the MPI that it is made for."""
     beside = Path(sys.executable).parent
+    launchers: Sequence[str] = ("mpirun.openmpi", "mpirun", "mpiexec")
     if point.communication == "global-arrays":
         python, what = beside / "python-global-arrays", "an interpreter with Global Arrays"
-        launchers: Sequence[str] = ("mpirun.openmpi", "mpirun", "mpiexec")
     elif point.access.startswith("hdf5"):
         python, what = beside.parent / "parallel-hdf5" / "bin" / "python", "an h5py for parallel HDF5"
-        launchers = ("mpirun.openmpi", "mpirun", "mpiexec")
         if _has_parallel_h5py():
             python = Path(sys.executable)
+        if not _uses_open_mpi(python):
+            launchers = _MPICH_FIRST
     else:
         python, what = Path(sys.executable), "Python"
-        launchers = (str(beside / "mpiexec"), "mpiexec", "mpirun")
+        launchers = _MPICH_FIRST
     if not python.exists():
         raise UnsupportedError(f"there is no {python}: {what} was not built (docs/how-to/executors.md)")
     return python, launchers
@@ -178,3 +181,12 @@ def _has_parallel_h5py() -> bool:
     """Return whether the h5py of this interpreter was built for MPI, as on clusters."""
     code = "import h5py, sys; sys.exit(not h5py.get_config().mpi)"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def _uses_open_mpi(python: Path) -> bool:
+    """Return whether the mpi4py of an interpreter uses Open MPI."""
+    if not python.exists():
+        return False
+    code = "from mpi4py import MPI; print(MPI.Get_library_version())"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return "open mpi" in done.stdout.lower()

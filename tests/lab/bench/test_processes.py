@@ -13,9 +13,11 @@ from mdreel_lab.bench.processes import ProcessError, last_line, run_process
         ("reading\nValueError: no frames\nrank 1 ended\n", "ValueError: no frames"),
         ("mdreel: error: no such file\n---\n", "mdreel: error: no such file"),
         (
-            "no component for this network\n"
-            "[n1:00038] 2 more processes have sent help message help-osc-pt2pt.txt / mpi-thread\n"
-            '[n1:00038] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages\n',
+            (
+                "no component for this network\n"
+                "[n1:00038] 2 more processes have sent help message help-osc-pt2pt.txt / mpi-thread\n"
+                '[n1:00038] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages\n'
+            ),
             "no component for this network",
         ),
         ("", "it said nothing"),
