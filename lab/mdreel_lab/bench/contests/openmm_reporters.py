@@ -5,7 +5,7 @@ import tempfile
 from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mdreel_lab.bench.exchange.places import MEMORY
 from mdreel_lab.bench.processes import ProcessError
@@ -76,7 +76,7 @@ class OpenReporters(ExitStack):
         self.producers: dict[str, Any] = {}
         self._consumer: tuple[Any, Connection] | None = None
 
-    def __enter__(self) -> "OpenReporters":
+    def __enter__(self) -> Self:
         from openmm import app
 
         with ExitStack() as opened:

@@ -1,4 +1,4 @@
-"""Times of the parts of a report in a running OpenMM simulation: ``python -m mdreel_lab.bench.contests.reporter_profile``.
+"""Times of the parts of a report in OpenMM: ``python -m mdreel_lab.bench.contests.reporter_profile``.
 
 The simulation computes its steps between two reports, so that the parts are measured with caches as they are in use.
 All reporters take turns, report by report. Times are medians on the clock, and of the processor in the calling thread.

@@ -121,13 +121,13 @@ class OpenMMReporter(EngineReporter):
         self._producer.publish(
             self._converted("positions", state.getPositions(asNumpy=True), _TO_ANGSTROM),
             step,
-            state.getTime()._value,
+            _value_of(state.getTime()),
             self._cell(state) if simulation.system.usesPeriodicBoundaryConditions() else None,
             self._converted("velocities", state.getVelocities(asNumpy=True), _TO_ANGSTROM)
             if self._has_velocities
             else None,
             self._converted("forces", state.getForces(asNumpy=True), _PER_ANGSTROM) if self._has_forces else None,
-            {name: energies[name]()._value for name in self._producer.manifest.energies} or None,
+            {name: _value_of(energies[name]()) for name in self._producer.manifest.energies} or None,
         )
         if self._commands.handle_requests(step, partial(_write, simulation)):
             raise StopRequested(f"the simulation was asked to stop at step {step}")
@@ -165,18 +165,24 @@ class OpenMMReporter(EngineReporter):
 
         The result is valid until the next call, which is after the frame has been published.
         """
-        values = quantity._value
+        values = _value_of(quantity)
         array = self._arrays.get(name)
         if array is None or array.shape != values.shape:
             array = self._arrays[name] = np.empty(values.shape, self._dtypes[name])
-        return np.multiply(values, factor, out=array, casting="same_kind")
+        np.multiply(values, factor, out=array, casting="same_kind")
+        return array
 
     def _cell(self, state: Any) -> NDArray[np.float64]:
         """Return the vectors of the cell, in Å. They are converted again only if they have changed."""
-        vectors = state.getPeriodicBoxVectors()._value
+        vectors = _value_of(state.getPeriodicBoxVectors())
         if self._box is None or vectors != self._box_vectors:
             self._box_vectors, self._box = vectors, np.array(vectors) * _TO_ANGSTROM
         return self._box
+
+
+def _value_of(quantity: Any) -> Any:
+    """Return the value of a quantity of OpenMM without a copy, which no public method does."""
+    return quantity._value  # noqa: SLF001 - see above
 
 
 def _write(simulation: Any, path: Path) -> None:
