@@ -1,9 +1,9 @@
 """What reporting costs an OpenMM simulation: to a channel, with or without a consumer, and to files.
 
 A box of water is simulated. In each round, each reporter gets the same steps in random order: the simulation goes back
-to the same checkpoint before each of them. The times are divided by the time of the steps without a reporter in the
-same round. Two controls are measured with them: the steps without a reporter a second time, which show the noise, and
-a reporter that asks for the state only, which shows the least that any reporter costs.
+to the same checkpoint before each of them. The steps without a reporter are measured twice in each round. The times of
+the others are divided by both of these times. The ratio of the two is a control that shows the noise. Another control
+is a reporter that asks for the state only, which shows the least that any reporter costs.
 
 Rounds are short, because other work on the machine comes and goes: many short rounds have a better median than a few
 long ones. The processor time of the simulation's process is measured beside the time on the clock. It varies less, and
@@ -61,11 +61,19 @@ class Median(NamedTuple):
         return f"{self.median:+.2f} % (95 % interval {interval}, quartiles {quartiles})"
 
 
-def median_of(ratios: Sequence[float]) -> Median:
-    """Return the median of ratios in % above 1, with the interval that order statistics give."""
+def median_of(ratios: Sequence[float], per_round: int = 1) -> Median:
+    """Return the median of ratios in % above 1, with the interval that order statistics give.
+
+    Parameters
+    ----------
+    ratios : sequence of float
+        The ratios of all rounds.
+    per_round : int
+        Number of ratios from each round. They depend on each other, so the interval is that of one ratio from each.
+    """
     shares = sorted(100 * (ratio - 1) for ratio in ratios)
-    n_ratios = len(shares)
-    rank = max(0, ceil(n_ratios / 2 - 0.98 * sqrt(n_ratios)) - 1)
+    n_shares = len(shares)
+    rank = max(0, ceil(n_shares * (0.5 - 0.98 / sqrt(n_shares / per_round))) - 1)
     lower, middle, upper = np.percentile(shares, (25, 50, 75)).tolist()
     return Median(middle, shares[rank], shares[-1 - rank], lower, upper)
 
@@ -80,15 +88,17 @@ def measure(settings: Settings) -> dict[str, Any]:
         reporters.check((len(rounds) + 1) * _N_STEPS // INTERVAL)  # the first round is not counted
     figures = []
     for name in (AGAIN, *REPORTERS):
+        bases = (NONE,) if name == AGAIN else (NONE, AGAIN)
         clock, processor = (
-            median_of([times[name][kind] / times[NONE][kind] for times in rounds]) for kind in ("clock", "processor")
+            median_of([times[name][kind] / times[base][kind] for times in rounds for base in bases], len(bases))
+            for kind in ("clock", "processor")
         )
         text = f"{name}: {clock}; processor time {processor}"
         settings.log(f"  {text}")
         figures.append(bounded(text, clock.median, BOUND, "%") | {"processor": processor._asdict()})
     step = 1e3 * statistics.median(times[NONE]["clock"] for times in rounds) / _N_STEPS
     box = f"{3 * n_molecules:,} atoms, {step:.2g} ms a step, {len(rounds)} rounds of {_N_STEPS} steps"
-    return {"title": f"What reporting every {INTERVAL} steps costs OpenMM: {box}", "figures": figures}
+    return {"title": f"What reporting every {INTERVAL} steps costs OpenMM: {box}", "figures": figures, "rounds": rounds}
 
 
 def _rounds(simulation: Any, reporters: dict[str, Any], n_rounds: int) -> list[dict[str, dict[str, float]]]:
