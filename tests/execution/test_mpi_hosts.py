@@ -14,7 +14,7 @@ from MDAnalysisTests.datafiles import PSF
 
 from mdreel.timing.spans import KINDS
 from mdreel_lab.bench.rigs.hosts import IN_TIME, Host, wait_until
-from mpi_launcher import EVERY_MPI, MPICH, Launcher
+from mpi_launcher import EVERY_MPI, GLOBAL_ARRAYS, MPICH, Launcher, needs
 from rmsd_on_ranks import Wanted, command, expected_of, results_of, spans_of
 
 N_RANKS = 3
@@ -67,10 +67,12 @@ def on_hosts(mpi: Launcher, hosts: list[Host]) -> Launcher:
         options: tuple[str, ...] = ("-launcher", "ssh", "-launcher-exec", shell, "-iface", "eth0", "-hosts", PLACES)
         variables = {"UCX_TLS": "tcp,self"}  # UCX would use shared memory between hosts of one kernel
     else:
-        way = ("--mca", "pml", "ob1", "--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "eth0")
+        memory = "vader" if mpi.name == GLOBAL_ARRAYS.name else "sm"  # of version 4, and of version 5
+        way = ("--mca", "pml", "ob1", "--mca", "btl", f"self,{memory},tcp", "--mca", "btl_tcp_if_include", "eth0")
         # Ranks that wait leave the cores, of which the hosts have only those of one machine.
         options = (*way, "--mca", "mpi_yield_when_idle", "1", "--host", PLACES)
         variables = {"PRTE_MCA_plm_ssh_agent": shell, "PRTE_MCA_prte_if_include": "eth0"}
+        variables |= {"OMPI_MCA_plm_rsh_agent": shell, "OMPI_MCA_oob_tcp_if_include": "eth0"}  # of version 4
     program, *entrance = hosts[0].command(*IN_TIME, mpi.program)
     return replace(
         mpi.unforked(),  # a server would fork them on its own host
@@ -126,6 +128,33 @@ def test_command_line_has_the_numbers_of_one_thread(
     numbers = [re.sub(r"(?m)^#.*\n", "", path.read_text()) for path in (alone, together)]
     assert len(numbers[0].splitlines()) == 99
     assert numbers[0] == numbers[1]
+
+
+@needs(GLOBAL_ARRAYS)
+def test_open_mpi_4_needs_one_thread_for_windows(hosts: list[Host], adk: dict[str, Path], tmp_path: Path) -> None:
+    there, output = on_hosts(GLOBAL_ARRAYS, hosts), tmp_path / "rmsd.csv"
+    passed = ("-x", "PYTHONPATH", "-x", "MPI4PY_RC_THREAD_LEVEL")
+    arguments = (
+        "-m",
+        "mdreel.cli",
+        "rmsd",
+        "-s",
+        PSF,
+        "-f",
+        adk["xtc"],
+        "-q",
+        "--communication",
+        "window",
+        "-o",
+        output,
+    )
+    for level, code in (("multiple", 3), ("serialized", 0)):
+        variables = {**there.variables, "MPI4PY_RC_THREAD_LEVEL": level}
+        done = start(replace(there, options=(*there.options, *passed), variables=variables), *arguments)
+        assert done.returncode == code, done.stderr
+        assert ("set MPI4PY_RC_THREAD_LEVEL=serialized on all of them" in done.stderr) == bool(code), done.stderr
+        assert "Traceback" not in done.stderr
+        assert output.exists() == (code == 0)
 
 
 @EVERY_MPI

@@ -24,8 +24,11 @@ _OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
 
 _OPEN_MPI_VARIABLES = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_osc": "^ucx"}
 _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-_PASSED_ON = ("MDREEL_CACHE_DIR", "PYTHONPATH", "PYTHONWARNINGS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_THREAD_LEVEL = "MPI4PY_RC_THREAD_LEVEL"
+_PASSED_ON = ("MDREEL_CACHE_DIR", "PYTHONWARNINGS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Variables that Open MPI passes to ranks on other hosts only if it is told to."""
+
+_MPICH_FIRST = (str(Path(sys.executable).with_name("mpiexec")), "mpiexec", "mpirun")
 
 _PACKAGES = {
     ("mdreel", "dask"): "distributed",
@@ -90,8 +93,8 @@ def launch_of(point: Point, allocation: Allocation, folder: Path) -> Iterator[La
         raise UnsupportedError("there is no MPI launcher (mpiexec, mpirun)")
     ranks = ("-n", str(point.n_workers), str(python))
     with _remote_shell(allocation, folder) as shell:
-        if _is_open_mpi(launcher):
-            options, variables = _options_of_open_mpi(places, shell)
+        if version := _version_of_open_mpi(launcher):
+            options, variables = _options_of_open_mpi(version, places, shell)
         else:
             options, variables = _options_of_mpich(places, shell), {}
         yield Launch((launcher, *options, *ranks), variables, places)
@@ -100,26 +103,31 @@ def launch_of(point: Point, allocation: Allocation, folder: Path) -> Iterator[La
 def _interpreter_of(point: Point) -> tuple[Path, Sequence[str]]:
     """Return the interpreter of ranks, and the launchers of the MPI that it is made for."""
     beside = Path(sys.executable).parent
+    launchers: Sequence[str] = ("mpirun.openmpi", "mpirun", "mpiexec")
     if point.communication == "global-arrays":
         python, what = beside / "python-global-arrays", "an interpreter with Global Arrays"
-        launchers: Sequence[str] = ("mpirun.openmpi", "mpirun", "mpiexec")
     elif point.access.startswith("hdf5"):
         python, what = beside.parent / "parallel-hdf5" / "bin" / "python", "an h5py for parallel HDF5"
-        launchers = ("mpirun.openmpi", "mpirun", "mpiexec")
         if _has_parallel_h5py():
             python = Path(sys.executable)
+        if not _uses_open_mpi(python):
+            launchers = _MPICH_FIRST
     else:
         python, what = Path(sys.executable), "Python"
-        launchers = (str(beside / "mpiexec"), "mpiexec", "mpirun")
+        launchers = _MPICH_FIRST
     if not python.exists():
         raise UnsupportedError(f"there is no {python}: {what} was not built (docs/how-to/executors.md)")
     return python, launchers
 
 
-def _is_open_mpi(launcher: str) -> bool:
+def _version_of_open_mpi(launcher: str) -> int:
+    """Return the major version of the Open MPI that has a launcher; 0 if it is the launcher of a different MPI."""
     done = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False)
     answer = (done.stdout + done.stderr).lower()
-    return any(name in answer for name in ("open mpi", "openrte", "prte"))
+    if "prte" in answer:  # the launcher of version 5, with a version of its own
+        return 5
+    found = re.search(r"\((?:open mpi|openrte)\) (\d+)", answer)
+    return int(found[1]) if found else 0
 
 
 def _options_of_mpich(places: dict[str, int], shell: Path | None) -> tuple[str, ...]:
@@ -128,7 +136,9 @@ def _options_of_mpich(places: dict[str, int], shell: Path | None) -> tuple[str, 
     return (*reach, "-hosts", places_text(places)) if places else ()
 
 
-def _options_of_open_mpi(places: dict[str, int], shell: Path | None) -> tuple[tuple[str, ...], dict[str, str]]:
+def _options_of_open_mpi(
+    version: int, places: dict[str, int], shell: Path | None
+) -> tuple[tuple[str, ...], dict[str, str]]:
     variables = _OPEN_MPI_VARIABLES | (_AS_ROOT if os.geteuid() == 0 else {})
     if shell is not None:  # of version 5, and of version 4
         variables |= {"PRTE_MCA_plm_ssh_agent": str(shell), "OMPI_MCA_plm_rsh_agent": str(shell)}
@@ -136,7 +146,10 @@ def _options_of_open_mpi(places: dict[str, int], shell: Path | None) -> tuple[tu
         variables |= {"PRTE_MCA_plm": "ssh", "OMPI_MCA_plm": "rsh"}
     if not places:
         return _OPEN_MPI_OPTIONS, variables
-    passed = [word for name in _PASSED_ON if name != "PYTHONPATH" or name in os.environ for word in ("-x", name)]
+    if version < 5 and len(places) > 1:  # without remote memory access, its windows work with one thread only
+        variables[_THREAD_LEVEL] = os.environ.get(_THREAD_LEVEL, "serialized")
+    names = [*_PASSED_ON, *(name for name in os.environ if name == "PYTHONPATH" or name.startswith("UCX_"))]
+    passed = [word for name in (*names, *({_THREAD_LEVEL} & variables.keys())) for word in ("-x", name)]
     return (*_OPEN_MPI_OPTIONS, *passed, "--host", places_text(places)), variables
 
 
@@ -168,3 +181,12 @@ def _has_parallel_h5py() -> bool:
     """Return whether the h5py of this interpreter was built for MPI, as on clusters."""
     code = "import h5py, sys; sys.exit(not h5py.get_config().mpi)"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def _uses_open_mpi(python: Path) -> bool:
+    """Return whether the mpi4py of an interpreter uses Open MPI."""
+    if not python.exists():
+        return False
+    code = "from mpi4py import MPI; print(MPI.Get_library_version())"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return "open mpi" in done.stdout.lower()

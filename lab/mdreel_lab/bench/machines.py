@@ -124,7 +124,11 @@ def machine_table(several: Sequence[OfMachine]) -> Table:
 
 
 def comparison(several: Sequence[OfMachine]) -> Table:
-    """Return t_comp and t_io of each machine as in table 6 of Khoshlessan et al. (2019): means over ranks, s."""
+    """Return t_comp and t_io of each machine as in table 6 of Khoshlessan et al. (2019): means over ranks, s.
+
+    Machines can have run scenarios of the same name with other numbers of frames or another state of the page cache,
+    so each row gives both.
+    """
     rows: list[tuple[Value, ...]] = []
     grouped = [(one.machine.name, series_of(one.records)) for one in several]
     names = list(dict.fromkeys(series.name for _, all_series in grouped for series in all_series))
@@ -138,8 +142,10 @@ def comparison(several: Sequence[OfMachine]) -> Table:
                 values = [_mean(cell.repeats, "t_comp"), _mean(cell.repeats, "t_io"), _mean(cell.repeats, "t_comm")]
                 spreads = [series.spread(quantity, cell) for quantity in ("seconds", "speed-up", "efficiency")]
                 numbers_of = [number for spread in spreads for number in (spread.mean, spread.deviation)]
-                rows.append((name, n_workers, machine, len(cell.repeats), *values, *numbers_of))
-    head = ("Series", "N", "Machine", "Repeats", "t_comp (s)", "t_io (s)", "t_comm (s)")
+                points = [one.kept.point for one in cell.repeats]
+                n_frames, cache = points[0].n_frames, ", ".join(sorted({point.cache for point in points}))
+                rows.append((name, n_workers, machine, n_frames, cache, len(points), *values, *numbers_of))
+    head = ("Series", "N", "Machine", "Frames", "Cache", "Repeats", "t_comp (s)", "t_io (s)", "t_comm (s)")
     spread_head = ("t_total (s)", "t_total (s) ±", "S(N)", "S(N) ±", "E(N)", "E(N) ±")
     return Table("comparison", "Machines side by side: means over ranks", (*head, *spread_head), rows)
 

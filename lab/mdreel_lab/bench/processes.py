@@ -78,8 +78,13 @@ def end(process: "subprocess.Popen[Any]") -> None:
 
 
 def last_line(output: str) -> str:
-    """Return the last line that names an error, of the output of one or more ranks; or else the last line."""
+    """Return the last line that names an error, of the output of one or more ranks; or else the last line.
+
+    What Open MPI says about messages that it did not repeat names no error.
+    """
+    about_repeats = ("sent help message", "orte_base_help_aggregate")
     lines = [line.strip() for line in output.splitlines() if any(map(str.isalpha, line))]
+    lines = [line for line in lines if not any(words in line for words in about_repeats)]
     errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
     return (errors or lines or ["it said nothing"])[-1]
 

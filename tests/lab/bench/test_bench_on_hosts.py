@@ -13,9 +13,14 @@ from dask_cluster import DaskCluster
 from mdreel_lab.bench.plans import plan_of
 from mdreel_lab.bench.records import DONE, LEFT_OUT, Kept
 from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
-from mpi_launcher import MPICH, needs
+from mpi_launcher import GLOBAL_ARRAYS, MPICH, needs
 
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+ENVIRONMENT = {
+    **os.environ,
+    "OMP_NUM_THREADS": "1",
+    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    "UCX_TLS": "tcp,self",  # UCX would use shared memory between hosts that have one kernel
+}
 
 PATIENT = ("timeout", "--signal=KILL", "600")
 """Several points, each with a start of several interpreters, share few cores with other tests."""
@@ -163,6 +168,17 @@ def test_ranks_of_the_papers_are_on_all_hosts_with_the_load_of_a_ratio(
     assert kept.facts["hosts"] == {"anna": 1, "bert": 1, "cara": 1}
     assert kept.facts["load"] == 2
     assert kept.facts["check"] == three.facts["check"]
+
+
+@needs(GLOBAL_ARRAYS)
+def test_ranks_of_open_mpi_are_on_all_hosts(hosts: list[Host], data: Path, tmp_path: Path) -> None:
+    text = MPI.replace("[1, 3, 4]", "[1, 3]").replace('"gather"', '"global-arrays"')
+    _, records = run(hosts, tmp_path, data, text, *launcher_of(hosts), "--cores-per-host", "1")
+    assert [(kept.status, kept.message) for kept in records] == [(DONE, ""), (DONE, "")]
+    one, three = records
+    assert three.facts["hosts"] == three.facts["places"] == {"anna": 1, "bert": 1, "cara": 1}
+    assert one.facts["check"] == three.facts["check"]
+    assert three.environment["versions"]["MPI"].startswith("Open MPI")
 
 
 @needs(MPICH)

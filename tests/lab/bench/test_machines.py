@@ -87,6 +87,7 @@ def test_machines_are_side_by_side(tmp_path: Path, bench: Bench, folders: tuple[
         records = {kept.point.n_workers: kept for kept in plan_of(folder, "mine")[2]}
         for row in (row for row in rows if row["Machine"] == name):
             kept = records[int(row["N"])]
+            assert (row["Frames"], row["Cache"]) == (str(kept.point.n_frames), kept.point.cache)
             assert float(row["t_comp (s)"]) == pytest.approx(mean(kept, "t_comp"))
             assert float(row["t_io (s)"]) == pytest.approx(mean(kept, "t_io"))
             assert kept.timing is not None

@@ -1,140 +1,137 @@
 """What reporting costs an OpenMM simulation: to a channel, with or without a consumer, and to files.
 
-A box of water is simulated with one thread. In each round, every reporter gets the same number of steps of the same
-simulation in turn, and the steps without a reporter are the measure of the others.
+A box of water is simulated. In each round, each reporter gets the same steps in random order: the simulation goes back
+to the same checkpoint before each of them. The steps without a reporter are measured twice in each round. The times of
+the others are divided by both of these times. The ratio of the two is a control that shows the noise. Another control
+is a reporter that asks for the state only, which shows the least that any reporter costs.
+
+Rounds are short, because other work on the machine comes and goes: many short rounds have a better median than a few
+long ones. The processor time of the simulation's process is measured beside the time on the clock. It varies less, and
+it leaves out the consumer.
 """
 
-import multiprocessing
+import random
 import statistics
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
-from time import perf_counter
-from typing import Any
+from collections.abc import Sequence
+from math import ceil, sqrt
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mdreel_lab.bench.contests.openmm_reporters import INTERVAL, REPORTERS, OpenReporters, water
 from mdreel_lab.bench.contests.pages import bounded
 from mdreel_lab.bench.contests.rounds import Settings
 from mdreel_lab.bench.processes import ProcessError
 
-INTERVAL = 10
-"""Steps between two frames."""
-
 BOUND = 2.5
 """Largest cost of a channel with a consumer, % of the time of the steps."""
 
+NONE, AGAIN = "no reporter", "no reporter, again"
+
 _N_MOLECULES, _QUICK_MOLECULES = 576, 64
-_N_STEPS, _QUICK_STEPS = 1000, 20
-_STEP_PS = 0.002
+_N_STEPS = 5 * INTERVAL
+"""Steps of a measurement. Five steps precede them, and the last frame is published five steps before their end, so that
+the work of the consumer on each frame is within the measurement."""
 
-_NONE = "no reporter"
+_EARLY_STEPS = INTERVAL // 2
+_ROUNDS = 30
+"""Rounds for each round that the command line asks for."""
 
-Reporting = Callable[[Any, Path], AbstractContextManager[None]]
-"""Context in which a simulation reports, with files in a folder."""
+_MOST_SECONDS = 300.0
+"""Time after which no further round begins."""
+
+_MOST_DEVIATION = 1e-3
+"""Largest distance between the same atom after the same steps, in nm. Sums of forces are not in a fixed order."""
+
+
+class Median(NamedTuple):
+    """Median of ratios, with its 95 % confidence interval and the quartiles of the ratios, in % above 1."""
+
+    median: float
+    low: float
+    high: float
+    lower_quartile: float
+    upper_quartile: float
+
+    def __str__(self) -> str:
+        interval = f"{self.low:+.2f} to {self.high:+.2f}"
+        quartiles = f"{self.lower_quartile:+.2f} to {self.upper_quartile:+.2f}"
+        return f"{self.median:+.2f} % (95 % interval {interval}, quartiles {quartiles})"
+
+
+def median_of(ratios: Sequence[float], per_round: int = 1) -> Median:
+    """Return the median of ratios in % above 1, with the interval that order statistics give.
+
+    Parameters
+    ----------
+    ratios : sequence of float
+        The ratios of all rounds.
+    per_round : int
+        Number of ratios from each round. They depend on each other, so the interval is that of one ratio from each.
+    """
+    shares = sorted(100 * (ratio - 1) for ratio in ratios)
+    n_shares = len(shares)
+    rank = max(0, ceil(n_shares * (0.5 - 0.98 / sqrt(n_shares / per_round))) - 1)
+    lower, middle, upper = np.percentile(shares, (25, 50, 75)).tolist()
+    return Median(middle, shares[rank], shares[-1 - rank], lower, upper)
 
 
 def measure(settings: Settings) -> dict[str, Any]:
     """Measure the share of the time of a simulation that each reporter takes."""
-    n_molecules, n_steps = (_QUICK_MOLECULES, _QUICK_STEPS) if settings.is_quick else (_N_MOLECULES, _N_STEPS)
-    simulation = _water(n_molecules)
-    seconds: dict[str, list[float]] = {name: [] for name in _REPORTING}
-    with tempfile.TemporaryDirectory() as folder:
-        for number in range(2 if settings.is_quick else 2 * settings.rounds + 1):
-            for name, reporting in _REPORTING.items():
-                with reporting(simulation, Path(folder)):
-                    begin = perf_counter()
-                    simulation.step(n_steps)
-                    elapsed = perf_counter() - begin
-                if number:  # the first round warms the process
-                    seconds[name].append(elapsed)
+    n_molecules = _QUICK_MOLECULES if settings.is_quick else _N_MOLECULES
+    n_rounds = 2 if settings.is_quick else _ROUNDS * settings.rounds
+    simulation = water(n_molecules)
+    with OpenReporters(simulation) as reporters:
+        rounds = _rounds(simulation, reporters.by_name, n_rounds)
+        reporters.check((len(rounds) + 1) * _N_STEPS // INTERVAL)  # the first round is not counted
     figures = []
-    for name, times in seconds.items():
-        if name == _NONE:
-            continue
-        shares = [100 * (one / alone - 1) for one, alone in zip(times, seconds[_NONE], strict=True)]
-        text = f"{name}: {min(shares):.2g} to {max(shares):.2g} %"
-        figures.append(bounded(text, statistics.median(shares), BOUND, "%"))
-        settings.log(f"  {text}, median {statistics.median(shares):.2g} %")
-    step = 1e3 * statistics.median(seconds[_NONE]) / n_steps
-    box = f"{3 * n_molecules:,} atoms, one thread, {step:.2g} ms a step"
-    return {"title": f"What reporting every {INTERVAL} steps costs OpenMM: {box}", "figures": figures}
+    for name in (AGAIN, *REPORTERS):
+        bases = (NONE,) if name == AGAIN else (NONE, AGAIN)
+        clock, processor = (
+            median_of([times[name][kind] / times[base][kind] for times in rounds for base in bases], len(bases))
+            for kind in ("clock", "processor")
+        )
+        text = f"{name}: {clock}; processor time {processor}"
+        settings.log(f"  {text}")
+        figures.append(bounded(text, clock.median, BOUND, "%") | {"processor": processor._asdict()})
+    step = 1e3 * statistics.median(times[NONE]["clock"] for times in rounds) / _N_STEPS
+    box = f"{3 * n_molecules:,} atoms, {step:.2g} ms a step, {len(rounds)} rounds of {_N_STEPS} steps"
+    return {"title": f"What reporting every {INTERVAL} steps costs OpenMM: {box}", "figures": figures, "rounds": rounds}
 
 
-def _water(n_molecules: int) -> Any:
-    """Return a simulation of a box of water."""
-    try:
-        import openmm
-        from openmm import app, unit
-    except ImportError as error:
-        raise ProcessError("this case needs openmm: pip install 'mdreel[openmm]'") from error
-
-    field = app.ForceField("tip3p.xml")
-    model = app.Modeller(app.Topology(), [] * unit.nanometer)
-    model.addSolvent(field, numAdded=n_molecules)
-    edge = min(model.topology.getUnitCellDimensions().value_in_unit(unit.nanometer))
-    cutoff = min(0.9, 0.45 * edge) * unit.nanometer
-    system = field.createSystem(model.topology, nonbondedMethod=app.PME, nonbondedCutoff=cutoff)
-    bath = (300 * unit.kelvin, 1 / unit.picosecond, _STEP_PS * unit.picosecond)
-    platform = openmm.Platform.getPlatformByName("CPU")
-    simulation = app.Simulation(
-        model.topology, system, openmm.LangevinMiddleIntegrator(*bath), platform, {"Threads": "1"}
-    )
-    simulation.context.setPositions(model.positions)
-    simulation.minimizeEnergy(maxIterations=50)
-    simulation.context.setVelocitiesToTemperature(300)
-    return simulation
+def _rounds(simulation: Any, reporters: dict[str, Any], n_rounds: int) -> list[dict[str, dict[str, float]]]:
+    """Return the times of the steps with each reporter in each round, in s, without a first round that warms up."""
+    order = random.Random(1)  # noqa: S311 - an order, no secret
+    variants: dict[str, list[Any]] = {NONE: [], AGAIN: []} | {name: [one] for name, one in reporters.items()}
+    rounds: list[dict[str, dict[str, float]]] = []
+    begin = perf_counter()
+    while len(rounds) <= n_rounds and (len(rounds) < 2 or perf_counter() - begin < _MOST_SECONDS):
+        simulation.step(INTERVAL - simulation.currentStep % INTERVAL)
+        start = simulation.context.createCheckpoint()
+        times, ends = {}, {}
+        for name in order.sample(list(variants), len(variants)):
+            simulation.context.loadCheckpoint(start)
+            times[name], ends[name] = _steps(simulation, variants[name])
+        for name, end in ends.items():
+            distance = float(np.abs(end - ends[NONE]).max())
+            if not distance < _MOST_DEVIATION:
+                raise ProcessError(f"{name}: other steps than without a reporter, atoms are {distance:.2g} nm apart")
+        rounds.append(times)
+    return rounds[1:]
 
 
-@contextmanager
-def _without(simulation: Any, folder: Path) -> Iterator[None]:
+def _steps(simulation: Any, reporters: Sequence[Any]) -> tuple[dict[str, float], NDArray[np.float64]]:
+    """Return the times of steps with the given reporters, in s, and the positions after them, in nm."""
+    from openmm import unit
+
     simulation.reporters.clear()
-    yield
-
-
-@contextmanager
-def _file(simulation: Any, folder: Path, ending: str) -> Iterator[None]:
-    from openmm import app
-
-    makers = {"xtc": app.XTCReporter, "dcd": app.DCDReporter}
-    path = folder / f"run.{ending}"
-    simulation.reporters[:] = [makers[ending](str(path), INTERVAL)]
-    yield
-    simulation.reporters.clear()  # closes the file
-    path.unlink()
-
-
-@contextmanager
-def _channel(simulation: Any, folder: Path, has_consumer: bool) -> Iterator[None]:
-    from mdreel.live import OpenMMReporter, Producer
-
-    path = folder / "channel"
-    with Producer(path, simulation.system.getNumParticles(), time_step=_STEP_PS) as producer:
-        process = multiprocessing.get_context("spawn").Process(target=_consume, args=(path,), daemon=True)
-        if has_consumer:
-            process.start()
-            producer.await_consumers(1, timeout=60)
-        simulation.reporters[:] = [OpenMMReporter(producer, INTERVAL)]
-        yield
-        simulation.reporters.clear()
-    if has_consumer:
-        process.join()
-        if process.exitcode:
-            raise ProcessError(f"the consumer has failed with status {process.exitcode}")
-
-
-def _consume(path: Path) -> None:
-    from mdreel.live import Consumer
-
-    with Consumer(path) as consumer:
-        for frame in consumer:
-            assert frame.positions is not None
-            frame.positions.sum()
-
-
-_REPORTING: dict[str, Reporting] = {
-    _NONE: _without,
-    "XTC reporter of OpenMM": lambda simulation, folder: _file(simulation, folder, "xtc"),
-    "DCD reporter of OpenMM": lambda simulation, folder: _file(simulation, folder, "dcd"),
-    "channel without a consumer": lambda simulation, folder: _channel(simulation, folder, has_consumer=False),
-    "channel with a consumer": lambda simulation, folder: _channel(simulation, folder, has_consumer=True),
-}
+    simulation.step(_EARLY_STEPS)
+    simulation.reporters[:] = reporters
+    processor, clock = process_time(), perf_counter()
+    simulation.step(_N_STEPS)
+    times = {"clock": perf_counter() - clock, "processor": process_time() - processor}
+    simulation.reporters.clear()
+    state = simulation.context.getState(positions=True)
+    return times, state.getPositions(asNumpy=True).value_in_unit(unit.nanometer)

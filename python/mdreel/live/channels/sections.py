@@ -50,6 +50,7 @@ class Encoder:
         self._path = path
         self._manifest = manifest
         self._dtypes = dict(manifest.sections)
+        self._stored = {dtype: np.dtype(dtype).newbyteorder("<") for dtype in ("float32", "float64")}
         outline = Outline(manifest.n_atoms, ["positions"], False, 0, 1, 0.0, 0.0)
         self._xtc = FrameEncoder("positions.xtc", outline, precision) if self._dtypes["positions"] == "xtc" else None
 
@@ -106,7 +107,7 @@ class Encoder:
             message = f"the channel was opened without {name}; open it with {name}=True"
             raise MismatchError(f"{self._path}, step {step}: {message}")
         numbers = self.numbers(name, values, (self._manifest.n_atoms, 3), step)
-        return name, dtype, _as_bytes(np.ascontiguousarray(numbers, np.dtype(dtype).newbyteorder("<")))
+        return name, dtype, _as_bytes(np.ascontiguousarray(numbers, self._stored[dtype]))
 
     def energies(self, values: Mapping[str, float] | ArrayLike, step: int) -> Section:
         """Return the section for energies in kJ/mol, given by name or in the order of the manifest."""
@@ -130,11 +131,12 @@ class Encoder:
         MismatchError
             If the shape is wrong, if a number is not finite, or if no cell can have these lengths and angles.
         """
-        shape = np.shape(box)
+        values = np.asarray(box)
+        shape = values.shape
         if shape not in ((3, 3), (6,)):
             expected = "vectors of shape (3, 3), or three lengths and three angles"
             raise MismatchError(f"{self._path}, step {step}: expected box as {expected}, got the shape {shape}")
-        values = self.numbers("box", box, shape, step)
+        values = self.numbers("box", values, shape, step)
         if shape == (6,):
             from MDAnalysis.lib.mdamath import triclinic_vectors
 

@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mdreel.errors import MismatchError
 from mdreel.live.engines.engine_commands import EngineCommands, EngineReporter
 from mdreel.live.producers.producer import Producer
 
 _ENERGIES = ("potential", "kinetic")
+
+_TO_ANGSTROM, _PER_ANGSTROM = 10.0, 0.1
+"""Factors from the units of OpenMM's states, which are nm, nm/ps and kJ/(mol nm). Times are in ps, energies in kJ/mol.
+The reporter does not let OpenMM convert units, because after the steps of a simulation this code is not in the caches
+any more, and takes longer than publishing the frame."""
 
 
 class StopRequested(Exception):  # noqa: N818 (it is no error)
@@ -89,8 +95,12 @@ class OpenMMReporter(EngineReporter):
             raise MismatchError(message, path=producer.path)
         self._producer = producer
         self._wrap = wrap
-        sections = [name for name, _ in producer.manifest.sections]
+        sections = dict(producer.manifest.sections)
         self._has_velocities, self._has_forces = "velocities" in sections, "forces" in sections
+        self._dtypes = {name: "f8" if dtype.endswith("float64") else "f4" for name, dtype in sections.items()}
+        self._arrays: dict[str, NDArray[Any]] = {}
+        self._box_vectors: Any = None
+        self._box: NDArray[np.float64] | None = None
 
     def describeNextReport(self, simulation: Any) -> tuple[int, bool, bool, bool, bool, bool | None]:  # noqa: N802
         """Return when the next frame is due, and which quantities are needed. The method name is defined by OpenMM."""
@@ -106,27 +116,21 @@ class OpenMMReporter(EngineReporter):
         StopRequested
             If the simulation was asked to stop.
         """
-        from openmm import unit
-
-        def numbers(values: Any, of: Any) -> Any:
-            return np.asarray(values.value_in_unit(of))
-
-        per_ps = unit.angstrom / unit.picosecond
-        per_angstrom = unit.kilojoule_per_mole / unit.angstrom
-        is_periodic = simulation.system.usesPeriodicBoundaryConditions()
+        step = simulation.currentStep
         energies = {"potential": state.getPotentialEnergy, "kinetic": state.getKineticEnergy}
         self._producer.publish(
-            numbers(state.getPositions(asNumpy=True), unit.angstrom),
-            simulation.currentStep,
-            state.getTime().value_in_unit(unit.picosecond),
-            numbers(state.getPeriodicBoxVectors(asNumpy=True), unit.angstrom) if is_periodic else None,
-            numbers(state.getVelocities(asNumpy=True), per_ps) if self._has_velocities else None,
-            numbers(state.getForces(asNumpy=True), per_angstrom) if self._has_forces else None,
-            {name: energies[name]().value_in_unit(unit.kilojoule_per_mole) for name in self._producer.manifest.energies}
-            or None,
+            self._converted("positions", state.getPositions(asNumpy=True), _TO_ANGSTROM),
+            step,
+            _value_of(state.getTime()),
+            self._cell(state) if simulation.system.usesPeriodicBoundaryConditions() else None,
+            self._converted("velocities", state.getVelocities(asNumpy=True), _TO_ANGSTROM)
+            if self._has_velocities
+            else None,
+            self._converted("forces", state.getForces(asNumpy=True), _PER_ANGSTROM) if self._has_forces else None,
+            {name: _value_of(energies[name]()) for name in self._producer.manifest.energies} or None,
         )
-        if self._commands.handle_requests(simulation.currentStep, partial(_write, simulation)):
-            raise StopRequested(f"the simulation was asked to stop at step {simulation.currentStep}")
+        if self._commands.handle_requests(step, partial(_write, simulation)):
+            raise StopRequested(f"the simulation was asked to stop at step {step}")
 
     def run(self, simulation: Any, n_steps: int) -> bool:
         """Run the simulation.
@@ -155,6 +159,30 @@ class OpenMMReporter(EngineReporter):
                 self._commands.checkpoint_at_end(step, partial(_write, simulation))
             raise
         return True
+
+    def _converted(self, name: str, quantity: Any, factor: float) -> NDArray[Any]:
+        """Multiply the numbers of a quantity, and convert them to the data type of the channel in the same pass.
+
+        The result is valid until the next call, which is after the frame has been published.
+        """
+        values = _value_of(quantity)
+        array = self._arrays.get(name)
+        if array is None or array.shape != values.shape:
+            array = self._arrays[name] = np.empty(values.shape, self._dtypes[name])
+        np.multiply(values, factor, out=array, casting="same_kind")
+        return array
+
+    def _cell(self, state: Any) -> NDArray[np.float64]:
+        """Return the vectors of the cell, in Å. They are converted again only if they have changed."""
+        vectors = _value_of(state.getPeriodicBoxVectors())
+        if self._box is None or vectors != self._box_vectors:
+            self._box_vectors, self._box = vectors, np.array(vectors) * _TO_ANGSTROM
+        return self._box
+
+
+def _value_of(quantity: Any) -> Any:
+    """Return the value of a quantity of OpenMM without a copy, which no public method does."""
+    return quantity._value  # noqa: SLF001 - see above
 
 
 def _write(simulation: Any, path: Path) -> None:

@@ -8,7 +8,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import pairwise
 from time import perf_counter_ns
@@ -33,6 +33,7 @@ from mdreel.execution.executors.mpi.result_transfer import (
 )
 from mdreel.execution.executors.mpi.results import Results
 from mdreel.execution.executors.mpi.round import HandedIn, Round
+from mdreel.execution.executors.mpi.windows import NoWindowError
 from mdreel.execution.executors.remote_errors import Failure
 from mdreel.execution.job import Outcome
 from mdreel.execution.memory import check_budget
@@ -221,7 +222,8 @@ class Mpi:
         if kept is not None:
             path, identity = kept
             checkpoint = Checkpoint.of_rank(path, identity, self._communicator.rank, blocks)
-        with nullcontext() if checkpoint is None else closing(checkpoint):
+        # Rank 0 raises a NoWindowError, too, and reports it.
+        with suppress(NoWindowError), nullcontext() if checkpoint is None else closing(checkpoint):
             self._round(job, blocks, assignment, checkpoint, None, None, since_ns)
 
     def _round(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mdreel.execution.choices import Communication
 from mdreel.execution.executors.mpi.global_arrays import GlobalArray, check_global_arrays
+from mdreel.execution.executors.mpi.windows import new_window
 
 if TYPE_CHECKING:
     from mdreel._core import Blocks, Part
@@ -140,7 +141,7 @@ class Window:
         is_one_node = node.size == communicator.size
         node.Free()
         allocate = MPI.Win.Allocate_shared if is_one_node else MPI.Win.Allocate
-        self._window = allocate(row_bytes * n_rows, 8, comm=communicator)
+        self._window = new_window(allocate, row_bytes * n_rows, communicator)
         self._rows: NDArray[np.float64] | None = None
         if is_one_node:
             memory, _ = self._window.Shared_query(0)

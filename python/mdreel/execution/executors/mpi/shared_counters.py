@@ -11,6 +11,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from mdreel.execution.executors.mpi.windows import new_window
+
 _NEXT, _END, _STOP, _N_WORDS = range(4)
 _FIRST, _LAST, _SINCE, _FRAMES, _N_FACTS = range(5)
 _NO_END = np.int64(2**62)
@@ -35,7 +37,7 @@ class SharedCounters:
         self._size = communicator.size
         self._n_blocks = n_blocks
         length = _N_WORDS + _N_FACTS * self._size + n_blocks
-        self._window = MPI.Win.Allocate(8 * length if self._rank == 0 else 0, 8, comm=communicator)
+        self._window = new_window(MPI.Win.Allocate, 8 * length if self._rank == 0 else 0, communicator)
         if self._rank == 0:
             words = np.frombuffer(cast("Any", self._window.tomemory()), np.int64)
             words[:] = 0
