@@ -30,7 +30,7 @@ _STARTS = 10
 
 
 class KMeansClustering(FrameClusters):
-    r"""Cluster frames by their superposed positions, or by given features, with the k-means method.
+    r"""Cluster frames by their superposed positions, or by given features, using the k-means method.
 
     Parameters
     ----------
@@ -39,31 +39,31 @@ class KMeansClustering(FrameClusters):
     n_clusters : int
         Number of clusters.
     features : array_like, shape (n_frames, n_features), float64, optional
-        Numbers that describe the analysed frames, a row for each, such as projections on principal components. By
-        default, frames are compared by the positions of the atoms after superposition.
+        Numbers that describe the analysed frames, with one row per frame, such as projections on principal components.
+        By default, frames are compared by the positions of the atoms after superposition.
     init : {"k-means++", "nani"}
-        First centres: random frames far from each other, or the frames that k-means NANI selects without any
-        randomness.
+        First centres. These can be random frames that are far from each other, or the frames that k-means NANI selects
+        without any randomness.
     n_starts : int, optional
-        Number of starts with different first centres, at most 1,000. The start with the smallest inertia gives the
-        result. The default is 10, and 1 for ``init="nani"``.
+        Number of starts with different first centres, at most 1,000. The start that reaches the smallest inertia gives
+        the result. The default is 10, and 1 for ``init="nani"``.
     seed : int
         Seed of the random numbers.
     max_iterations : int
         Largest number of iterations of a start.
     ref_frame : int, optional
-        Number of the analysed frame on which all frames are superposed. The default is their mean structure.
+        Number of the analysed frame on which all frames are superposed. By default, their mean structure is used.
 
     Attributes
     ----------
     results.labels, results.sizes, results.transitions : ndarray, int64
         Cluster of each frame, number of frames in each cluster, and steps between clusters. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Number of the frame that represents each cluster: the one nearest to the mean of the cluster.
+        Frames that represent the clusters. These are the ones nearest to the means of the clusters.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in these frames, as stored, in Å.
     results.inertia : float
-        Sum over all frames of the square distance from the mean of the cluster. For positions, it is in Å², and the
+        Square distance from the mean of the cluster, summed over all frames. For positions, this is in Å², and the
         square distance is the weighted mean square deviation of the atoms.
     results.initial_frames : ndarray, shape (n_clusters,), int64
         Numbers of the frames that were the first centres, in the best start.
@@ -73,10 +73,10 @@ class KMeansClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small or too large, or if several starts are
-        given for ``init="nani"``. If `features` are not finite numbers, or if the weights do not match the atoms. In
-        `run`, if there are fewer different frames than clusters, if the frames do not match `features` or `ref_frame`,
-        or if a coordinate is not finite.
+        If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small or too large, or you request several starts
+        for ``init="nani"``. If `features` are not finite numbers, or the weights do not match the atoms. In `run`, if
+        there are fewer different frames than clusters, the frames do not match `features` or `ref_frame`, or a
+        coordinate is not finite.
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `GromosClustering`.
 
@@ -86,10 +86,10 @@ class KMeansClustering(FrameClusters):
 
     .. math:: \sum_i \lvert x_i - m_{c_i} \rvert^2 .
 
-    Each frame is assigned to the nearest centre, and each centre moves to the mean of its frames, until no label
-    changes (S. P. Lloyd, IEEE Trans. Inf. Theory 28, 129, 1982). The result is a local minimum. A centre without frames
-    moves to the frame that is farthest from its own centre. From the same first centres, the labels are those of
-    `sklearn.cluster.KMeans` with ``tol=0``, apart from the order of the numbers.
+    Frames are assigned to the nearest centre, and centres move to the mean of their frames, until no label changes (S.
+    P. Lloyd, IEEE Trans. Inf. Theory 28, 129, 1982). Note that the result is a local minimum. A centre that has lost
+    all its frames will move to the frame that is farthest from its own centre. From the same first centres, you will
+    get the labels of `sklearn.cluster.KMeans` with ``tol=0``, apart from the order of the numbers.
 
     For positions, :math:`x_i` contains the coordinates of frame i after superposition on the reference. Each coordinate
     is multiplied by the square root of the weight of its atom, where the weights are normalized to a sum of 1. The mean
