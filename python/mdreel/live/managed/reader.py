@@ -19,7 +19,7 @@ class ManagedDirectory:
     path : str or path
         The directory.
     wait : float
-        Maximum time to wait for the directory, in s. The directory can exist before its producer starts.
+        Maximum time to wait for the directory, in s. It can already exist before its producer starts.
 
     Attributes
     ----------
@@ -31,12 +31,12 @@ class ManagedDirectory:
     FileNotFoundError
         If the directory does not exist.
     PermissionError
-        If another user owns the directory or has access to it.
+        If the directory belongs to another user, or another user can access it.
 
     Notes
     -----
-    While a reader is waiting, the operating system notifies it of new files. In addition, the reader checks the
-    directory at least every 50 ms for files from other machines. You can interrupt it with Ctrl-C.
+    While a reader is waiting, it will be notified of new files by the operating system. In addition, it checks the
+    directory at least every 50 ms for files from other machines. You can interrupt it using Ctrl-C.
 
     Examples
     --------
@@ -115,15 +115,15 @@ class ManagedDirectory:
     def arrivals(
         self, order: str = "published", *, after: str | None = None, timeout: float | None = None
     ) -> Iterator[Path]:
-        """Iterate over existing and new files until the producer ends. Each file is returned once.
+        """Iterate over existing and new files until the producer ends. You will get each file once.
 
-        If a file replaces an earlier file with the same name, it is returned again.
+        If a file replaces an earlier file of the same name, you will get it again.
 
         Parameters
         ----------
         order : {"published", "name"}
-            Order of files that exist at the same time. They are sorted by the time at which they were published (within
-            the resolution of the file system), or by name with natural sorting of numbers.
+            Order of files that exist at the same time. You can sort them by the time at which they were published
+            (within the resolution of the file system), or by name with natural sorting of numbers.
         after : str, optional
             Start after the file with this name.
         timeout : float, optional
@@ -137,7 +137,7 @@ class ManagedDirectory:
         Raises
         ------
         StreamError
-            If the producer was lost or has failed. The error is raised after all published files have been returned.
+            If the producer was lost or has failed. Before this error is raised, you will get all published files.
         StreamTimeoutError
             If no file was published in time.
         MismatchError

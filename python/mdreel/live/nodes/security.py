@@ -54,8 +54,8 @@ class Security:
         Raises
         ------
         MismatchError
-            If the certificates are incomplete, if there are certificates without a ``tls/`` address, or if there is a
-            ``tls/`` address without certificates.
+            If the certificates are incomplete, or you use certificates without a ``tls/`` address, or a ``tls/``
+            address without certificates.
         FileNotFoundError
             If a file does not exist.
         PermissionError
@@ -81,7 +81,7 @@ class Security:
         Raises
         ------
         MismatchError
-            If the token is too short, or if it is not a single line of printable ASCII characters.
+            If the token is too short, or is not a single line of printable ASCII characters.
         """
         if self.token_file is None:
             return None
