@@ -186,8 +186,8 @@ class Selection(ChangingSelection):
 
         Notes
         -----
-        The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``, where N(t) is the number of selected atoms in frame t,
-        and N(t, t + tau) is the number of atoms selected in all frames from t to t + tau.
+        The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``. Here, N(t) is the number of selected atoms in frame t.
+        N(t, t + tau) is the number of atoms selected in all frames from t to t + tau.
 
         Examples
         --------

@@ -34,7 +34,7 @@ def concat(
     output : path
         The output file, which will only appear once it is complete.
     overlaps : {"keep", "drop"}
-        What to do about overlapping times. You can keep all frames, or end each file where the next file begins.
+        How to treat overlapping times. You can keep all frames, or end each file where the next file begins.
     atoms, precision, n_workers, progress, force, on_error
         See `convert`.
 

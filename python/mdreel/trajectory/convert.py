@@ -66,8 +66,8 @@ def convert(
     force : bool
         Whether to replace an existing file, which is kept until the new file is complete.
     on_error : {"raise", "stop", "skip"}
-        What to do about a damaged frame. You can raise an error, end the file before the frame, or skip the frame. In
-        the latter case, you will see a warning, and can find the skipped frames in `Written.damage`.
+        How to treat a damaged frame. You can raise an error, end the file before the frame, or skip the frame. In the
+        latter case, you will see a warning, and can find the skipped frames in `Written.damage`.
 
     Returns
     -------

@@ -51,8 +51,8 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
         Where to store the frame index of an XTC or TRR file: in the user's cache directory, beside the file, or
         nowhere.
     overlaps : {"keep", "drop"}
-        What to do about overlapping times of several files. You can keep all frames, or end each file where the next
-        file begins. The latter is useful if you have continued a simulation from a checkpoint.
+        How to treat overlapping times of several files. You can keep all frames, or end each file where the next file
+        begins. The latter is useful if you have continued a simulation from a checkpoint.
     group : str, optional
         Particle group of an H5MD file. You only need to specify it if the file has several groups.
     n_atoms : int, optional

@@ -66,8 +66,8 @@ def read(
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
     on_error : {"raise", "stop", "skip"}
-        What to do about a damaged frame. You can raise an error, stop before the frame, or skip the frame. In the
-        latter case, you will see a warning, and can find the skipped frames in `FrameArrays.damage`.
+        How to treat a damaged frame. You can raise an error, stop before the frame, or skip the frame. In the latter
+        case, you will see a warning, and can find the skipped frames in `FrameArrays.damage`.
 
     Returns
     -------

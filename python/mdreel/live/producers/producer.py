@@ -36,11 +36,11 @@ _SLOTS = (4, 64)
 class Producer:
     """Producer that publishes the frames of a simulation on a channel, for analyses on the same node.
 
-    You should use the producer as a context manager, which opens the channel, and ends it when the context exits. The
+    You should use the producer as a context manager, which opens the channel and ends it when the context exits. The
     final state is *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C and SIGTERM, which
-    batch systems send at the time limit. Consumers will then stop waiting for frames. If a producer dies, it is
-    reported as lost. In the main thread, SIGTERM raises `SystemExit` within the ``with`` block, unless your program has
-    its own handler for SIGTERM.
+    batch systems send at the time limit. Consumers will then stop waiting for frames. A producer that dies is reported
+    as lost. In the main thread, SIGTERM raises `SystemExit` within the ``with`` block, unless your program has its own
+    handler.
 
     Parameters
     ----------
@@ -53,35 +53,34 @@ class Producer:
     energies : sequence of str
         Names of the energies that frames can contain.
     dtype : {"float32", "float64", "xtc", "type and float64"}
-        Data type of positions, velocities and forces. If you use ``"xtc"``, positions are rounded and compressed to a
-        third of their size as in an XTC file, and velocities and forces are float32. If you use ``"type and float64"``,
-        an int32 type is stored before each position (28 bytes per atom), and velocities and forces are float64.
+        Data type of positions, velocities and forces. ``"xtc"`` rounds and compresses positions to a third of their
+        size as in an XTC file, and uses float32 for velocities and forces. ``"type and float64"`` stores an int32 type
+        before each position (28 bytes per atom), and uses float64 for velocities and forces.
     precision : float
         Precision of XTC-compressed positions, in integers per nm.
     n_slots : int, optional
         Number of slots in the ring. By default, this is between 4 and 64, such that the ring has a size of about 16
         MiB.
     full : {"block", "drop-oldest", "spill"}
-        What to do if the ring is full. Use ``"block"`` to wait for the slowest consumer. If you use ``"drop-oldest"``,
-        the producer will never wait, but overwrite the oldest frame that is not held by a consumer. These frames are
-        counted and reported to consumers. If you use ``"spill"``, the frame is only written to `staging`, where
-        consumers can read it.
+        How to proceed when the ring is full. ``"block"`` waits for the slowest consumer. ``"drop-oldest"`` never waits,
+        but overwrites the oldest frame that is not held by a consumer. Such frames are counted and reported to
+        consumers. ``"spill"`` only writes the frame to `staging`, where consumers can read it.
     timeout : float, optional
         Maximum time to wait for a free slot, in s. By default, there is no limit.
     warn_after : float
         Waiting time, in s, after which the producer issues one `SlowConsumerWarning` for each slow process.
     groups : sequence of str or Group
         Consumer groups that are created before the first frame. If you use staging, their members will receive all
-        frames, whenever they join. Otherwise, they miss the frames that leave the ring before they join. Use a `Group`
-        if its members should share the frames.
+        frames. Otherwise, they miss those that leave the ring before they join. Use a `Group` if its members should
+        share the frames.
     staging : Staging, optional
         Files that frames are written to before they are published. Without staging, frames survive the end of a
         process, but not the shutdown of the machine.
     archive : path or Archive, optional
         File that a separate process writes the frames to, in XTC, H5MD or another format; see `mdreel.live.archive`.
     resume_step : int, optional
-        First step to be published. You need to set this if the previous producer died without ending the channel.
-        Consumers will then continue without repeated steps. By default, a new run starts, and consumers ignore earlier
+        First step to be published, which is needed when the previous producer died without ending the channel.
+        Consumers then continue without repeated steps. By default, a new run starts, and consumers ignore earlier
         frames.
     time_step : float
         Time between two steps, in ps.
@@ -105,8 +104,8 @@ class Producer:
     Notes
     -----
     When you publish a frame, its arrays are copied once, and there is no system call unless a consumer is sleeping.
-    Contiguous float32 arrays can be copied directly, whereas other arrays have to be converted first. If your process
-    forks a child without ``exec``, the child keeps the channel of its parent; see the page on channels.
+    Contiguous float32 arrays can be copied directly. Other arrays have to be converted first. If your process forks a
+    child without ``exec``, the child keeps the channel of its parent; see the page on channels.
 
     Examples
     --------
@@ -195,9 +194,8 @@ class Producer:
         StreamError
             If the channel has a running producer.
         MismatchError
-            If the existing channel has different sections or a different size, or its producer has died and you did not
-            set `resume_step`. This error is also raised if one of `groups` already exists with a different value of
-            `share`.
+            When the existing channel has different sections or a different size, or its producer has died and you did
+            not set `resume_step`. When one of `groups` already exists with a different value of `share`.
         PermissionError
             If the directory belongs to another user, or another user can access it.
         OSError
@@ -229,8 +227,7 @@ class Producer:
     def await_consumers(self, n_consumers: int = 1, timeout: float | None = None) -> None:
         """Wait until a number of consumers have joined, so that they receive the first frame.
 
-        If a consumer reads earlier frames from staging, it only counts once it has read them. You do not have to wait
-        for a missing archive.
+        A consumer that reads earlier frames from staging counts when it has read them. A missing archive need not join.
 
         Parameters
         ----------

@@ -46,8 +46,8 @@ class Engine:
         in version 2.
     stride : int, optional
         Number of steps between two published frames. Frames between them are not published. If the engine does not send
-        steps, as in version 2 without energies, this is the number of steps between two frames of the engine, from
-        which steps will be computed.
+        steps, as in version 2 without energies, this is the number of steps between two of its frames. Steps will then
+        be computed from it.
     dialect : {"imd", "gromacs", "kcal", "metal", "real"}
         Units and step numbers of the engine. Use ``"imd"`` for IMD version 3 (ps, Å and kJ/mol), ``"gromacs"`` for
         GROMACS with version 2, and ``"kcal"`` for version 2 with energies in kcal/mol. For LAMMPS, use ``"metal"`` or
