@@ -57,8 +57,8 @@ def stream_results(
     Yields
     ------
     tuple of Analysis
-        The analyses, with the same results as after a run over the frames so far. In the end, all frames are included,
-        and the results are bitwise identical to those of `Analysis.run`.
+        The analyses, which contain the same results as after a run over the frames so far. At the end, these results
+        include all frames and are bitwise identical to those of `Analysis.run`.
 
     Raises
     ------

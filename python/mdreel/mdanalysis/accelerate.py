@@ -33,8 +33,8 @@ def accelerate() -> Acceleration:
     """Make MDAnalysis read XTC, TRR, DCD, AMBER NetCDF and H5MD with mdreel.
 
     All new readers for these formats will be subclasses that read with mdreel and return the same numbers. This also
-    applies to readers that are created by a `Universe`, by a chain, by a copy or directly. Existing readers do not
-    change. If you call the function again, it has no effect.
+    applies to readers that are created by a `Universe`, by a chain, by a copy or directly. However, your existing
+    readers will not change. You can safely call this function more than once.
 
     Returns
     -------

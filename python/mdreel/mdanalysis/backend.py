@@ -54,8 +54,8 @@ class Backend(BackendBase):  # type: ignore[misc]
     n_workers : int
         Number of workers.
     timing : Timing or None
-        Timing of the last run, in which each block is a group of frames. The compute time includes reading, because
-        MDAnalysis analyses read their frames themselves.
+        Timing of the last run, where blocks are groups of frames. The compute time includes reading, because MDAnalysis
+        analyses read their frames themselves.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -142,7 +142,7 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     You can use this backend for all analyses that MDAnalysis can run with its backend ``"multiprocessing"``. For other
     analyses, MDAnalysis will raise a ``ValueError``. Frames are divided into ``n_parts`` groups (by default, one per
     worker), and idle workers process the next group. Workers always use the readers of mdreel, as after `accelerate`.
-    If you use MPI, all ranks need to call ``run``, and all of them receive the results.
+    When you use MPI, you need to call ``run`` on all ranks, which will then all receive the results.
 
     Examples
     --------

@@ -57,8 +57,8 @@ def convert(
     frames : array_like, shape (n_frames,), int, optional
         Frame numbers in any order, which can be used instead of `start`, `stop` and `step`.
     precision : float, optional
-        Precision of an XTC file, in integers per nm. By default, this is the precision of the trajectory, or 1000 if it
-        has none.
+        Precision of an XTC file, in integers per nm. By default, the precision of your trajectory will be used, or 1000
+        if it does not have any.
     n_workers : int, optional
         Number of threads. By default, there is one per processor. You will get the same bits for any number of threads.
     progress : bool

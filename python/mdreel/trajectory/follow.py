@@ -64,7 +64,7 @@ def follow(
     FileNotFoundError
         If a condition for the end was met before the file existed.
     FormatError
-        If a condition for the end was met before the first frame was complete, or the file is not a trajectory.
+        When a condition for the end was met before the first frame was complete, or the file is not a trajectory.
     StreamTimeoutError
         If no frame arrived within `timeout`.
     UnsupportedError
@@ -72,10 +72,10 @@ def follow(
 
     Notes
     -----
-    If you analyse this trajectory, the analysis will wait for new frames, read each complete frame once and in order,
-    and end when the file is complete. It raises `FormatError` if the file ends in an incomplete frame, or is truncated
-    or damaged. It raises `StreamError` if the file is removed or replaced, or ends before it has `n_frames` frames.
-    Operations that need to know the final number of frames (`frames=`, negative limits, conversions) will raise
+    When you analyse this trajectory, the analysis will wait for new frames, read them once and in order as soon as they
+    are complete, and end when the file is complete. `FormatError` is raised when the file ends in an incomplete frame,
+    or is truncated or damaged, and `StreamError` when it is removed or replaced, or ends before it has `n_frames`
+    frames. Operations that need to know the final number of frames (`frames=`, negative limits, conversions) will raise
     `UnsupportedError`.
 
     Examples

@@ -50,8 +50,7 @@ def info(trajectory: Stored) -> Facts:
 
     Notes
     -----
-    If a file has no frame index yet, the header of each frame will be read to create the index. Coordinates are not
-    read.
+    When a file does not have a frame index yet, all headers will be read to create the index. Coordinates are not read.
 
     Examples
     --------

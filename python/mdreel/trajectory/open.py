@@ -76,9 +76,9 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
 
     Notes
     -----
-    Only the first header of each file is read, and only once. Worker processes open a file when they read its first
-    frame. If you use MPI, each rank will read the headers of its share of the files. A description of all files is then
-    stored beside their frame indexes, so that later runs with MPI do not need to read the headers.
+    Only the first header of your files is read, and only once. Worker processes open a file when they read its first
+    frame. When you use MPI, the ranks share the task of reading these headers. A description of all files is then
+    stored beside their frame indexes, so that later runs with MPI do not need to read the headers again.
 
     Frames are numbered across all files, and their times are read from the files. At most 64 files are open at the same
     time.

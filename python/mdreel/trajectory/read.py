@@ -138,7 +138,7 @@ def iread(
     trajectory, atoms, start, stop, step, frames, quantities, dtype, order, n_workers, on_error
         See `read`.
     chunk : int, optional
-        Number of frames in each chunk except the last. By default, as many frames as fit into 32 MiB are used. For a
+        Number of frames in a chunk (except the last). By default, as many frames as fit into 32 MiB are used. For a
         growing trajectory, a chunk contains the frames that have arrived, up to this number.
 
     Yields

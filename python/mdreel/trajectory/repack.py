@@ -79,9 +79,9 @@ def repack(
 
     Notes
     -----
-    To learn how the chunks are chosen, see `mdreel.trajectory.chunking.choose_chunking`. Workers need memory for all
-    atoms in the frames of a chunk, which is at most 32 MiB unless `chunk` requires more. In addition, they need up to
-    four times as much memory for complete chunks.
+    To learn how the chunks are chosen, see `mdreel.trajectory.chunking.choose_chunking`. You will need memory for all
+    atoms in the frames of a chunk on every worker (at most 32 MiB, unless `chunk` requires more). In addition, up to
+    four times as much memory is needed for complete chunks.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def source_of(universe: Universe) -> Source:
     Raises
     ------
     UnsupportedError
-        If there is no trajectory, or the Universe modifies the data of its files. This is the case if it uses
+        When there is no trajectory, or your Universe modifies the data of its files. This is the case if it uses
         transformations, sets the time step or the time offset, does not convert units, or omits overlapping segments.
 
     Examples

@@ -49,8 +49,8 @@ class DensityClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        If the cutoff is negative or not finite, `min_frames` is less than 1, or the weights do not match the atoms. In
-        `run`, if a coordinate is not finite.
+        When the cutoff is negative or not finite, `min_frames` is less than 1, or your weights cannot be used for these
+        atoms. In `run`, when a coordinate is not finite.
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `GromosClustering`.
 
@@ -62,16 +62,15 @@ class DensityClustering(FrameClusters):
     Notes
     -----
     Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. Core frames that are neighbours
-    belong to the same cluster. A frame that is not a core frame itself, but is a neighbour of one, belongs to the
-    cluster of this core frame. If there are several such clusters, we choose the one whose first core frame comes first
-    in the trajectory. All other frames are noise (M. Ester and others, Proc. KDD-96, 226, 1996). Apart from the
-    numbering of the clusters, the labels are the same as those of `sklearn.cluster.DBSCAN` with the matrix of
-    `mdreel.DistanceMatrix` and ``min_samples=min_frames``.
+    belong to the same cluster. You will also find frames in this cluster that are not core frames themselves, but have
+    a core frame as a neighbour. If there are several such clusters, we choose the one whose first core frame comes
+    first in the trajectory. All other frames are noise (M. Ester and others, Proc. KDD-96, 226, 1996). The labels are
+    the same as those of `sklearn.cluster.DBSCAN` with the matrix of `mdreel.DistanceMatrix` and
+    ``min_samples=min_frames`` (apart from the numbering of the clusters).
 
-    First, the atoms of all frames are read in a single pass. Threads on the local machine will then search for
-    neighbours, as in `GromosClustering`, and compare the frames within a cluster to find its centre. There will be as
-    many threads as local workers in the run. The results are bitwise identical for every executor and any number of
-    workers.
+    First, your trajectory is read in a single pass. Threads on the local machine will then search for neighbours, as in
+    `GromosClustering`, and compare the frames within a cluster to find its centre. There will be as many threads as
+    local workers in the run. The results are bitwise identical for every executor and any number of workers.
 
     The memory use is that of `GromosClustering`, but does not grow with the number of pairs.
 

@@ -55,8 +55,8 @@ class GromosClustering(FrameClusters):
     SelectionError
         If there are no atoms, or the selection is not valid.
     MismatchError
-        If the cutoff is negative or not finite, or the weights do not match the atoms. In `run`, if a coordinate is not
-        finite.
+        When the cutoff is negative or not finite, or your weights cannot be used for these atoms. In `run`, when a
+        coordinate is not finite.
     UnsupportedError
         If `universe` is an UpdatingAtomGroup.
 
@@ -68,22 +68,21 @@ class GromosClustering(FrameClusters):
     Notes
     -----
     Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. The frame with the most neighbours
-    becomes the centre of the first cluster, to which its neighbours also belong. If there is a tie, the first of these
-    frames is used. The frames of this cluster are then removed, and the procedure is repeated until no frame is left
-    (X. Daura and others, Angew. Chem. Int. Ed. 38, 236, 1999). You would obtain exactly these clusters from the matrix
-    of `mdreel.DistanceMatrix`, because both use the later frame of each pair as the reference for the RMSD.
+    is used as the centre of the first cluster, which also includes these neighbours. If there is a tie, the first of
+    these frames is used. The cluster is then removed, and the procedure is repeated until no frame is left (X. Daura
+    and others, Angew. Chem. Int. Ed. 38, 236, 1999). You would obtain exactly these clusters from the matrix of
+    `mdreel.DistanceMatrix`, because both use the later frame of each pair as the reference for the RMSD.
 
-    First, the atoms of all frames are read in a single pass. Threads on the local machine will then search for
-    neighbours. There will be as many threads as local workers in the run. For most pairs, it is enough to use lower
-    bounds or to compare them in single precision, including a margin for all rounding errors. Only the remaining pairs
-    have to be compared in double precision. The results are bitwise identical for every executor and any number of
-    workers.
+    First, your trajectory is read in a single pass. Threads on the local machine will then search for neighbours. There
+    will be as many threads as local workers in the run. For most pairs, it is enough to use lower bounds or to compare
+    them in single precision, including a margin for all rounding errors. Only the remaining pairs have to be compared
+    in double precision. The results are bitwise identical for every executor and any number of workers.
 
-    The memory use does not grow with the number of pairs. Positions need 12 bytes per atom and frame, twice as much
-    while frames are compared, and frames need about 300 bytes each. A pair of neighbours needs 8 bytes. If there are
-    more than 33.5 million of such pairs (268 MB), they will not be stored. The neighbours of a frame are then searched
-    a second time when it is removed, which at most doubles the time. For example, 100,000 frames of 214 atoms need 0.55
-    GB, and at most 0.27 GB for neighbours.
+    Memory use does not grow with the number of pairs. You will need 12 bytes per atom and frame for the positions
+    (twice as much while frames are compared), and about 300 bytes per frame. A pair of neighbours needs 8 bytes. If
+    there are more than 33.5 million of these (268 MB), they will not be stored. Instead, the neighbours of a frame are
+    searched a second time when it is removed, which at most doubles the time. For example, you will need 0.55 GB for
+    100,000 frames of 214 atoms, and at most 0.27 GB for neighbours.
 
     Examples
     --------

@@ -46,15 +46,16 @@ class HierarchicalClustering(FrameClusters):
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in the centres of the clusters, as stored, in Å.
     results.linkage : ndarray, shape (n_frames - 1, 4), float64
-        The tree, as in `scipy.cluster.hierarchy.linkage`: two clusters that merge, their distance in Å, and the number
-        of frames in both. The first n_frames clusters are the analysed frames, and one cluster is added by each merge.
+        The tree, as in `scipy.cluster.hierarchy.linkage`: two clusters that are merged, their distance in Å, and the
+        number of frames in both. The analysed frames are used as the first n_frames clusters, and every merge adds one
+        cluster.
 
     Raises
     ------
     MismatchError
-        If you do not pass exactly one of `cutoff` and `n_clusters`, one of them is not valid, or the weights do not
-        match the atoms. In `run`, if there are fewer frames than clusters, the distances do not fit into memory, or a
-        coordinate is not finite.
+        When you do not pass exactly one of `cutoff` and `n_clusters`, this value is not valid, or your weights cannot
+        be used for these atoms. In `run`, when there are fewer frames than clusters, the distances do not fit into
+        memory, or a coordinate is not finite.
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `GromosClustering`.
 
@@ -69,10 +70,10 @@ class HierarchicalClustering(FrameClusters):
     RMSDs of `mdreel.DistanceMatrix`, we use the nearest-neighbour chain (F. Murtagh, Comput. J. 26, 354, 1983). It is
     then cut by SciPy (`scipy.cluster.hierarchy.fcluster`).
 
-    First, the atoms of all frames are read in a single pass. Threads on the local machine will then compare all pairs
-    of frames, and once more those within a cluster to find its centre. There will be as many threads as local workers
-    in the run. The tree is computed by a single thread. The results are bitwise identical for every executor and any
-    number of workers.
+    First, your trajectory is read in a single pass. Threads on the local machine will then compare all pairs of frames,
+    and once more those within a cluster to find its centre. There will be as many threads as local workers in the run.
+    The tree is computed by a single thread. The results are bitwise identical for every executor and any number of
+    workers.
 
     For n frames, the distances need 4 n² bytes of memory (0.4 GB for 10,000 frames), which is half as much as the
     matrix of `mdreel.DistanceMatrix`. Positions need 12 bytes per atom and frame, and twice as much while frames are

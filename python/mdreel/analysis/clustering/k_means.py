@@ -39,8 +39,8 @@ class KMeansClustering(FrameClusters):
     n_clusters : int
         Number of clusters.
     features : array_like, shape (n_frames, n_features), float64, optional
-        Numbers that describe the analysed frames, with one row per frame, such as projections on principal components.
-        By default, frames are compared by the positions of the atoms after superposition.
+        Array of numbers that describe the analysed frames (one row per frame), such as projections on principal
+        components. By default, frames are compared using the positions of the atoms after superposition.
     init : {"k-means++", "nani"}
         First centres. These can be random frames that are far from each other, or the frames that k-means NANI selects
         without any randomness.
@@ -73,10 +73,10 @@ class KMeansClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small or too large, or you request several starts
-        for ``init="nani"``. If `features` are not finite numbers, or the weights do not match the atoms. In `run`, if
-        there are fewer different frames than clusters, the frames do not match `features` or `ref_frame`, or a
-        coordinate is not finite.
+        When `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small or too large, or you request several
+        starts for ``init="nani"``. When your `features` are not finite numbers, or your weights cannot be used for
+        these atoms. In `run`, when there are fewer different frames than clusters, the frames do not match `features`
+        or `ref_frame`, or a coordinate is not finite.
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `GromosClustering`.
 
@@ -86,27 +86,28 @@ class KMeansClustering(FrameClusters):
 
     .. math:: \sum_i \lvert x_i - m_{c_i} \rvert^2 .
 
-    Frames are assigned to the nearest centre, and centres move to the mean of their frames, until no label changes (S.
-    P. Lloyd, IEEE Trans. Inf. Theory 28, 129, 1982). Note that the result is a local minimum. A centre that has lost
-    all its frames will move to the frame that is farthest from its own centre. From the same first centres, you will
-    get the labels of `sklearn.cluster.KMeans` with ``tol=0``, apart from the order of the numbers.
+    Frames are assigned to the nearest centre, and centres are moved to the mean of their frames. These steps are
+    repeated until no label changes (S. P. Lloyd, IEEE Trans. Inf. Theory 28, 129, 1982). Note that this is a local
+    minimum. A centre that has lost all its frames will be moved to the frame that is farthest from its own centre. When
+    `sklearn.cluster.KMeans` is started from these first centres with ``tol=0``, you will get the same labels (in a
+    different order).
 
-    For positions, :math:`x_i` contains the coordinates of frame i after superposition on the reference. Each coordinate
-    is multiplied by the square root of the weight of its atom, where the weights are normalized to a sum of 1. The mean
-    structure is found by repeated superposition, until it moves by less than 0.0001 Å. All frames are superposed on the
-    same structure, so the distance of two frames is at least their minimum RMSD. For flexible molecules,
-    `KMedoidsClustering` is more precise.
+    For positions, :math:`x_i` contains the coordinates of frame i after superposition on the reference. These are
+    multiplied by the square root of the atom's weight, where the weights are normalized to a sum of 1. To find the mean
+    structure, the superposition is repeated until this structure moves by less than 0.0001 Å. As all frames are
+    superposed on the same structure, their distance can be larger than their minimum RMSD. However, it is never
+    smaller. For flexible molecules, you should use `KMedoidsClustering`, which is more precise.
 
     With ``init="k-means++"``, each further centre is a random frame with a probability proportional to the square
     distance from the nearest centre (D. Arthur and S. Vassilvitskii, Proc. SODA 2007, 1027). With ``init="nani"``, the
     centres are among the 10 % of the frames that are nearest to the mean. Each is as far as possible from those before
     it (L. Chen and others, J. Chem. Theory Comput. 20, 5583, 2024).
 
-    First, the atoms of all frames are read in a single pass. Then, threads on the local machine compare frames with
-    centres, in double precision. There are as many threads as local workers in the run. The results are bitwise
-    identical for every executor and any number of workers. The time of an iteration grows with the number of frames,
-    clusters and values of a frame. Positions need 12 bytes of memory per atom and frame, and twice as much while they
-    are compared.
+    First, your trajectory is read in a single pass. Threads on the local machine will then compare frames to centres,
+    in double precision. There will be as many threads as local workers in the run. The results are bitwise identical
+    for every executor and any number of workers. The time of an iteration grows with the number of frames, clusters and
+    values of a frame. You will need 12 bytes of memory per atom and frame for the positions (twice as much while they
+    are compared).
 
     Examples
     --------

@@ -90,10 +90,10 @@ class KMedoidsClustering(FrameClusters):
     machine. There will be as many threads as local workers in the run. The results are bitwise identical for every
     executor and any number of workers.
 
-    The matrix of all RMSDs is never stored. For n frames, about n² / (2 k) RMSDs are computed in each iteration of the
-    first step, if the clusters have similar sizes. In the second step, n² are computed in each pass over the frames,
-    until a pass does not find an exchange. The memory is 8 bytes per frame for each cluster and for each of 32 frames
-    that are tried together. Positions need 12 bytes per atom and frame, and twice as much while frames are compared.
+    The matrix of all RMSDs is never stored. For n frames in clusters of similar size, an iteration of the first step
+    computes about n² / (2 k) RMSDs. The second step computes n² of them whenever it passes over the frames, until no
+    exchange can be found. You will need 8 bytes of memory per frame for each cluster, and for each of 32 frames that
+    are tried together. The positions need 12 bytes per atom and frame (twice as much while frames are compared).
 
     Examples
     --------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OnlineClustering(FrameClusters):
-    """Cluster frames in a single pass, such as those of a running simulation, by their RMSD after superposition.
+    """Cluster frames by their RMSD after superposition in a single pass, for example while a simulation is running.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class OnlineClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        If the cutoff is negative or not finite, or the weights do not match the atoms. In `run`, if a coordinate is not
-        finite.
+        When the cutoff is negative or not finite, or your weights cannot be used for these atoms. In `run`, when a
+        coordinate is not finite.
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `GromosClustering`.
 
@@ -56,21 +56,21 @@ class OnlineClustering(FrameClusters):
 
     Notes
     -----
-    This is the leader algorithm (J. A. Hartigan, Clustering Algorithms, Wiley, 1975). The first frame leads the first
-    cluster. All other frames join the cluster of the nearest leader, if their minimum RMSD from this leader is at most
-    `cutoff`. If several leaders are equally near, the first of them is used. If no leader is within `cutoff`, the frame
-    becomes the leader of a new cluster. Therefore, no two leaders are within the cutoff, and all frames of a cluster
-    are within the cutoff of its leader.
+    This is the leader algorithm (J. A. Hartigan, Clustering Algorithms, Wiley, 1975). The first frame always leads a
+    cluster. All other frames will be added to the cluster of the nearest leader, as long as this leader can be found
+    within `cutoff` (the minimum RMSD). If several leaders are equally near, the first of them is used. Otherwise, the
+    frame will become the leader of a new cluster. This means that leaders are never within the cutoff of one another,
+    whereas the frames of a cluster are always within the cutoff of its leader.
 
-    Note that the result depends on the order of the frames. However, it does not depend on the executor or the number
+    Note that your result depends on the order of the frames. However, it does not depend on the executor or the number
     of workers. Workers compare their frames to the leaders that are known at that time. The calling thread compares
-    these frames to the leaders that have been found since, and assigns them in order. If the workers are other
-    processes, they send the positions of their frames, and the calling thread makes all comparisons.
+    these frames to the leaders that have been found since, and assigns them in order. When you use other processes as
+    workers, these send the positions of their frames to the calling thread, which then has to make all comparisons.
 
-    You do not need memory for the positions of all frames. A run keeps the positions of the leaders, the labels, and
-    the positions of the frames that are being processed. A leader needs about 70 bytes per atom, and a frame needs 28
-    bytes. If you use `mdreel.live.stream_results` or ``mdreel cluster-frames --method online`` on a channel, you can
-    follow the results so far while the simulation is running.
+    You do not need to keep all positions in memory. A run only keeps the positions of the leaders, the labels, and the
+    positions of the frames that are being processed. This takes about 70 bytes per atom of a leader, and 28 bytes per
+    frame. To follow your results while the simulation is running, you can use `mdreel.live.stream_results` or
+    ``mdreel cluster-frames --method online`` on a channel.
 
     Examples
     --------

@@ -71,13 +71,13 @@ def archive(
     channel : str or path
         Name or directory of the channel; see `mdreel.live.channel`.
     path : path
-        Output file, whose format is determined by its suffix. Until the simulation has finished or was stopped, the
-        file has a hidden name.
+        Output file, whose format is determined by its suffix. A hidden name will be used for this file until the
+        simulation has finished or was stopped.
     precision : float, optional
         Precision of XTC files, in integers per nm. The default is 1000.
     group : str
-        Consumer group that records which frames are in the file. If a channel has several archives, each of them needs
-        its own group.
+        Consumer group that records which frames are in the file. You need to use different groups for different
+        archives of a channel.
     timeout : float, optional
         Maximum time to wait for a frame, in s. By default, there is no limit as long as the producer is alive.
     wait : float
@@ -121,11 +121,11 @@ def archive(
 
     Notes
     -----
-    You can kill the process at any time and start it again using the same arguments. As each commit contains both the
-    length of the file and the position in the stream, the resulting file will be bitwise identical to that of an
-    uninterrupted run. On restart, data after the last commit is truncated and written again. To make this possible, the
-    frames after the last commit must still be available. This is guaranteed if you use staging, because frames are then
-    retained until the group has committed them.
+    You can kill the process at any time and start it again using the same arguments. The resulting file will be bitwise
+    identical to that of an uninterrupted run, since a commit contains both the length of the file and the position in
+    the stream. On restart, any data written after the last commit will be truncated and written again. However, this is
+    only possible when these frames are still available. You can use staging to make sure that frames are retained until
+    the group has committed them.
 
     All steps are archived exactly once and in order, even if you restart the simulation. Positions, velocities and
     forces are archived as float32 if this is supported by the format, whereas energies are not archived. In H5MD files,

@@ -20,8 +20,8 @@ class Archive:
     Attributes
     ----------
     path : path
-        Output file, whose format is determined by its suffix. Until the simulation has ended, the file has a hidden
-        name.
+        Output file, whose format is determined by its suffix. A hidden name will be used for this file until the
+        simulation has ended.
     precision : float, optional
         Precision of XTC files, in integers per nm. The default is 1000.
     group : str
@@ -33,7 +33,7 @@ class Archive:
     -----
     H5MD stores float32 positions, velocities and forces exactly, together with steps and times. DCD and NetCDF store
     positions exactly, but times less precisely. In TRR and XTC, coordinates are stored in nm. Note that this conversion
-    changes the last bit of numbers in TRR, and that XTC rounds positions to its precision.
+    can change numbers in TRR (in the last bit), and that positions in XTC are rounded to its precision.
 
     Examples
     --------

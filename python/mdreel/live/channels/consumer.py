@@ -33,8 +33,8 @@ class Consumer:
     new_run : bool
         Whether to wait for the next run if the current run has ended; see `mdreel.live.channel`.
     group : str, optional
-        Consumer group to join. As a member, you can record the frames that you have processed using `commit`. If a
-        member joins again under the same name, it will continue after its last commit.
+        Consumer group to join. As a member, you can record the frames that you have processed using `commit`. You can
+        then join again under the same name to continue after your last commit.
     member : str
         Name of this member in the group.
     share : bool
@@ -66,8 +66,8 @@ class Consumer:
     consumer holds six slots, further frames will be copies. You can keep frames, but you should keep copies (see
     `Frame.copy`) instead if you want more slots of the ring to remain available.
 
-    Receiving an available frame takes about a microsecond and does not need a system call. If a channel has staging,
-    frames that are no longer in the ring are copied from there.
+    Receiving an available frame takes about a microsecond and does not need a system call. When you use staging, frames
+    that are no longer in the ring can be copied from there.
 
     Examples
     --------
@@ -165,9 +165,9 @@ class Consumer:
         Returns
         -------
         Frame or None
-            The frame, or None if the simulation has finished or was stopped. If the members of the group share frames
-            and this member has uncommitted frames, you will get None immediately. If another member dies, this member
-            will receive the remaining frames after it has committed its own.
+            The frame, or None when the simulation has finished or was stopped. When the members of the group share
+            frames, you will get None immediately as long as this member has uncommitted frames. Should another member
+            die, this member will receive the remaining frames, but only after it has committed its own.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class Consumer:
     def commit(self, state: bytes = b"", through: Frame | None = None) -> None:
         """Commit the frames that this member of a group has received, together with the state of its result.
 
-        A commit is atomic, and has the same durability as the channel (its ring or its staging). If you restart a
+        Commits are atomic and have the same durability as the channel (its ring or its staging). When you restart a
         member, it will continue from the committed state after its last commit. This means that every frame is included
         in the state exactly once. However, other side effects, such as lines written to a file, can be repeated.
 
@@ -232,9 +232,9 @@ class Consumer:
     def close(self) -> None:
         """Leave the channel. A second call has no effect.
 
-        You cannot use a closed consumer: all of its other methods and properties raise `MismatchError`. If a thread is
-        waiting for a frame in `next`, this error is raised there, too. Frames that are still in use remain valid, and
-        their slots become free when no array refers to them any more.
+        You cannot use a closed consumer: `MismatchError` is raised by all of its other methods and properties, and also
+        in a thread that is waiting for a frame in `next`. Frames that are still in use remain valid, and their slots
+        become free when no array refers to them any more.
         """
         core, self._core, self._is_closed = self._core, None, True
         if core is not None:

@@ -73,9 +73,9 @@ class LAMMPSReporter(EngineReporter):
 
     Notes
     -----
-    Atoms are sorted by ID. After the first step, you will get a frame at every step that is a multiple of `interval`.
-    Its positions, velocities and forces are bitwise identical to those in a dump at this step. Note that the log file
-    of LAMMPS contains two lines per frame, and that LAMMPS rebuilds its neighbor lists after writing a restart file.
+    Atoms are sorted by ID. After the first step, you will get a frame whenever the step is a multiple of `interval`.
+    Positions, velocities and forces are bitwise identical to those in a dump at this step. Note that you will see two
+    lines per frame in the log file of LAMMPS, and that LAMMPS rebuilds its neighbor lists after writing a restart file.
 
     Examples
     --------

@@ -46,8 +46,7 @@ class OpenMMReporter(EngineReporter):
         Number of steps between two frames.
     checkpoint : path, optional
         Checkpoint file, which is written when the simulation stops, and optionally at intervals. The previous
-        checkpoint is always replaced atomically. If you do not use a checkpoint file, you cannot continue the
-        simulation after a stop.
+        checkpoint is always replaced atomically. You will need this file to continue your simulation after a stop.
     checkpoint_frames : int, optional
         Number of frames between two checkpoints. By default, you will only get a checkpoint when the simulation stops.
     wrap : bool, optional

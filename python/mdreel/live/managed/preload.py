@@ -37,8 +37,9 @@ def managed_environment(
     directory : str or path, or several of them
         The directories, which will be created if they do not exist.
     timeout : float, optional
-        Maximum time to wait for a file, in s. By default, programs wait until the last producer has ended. You should
-        use 0 for programs that check whether optional files exist, as is often the case for programs that write files.
+        Maximum time to wait for a file, in s. By default, programs will wait until there are no more producers. You
+        should use 0 for programs that check whether optional files exist, as is often the case for programs that write
+        files.
 
     Returns
     -------
@@ -96,8 +97,8 @@ def run_managed(
         exits with an exit status of 0, and to *failed* otherwise. Producers do not wait for missing files unless you
         set `timeout`.
     timeout : float, optional
-        Maximum time to wait for a file, in s. By default, producers do not wait, whereas other programs wait until the
-        last producer has ended.
+        Maximum time to wait for a file, in s. By default, only programs that are not producers will wait, until there
+        are no more producers.
     shared : bool
         Whether other producers with ``shared=True`` may write to the directory.
 

@@ -37,7 +37,7 @@ class Relay:
     channel : str
         Name of the channel on the other node.
     name : str or path, optional
-        Name or directory of the channel on this node. By default, the channel has the same name as on the other node.
+        Name or directory of the channel on this node. By default, the name on the other node is used.
     security : Security, optional
         Token or certificates. These are not needed for a server of the same user at a loopback address, because its
         token is found automatically.

@@ -88,9 +88,9 @@ class Server:
         Whether anyone who can reach the address is allowed to read the channels. At a loopback address, this means
         every user of this machine.
     patience : float
-        Time after which frames are released if a relay is disconnected, in s. Until then, the producer has to wait if
-        the ring is full. If the channel has staging, the server does not wait, because the relay can read the frames
-        from there later.
+        Time after which frames are released when a relay is disconnected, in s. Until then, the producer will have to
+        wait as soon as the ring is full. This is not necessary if you use staging, because the relay can read the
+        frames from there later.
     report : callable, optional
         Function that is called with a line of text when a relay connects, disconnects or sends an invalid message.
 

@@ -59,8 +59,7 @@ class Producer:
     precision : float
         Precision of XTC-compressed positions, in integers per nm.
     n_slots : int, optional
-        Number of slots in the ring. By default, this is between 4 and 64, such that the ring has a size of about 16
-        MiB.
+        Number of slots in the ring. By default, it is between 4 and 64, such that the ring is about 16 MiB large.
     full : {"block", "drop-oldest", "spill"}
         How to proceed when the ring is full. ``"block"`` waits for the slowest consumer. ``"drop-oldest"`` never waits,
         but overwrites the oldest frame that is not held by a consumer. Such frames are counted and reported to
@@ -103,9 +102,9 @@ class Producer:
 
     Notes
     -----
-    When you publish a frame, its arrays are copied once, and there is no system call unless a consumer is sleeping.
+    When you publish a frame, its arrays are copied once, and no system call is needed unless a consumer is sleeping.
     Contiguous float32 arrays can be copied directly. Other arrays have to be converted first. If your process forks a
-    child without ``exec``, the child keeps the channel of its parent; see the page on channels.
+    child without ``exec``, the child keeps the channel; see the page on channels.
 
     Examples
     --------
@@ -232,7 +231,7 @@ class Producer:
         Parameters
         ----------
         n_consumers : int
-            Number of consumers, at most 1,024, without those of the policy "latest". The archive is one of them.
+            Number of consumers, at most 1,024, including the archive but not those of the policy "latest".
         timeout : float, optional
             Maximum time to wait, in s. By default, there is no limit.
 
@@ -293,8 +292,8 @@ class Producer:
         Raises
         ------
         MismatchError
-            If an array has the wrong shape or type, the channel was opened without this quantity, or the step is not an
-            integer greater than the previous step.
+            When your array has the wrong shape or type, the channel was opened without this quantity, or the step is
+            not greater than the previous step.
         StreamTimeoutError
             If no slot became free in time. As no sequence number was assigned to the frame, you can publish it again.
         OSError

@@ -47,7 +47,7 @@ class Dask(SingleProcess):
     Parameters
     ----------
     n_workers : int, optional
-        Number of worker processes in a cluster on this machine. Each process has one thread. By default, there is one
+        Number of worker processes in a cluster on this machine, each of which has one thread. By default, there is one
         process per processor. If you pass a client, `n_workers` should be the number of threads in its cluster, which
         is also the default.
     schedule : {"demand", "static"}
@@ -59,9 +59,9 @@ class Dask(SingleProcess):
 
     Notes
     -----
-    Workers receive the job and the frame index once, and open the files that they read. On all hosts, these files must
-    have the same paths. Threads will receive their next task shortly before they complete the current task. If a worker
-    is lost, its blocks are computed again by another worker.
+    Workers receive the job and the frame index once, and open the files that they read. You need to make these files
+    available under the same paths on all hosts. Threads will receive their next task shortly before they complete the
+    current task. When a worker is lost, another worker will compute its blocks again.
 
     Examples
     --------

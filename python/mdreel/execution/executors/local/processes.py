@@ -61,8 +61,8 @@ class Processes(SingleProcess):
     -----
     Each run starts its own processes. As these do not import your script, you do not need ``if __name__ == "__main__"``
     in it. A process has a single thread, receives the job and the frame index, and opens the files that it reads. The
-    topology does not need to be sent to the processes. If a process is lost, its blocks are computed again by another
-    process. The processes will exit when the calling process ends, even if it is killed.
+    topology does not need to be sent to the processes. When a process is lost, another process will compute its blocks
+    again. The processes will exit when the calling process ends, even if it is killed.
 
     Examples
     --------

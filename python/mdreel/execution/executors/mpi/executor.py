@@ -89,11 +89,11 @@ class Mpi:
 
     Notes
     -----
-    You need to call ``run`` of an analysis on all ranks, and all of them will receive the results. If a trajectory
-    consists of several files, each rank opens a part of these files. Only rank 0 plans the run, and sends the job and
-    the frame index to the other ranks. If there is other work that a single rank should do for all ranks, such as
-    reading the topology, you can use `share`. The next block is determined by a counter in the memory of rank 0. Each
-    rank uses a single thread.
+    You need to call ``run`` of an analysis on all ranks, which will then all receive the results. When your trajectory
+    consists of several files, these are divided among the ranks. Only rank 0 plans the run, and sends the job and the
+    frame index to the other ranks. For other work that should be done by one rank for all ranks (such as reading the
+    topology), you can use `share`. The next block is determined by a counter in the memory of rank 0. Each rank uses a
+    single thread.
 
     Examples
     --------

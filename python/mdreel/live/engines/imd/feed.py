@@ -36,18 +36,18 @@ class Engine:
         Number of atoms that the engine has to send.
     n_frames : int, optional
         Number of frames that the engine has to send. The channel will end as *finished* after these frames, and as
-        *failed* if the connection ends after a different number of frames. If you do not set `n_frames`, the channel
-        ends as *finished* if the engine sends a disconnect message. If the engine only closes the connection, the
-        channel ends as *stopped*, because this looks the same as a crash between two frames.
+        *failed* when the connection ends after a different number of frames. If you do not set `n_frames`, the channel
+        ends as *finished* when the engine sends a disconnect message. When the engine only closes the connection, the
+        channel will end as *stopped*, since this cannot be distinguished from a crash between two frames.
     rate : int, optional
         Number of steps between two frames that the hub requests from the engine.
     time_step : float, optional
         Time between two steps, in ps. This is used to compute the times of frames if the engine does not send them, as
         in version 2.
     stride : int, optional
-        Number of steps between two published frames. Frames between them are not published. If the engine does not send
-        steps, as in version 2 without energies, this is the number of steps between two of its frames. Steps will then
-        be computed from it.
+        Number of steps from one published frame to the next. Any frames in between are not published. When the engine
+        does not send steps, as in version 2 without energies, you should use the number of steps between its frames,
+        from which steps will be computed.
     dialect : {"imd", "gromacs", "kcal", "metal", "real"}
         Units and step numbers of the engine. Use ``"imd"`` for IMD version 3 (ps, Å and kJ/mol), ``"gromacs"`` for
         GROMACS with version 2, and ``"kcal"`` for version 2 with energies in kcal/mol. For LAMMPS, use ``"metal"`` or
