@@ -106,12 +106,12 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the topology lacks the masses that you want to use as weights.
+        Your selection is empty, or your topology does not contain the masses that should be used as weights.
     MismatchError
-        If the reference or the weights do not match the atoms, or the selected atoms do not correspond to the reference
-        atoms in the same order. The output file cannot be the mobile trajectory itself.
+        The reference or your weights do not match the atoms, or the selected atoms do not correspond to the reference
+        atoms in the same order. This error is also raised if you try to overwrite the mobile trajectory itself.
     UnsupportedError
-        If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can only store a
+        The file extension or an option in `writer_kwargs` is unknown. In `run`, the format can only be used for a
         single frame.
     OSError
         If the file exists and `force` is false.
@@ -119,9 +119,9 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     Warns
     -----
     AtomOrderWarning
-        If residues are excluded, or atoms may not correspond to the reference atoms.
+        When residues are excluded, or your atoms may not correspond to the reference atoms.
     MdreelWarning
-        If you request a file, but the Universe's trajectory is in memory.
+        When you request a file, but the Universe's trajectory is in memory.
 
     Notes
     -----

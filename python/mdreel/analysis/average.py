@@ -97,21 +97,21 @@ class AverageStructure(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or a selection is not valid.
+        Your selection is empty or not valid.
     MismatchError
-        If the selections have different numbers of atoms, the weights do not match them, or the atoms do not correspond
+        The selections have different numbers of atoms, your weights do not match them, or the atoms do not correspond
         to the reference atoms.
     UnsupportedError
         If MDAnalysis does not support the file extension.
     OSError
-        In `run`, if the file exists and `force` is false, or the file cannot be written.
+        In `run`, when the file cannot be written, or already exists and `force` is false.
 
     Warns
     -----
     AtomOrderWarning
         If atoms may not correspond to the reference atoms.
     MdreelWarning
-        If you request a file, but the Universe's trajectory is in memory.
+        When you request a file, but the Universe's trajectory is in memory.
 
     Notes
     -----
@@ -257,9 +257,9 @@ class AverageStructure(Analysis):
         AttributeError
             If the analysis has not been run yet.
         UnsupportedError
-            If neither mdreel nor MDAnalysis supports the file extension, or a required package is missing.
+            When the file extension is supported by neither mdreel nor MDAnalysis, or a required package is missing.
         OSError
-            If the file exists and `force` is false, or it cannot be written.
+            When the file cannot be written, or already exists and `force` is false.
 
         Examples
         --------

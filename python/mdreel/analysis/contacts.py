@@ -123,25 +123,25 @@ class Contacts(TwoGroupAnalysis):
     Raises
     ------
     SelectionError
-        If a group has no atoms, or a selection is invalid. However, one group may be empty if `refgroup` consists of
-        groups. If a group is neither a string nor an AtomGroup, the error is also a TypeError.
+        Your selection is empty or not valid. However, one group may be empty if `refgroup` consists of groups. If a
+        group is neither a string nor an AtomGroup, this error is also a TypeError.
     UnsupportedError
-        If a group is an UpdatingAtomGroup and `method` is not ``"count"``. This error is also a TypeError.
+        You can use an UpdatingAtomGroup only for ``"count"``. This error is also a TypeError.
     MismatchError
-        If the radius is not a valid length, the method is unknown, or the atoms of a reference do not correspond to
-        those of the groups. In `run`, if a reference has no contacts, or your function does not return a number. If you
-        use ``require_cell=True``, when a reference or (in `run`) a frame has no periodic cell. If you use ``pbc=True``,
-        when a cell has no volume.
+        The radius is not a valid length, the method is unknown, or the atoms of a reference do not correspond to those
+        of your groups. In `run`, when a reference has no contacts, or your function does not return a number. When a
+        reference or (in `run`) a frame has no periodic cell, and you use ``require_cell=True``. When a cell has no
+        volume, and you use ``pbc=True``.
 
     Warns
     -----
     MdreelWarning
-        If pairs of atoms are counted twice because the groups share atoms or contain an atom twice, and `pairs` is not
-        given. You will also be warned if a group has no atoms, as `run` then raises a MismatchError for lack of
+        When pairs of atoms are counted twice because your groups share atoms or contain an atom twice, and you did not
+        pass `pairs`. You will also be warned if a group is empty, as `run` then raises a MismatchError for lack of
         contacts.
     RangeWarning
-        If contacts are counted beyond half of the shortest lattice vector. Pairs of atoms are then only counted once,
-        although several of their images may be in contact.
+        When contacts are counted beyond half of the shortest lattice vector. A pair of atoms can then only be counted
+        once, although several of its images may be in contact.
 
     Notes
     -----

@@ -51,7 +51,7 @@ def autocorrelation(
     Raises
     ------
     MismatchError
-        If there are no frames, values are not finite, a vector has zero length, or the order of the polynomial is
+        When there are no frames, values are not finite, a vector has zero length, or the order of the polynomial is
         unknown.
 
     Notes
@@ -149,7 +149,7 @@ def statistical_inefficiency(timeseries: ArrayLike) -> float:
     Raises
     ------
     MismatchError
-        If the series contains more than one quantity or has no variance.
+        Your series contains more than one quantity or has no variance.
 
     Notes
     -----
@@ -217,7 +217,7 @@ def block_averages(timeseries: ArrayLike) -> BlockAverages:
     Raises
     ------
     MismatchError
-        If the series contains more than one quantity or too few frames.
+        Your series contains more than one quantity or too few frames.
 
     Notes
     -----

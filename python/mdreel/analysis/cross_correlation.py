@@ -63,10 +63,10 @@ class CrossCorrelation(CorrelationNetwork):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection is not valid.
+        Your selection is empty or not valid.
     MismatchError
-        In `run`, if there are fewer than two frames, or fewer than seven for the mutual information. This error is also
-        raised if the matrix does not fit into memory.
+        In `run`, when there are fewer than two frames, or fewer than seven for the mutual information. This error is
+        also raised when the matrix does not fit into memory.
     UnsupportedError
         If `universe` is an UpdatingAtomGroup.
 

@@ -67,14 +67,14 @@ class DensityAnalysis(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the group contains an atom more than once.
+        Your group is empty, or contains an atom more than once.
     MismatchError
-        If a width, a length or the centre is invalid, or the grid is too fine.
+        A width, a length or the centre is invalid, or the grid is too fine.
 
     Warns
     -----
     MdreelWarning
-        If you pass `padding` together with a user-defined grid, where it is not used. After a run, if atoms were
+        When you use `padding` together with a user-defined grid, where it is not needed. After a run, when atoms were
         outside a user-defined grid.
 
     Notes

@@ -77,17 +77,17 @@ class DistanceMatrix(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection is not valid.
+        Your selection is empty or not valid.
     MismatchError
-        If the weights do not match the atoms, or you pass both `metric` and `superposition`. In `run`, if a coordinate
-        is not finite.
+        When your weights do not match the atoms, or you use both `metric` and `superposition`. In `run`, when a
+        coordinate is not finite.
     FunctionError
-        In `run`, if `metric` does not return a number. Exceptions raised by `metric` are passed on unchanged.
+        In `run`, when `metric` does not return a number. Exceptions raised by `metric` are passed on unchanged.
 
     Warns
     -----
     MdreelWarning
-        If `universe` is an UpdatingAtomGroup. Its current atoms will then be used in every frame.
+        When `universe` is an UpdatingAtomGroup, whose current atoms will then be used in every frame.
 
     Notes
     -----

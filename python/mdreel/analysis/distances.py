@@ -72,8 +72,8 @@ class DistanceArray(TwoGroupAnalysis):
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the cutoff is not a valid length, or the groups are in different Universes. If the reference positions have
-        the wrong shape, or you pass both `other` and `reference`. In `run` with ``pbc=True``, if a frame has no
+        The cutoff is not a valid length, or your groups are in different Universes. When the reference positions have
+        the wrong shape, or you use both `other` and `reference`. In `run` with ``pbc=True``, when a frame has no
         periodic cell.
 
     Notes

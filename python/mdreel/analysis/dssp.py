@@ -103,16 +103,16 @@ class DSSP(Analysis):
     Raises
     ------
     SelectionError
-        If there is no protein, or no residue has a complete backbone. For three states, if there are fewer than six
-        residues, as in MDAnalysis.
+        When there is no protein, or all residues lack a part of their backbone. For three states, when there are fewer
+        than six residues, as in MDAnalysis.
     MismatchError
-        If the method is unknown, a name matches several atoms in a residue, or the N of a residue has the wrong number
-        of hydrogens. For three states, if a residue lacks N, CA, C or O.
+        When the method is unknown, a name matches several atoms in a residue, or the N of a residue has the wrong
+        number of hydrogens. For three states, when a residue lacks N, CA, C or O.
 
     Warns
     -----
     MdreelWarning
-        If the cell of the current frame is the placeholder that is found in PDB files without a cell. This cell will be
+        When the current cell is the placeholder that can be found in PDB files without a cell. This cell will be
         ignored, as with ``pbc=False``.
 
     Notes

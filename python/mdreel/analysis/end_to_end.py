@@ -53,7 +53,7 @@ class EndToEnd(Analysis):
     Raises
     ------
     SelectionError
-        If there are no chains, or a chain has no atoms.
+        You did not pass any chains, or one of your chains is empty.
     MismatchError
         If the chains are in different Universes.
 

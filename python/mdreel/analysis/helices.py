@@ -58,7 +58,8 @@ class HelixEigenvalues(Analysis):
     SelectionError
         If there are no segments.
     MismatchError
-        If a segment has only one atom, segments are in different Universes, or you set `pairs` for a single segment.
+        When a segment has only one atom, your segments are in different Universes, or you use `pairs` for a single
+        segment.
 
     Notes
     -----

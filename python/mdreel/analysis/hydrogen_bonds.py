@@ -88,20 +88,20 @@ class HydrogenBondAnalysis(BondCounts):
     Raises
     ------
     SelectionError
-        If a selection is invalid, or a hydrogen has no bond and you did not pass `donors_sel`.
+        Your selection is invalid, or a hydrogen has no bond and you did not pass `donors_sel`.
     MissingDataError
-        If the topology lacks data that is needed to guess atoms or find donors. This error is also a `SelectionError`
-        and MDAnalysis's NoDataError.
+        When your topology lacks data that is needed to guess atoms or find donors. This error is also a
+        `SelectionError` and MDAnalysis's NoDataError.
     MismatchError
-        If a criterion is not a valid distance or angle, no hydrogen bond can meet it, or `between` is empty.
+        A criterion is not a valid distance or angle, cannot be met by any hydrogen bond, or `between` is empty.
     UnsupportedError
         If `between` contains more than 32 pairs.
 
     Warns
     -----
     MdreelWarning
-        If there are no donors with hydrogens or no acceptors. You will also be warned if the guess by charge misses
-        nitrogens, oxygens or their hydrogens, as it does for the OPLS-AA and AMBER force fields.
+        When no donors with hydrogens or no acceptors can be found. You will also be warned when the guess by charge
+        misses nitrogens, oxygens or their hydrogens, as it does for the OPLS-AA and AMBER force fields.
 
     Notes
     -----
@@ -216,7 +216,7 @@ class HydrogenBondAnalysis(BondCounts):
         MismatchError
             If no mass can lie between the limits.
         MissingDataError
-            If the topology lacks masses, charges or names. This error is also a `SelectionError` and MDAnalysis's
+            When your topology lacks masses, charges or names. This error is also a `SelectionError` and MDAnalysis's
             NoDataError.
         """
         return guess_hydrogens(self.u, select, (min_mass, max_mass), min_charge, self.between_ags)

@@ -107,18 +107,18 @@ class LinearDensity(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, the group contains an atom more than once, or the topology lacks masses or the bonds that
-        define fragments.
+        Your group is empty or contains an atom more than once, or your topology lacks masses or the bonds that define
+        fragments.
     MismatchError
-        If `grouping` is unknown (this error is also an AttributeError). If the frame that defines the bins or a frame
-        of the run has no cell. If bins are wider than the cell, or the selected atoms of a residue, segment or fragment
-        have no mass.
+        When `grouping` is unknown (this error is also an AttributeError). When the frame that defines the bins or a
+        frame of the run has no cell. When bins are wider than the cell, or the selected atoms of a residue, segment or
+        fragment have no mass.
 
     Warns
     -----
     MdreelWarning
-        If the cell is triclinic, because the results will then differ from those in MDAnalysis. If all densities are 0
-        because no atom of an UpdatingAtomGroup is ever selected.
+        When the cell is triclinic, because the results will then differ from those in MDAnalysis. When all densities
+        are 0 because no atom of an UpdatingAtomGroup is ever selected.
 
     Notes
     -----

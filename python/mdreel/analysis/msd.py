@@ -96,10 +96,10 @@ class EinsteinMSD(Analysis):
     SelectionError
         If there are no atoms.
     UpdatingGroupError
-        If `u` is an UpdatingAtomGroup. This error is also an `UnsupportedError` and a TypeError.
+        You cannot use an UpdatingAtomGroup. This error is also an `UnsupportedError` and a TypeError.
     MismatchError
-        If `msd_type` or `max_lag` is invalid. In `run`, if frames are unevenly spaced in time and `non_linear` is not
-        set, times do not increase, or `nojump` is set and a frame has no cell.
+        When `msd_type` or `max_lag` is invalid. In `run`, when frames are unevenly spaced in time and you did not set
+        `non_linear`, times do not increase, or `nojump` is set and a frame has no cell.
 
     Notes
     -----

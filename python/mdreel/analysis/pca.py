@@ -73,7 +73,7 @@ class PCA(ComponentAnalysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection is not valid.
+        Your selection is empty or not valid.
     MismatchError
         If `mean` or `n_components` does not match the atoms. In `run`, if there is only one frame.
     UnsupportedError
@@ -234,15 +234,15 @@ class PCA(ComponentAnalysis):
         Raises
         ------
         MismatchError
-            If the analysis has not been run, the number of atoms differs, or there are fewer components than requested.
-            If frames cannot be superposed in the same way as for the components.
+            When you have not run the analysis, the number of atoms differs, or you request more components than there
+            are. When frames cannot be superposed in the same way as for the components.
 
         Warns
         -----
         AtomOrderWarning
             If the atoms do not correspond to the atoms of the components.
         MdreelWarning
-            If the components were computed from superposed frames and you did not pass `superposition`.
+            When the components were computed from superposed frames and you did not pass `superposition`.
         """
         self.check_run("using transform")
         if superposition is None and self.align:
@@ -326,16 +326,17 @@ class PCA(ComponentAnalysis):
         Raises
         ------
         MismatchError
-            If the analysis has not been run. If a component does not exist; this error is also an `IndexError`. If a
-            residue of `group` does not have exactly one anchor, or an anchor is not among the atoms of the components.
+            When you have not run the analysis. When a component does not exist (this error is also an `IndexError`).
+            When a residue of `group` does not have exactly one anchor, or an anchor is not among the atoms of the
+            components.
         SelectionError
             If `anchor` is not a valid selection.
 
         Warns
         -----
         MdreelWarning
-            If the components were computed from superposed frames, because the function projects frames as stored, as
-            in MDAnalysis. If you pass `anchor` without `group`, where it is not used.
+            When the components were computed from superposed frames, because the function projects frames as stored, as
+            in MDAnalysis. When you pass `anchor` without `group`, where it is not used.
 
         Notes
         -----

@@ -188,8 +188,9 @@ class Ramachandran(_TorsionPairs):
     Warns
     -----
     MdreelWarning
-        If residues are omitted. (If you do not use `check_protein`, all residues may be omitted, so that the results
-        are empty.) If the neighbours of a residue differ from those in MDAnalysis because of insertion codes or bonds.
+        When residues are omitted. (If you do not use `check_protein`, all residues may be omitted, so that the results
+        are empty.) When the neighbours of a residue differ from those in MDAnalysis because of insertion codes or
+        bonds.
 
     Notes
     -----
@@ -284,8 +285,8 @@ class Janin(_TorsionPairs):
     Raises
     ------
     SelectionError
-        If a residue is not protein, or an atom of chi1 or chi2 is missing or occurs twice, as with alternate locations.
-        If no residues remain.
+        When a residue is not protein, or an atom of chi1 or chi2 is missing or occurs twice (for example due to
+        alternate locations). When no residues remain.
 
     Warns
     -----

@@ -70,8 +70,8 @@ class RMSF(Analysis):
     SelectionError
         If there are no atoms.
     MismatchError
-        If the reference or the weights do not match the superposed atoms, or the superposed atoms do not correspond to
-        the reference atoms.
+        When the reference or your weights do not match the superposed atoms, or these do not correspond to the
+        reference atoms.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
 

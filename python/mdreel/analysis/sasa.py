@@ -87,11 +87,11 @@ class SASA(Analysis):
     Raises
     ------
     SelectionError
-        If a group has no atoms, or the topology has neither elements nor atom names.
+        Your group is empty, or your topology contains neither elements nor atom names.
     MismatchError
-        If an element has no radius, radii or other numbers are invalid, or an atom is not in `surface`.
+        An element has no radius, radii or other numbers are invalid, or your atoms are not all in `surface`.
     UnsupportedError
-        If `surface` is an UpdatingAtomGroup. If `atomgroup` is an UpdatingAtomGroup, and you set neither
+        When `surface` is an UpdatingAtomGroup. When `atomgroup` is an UpdatingAtomGroup, and you use neither
         ``mode="total"`` nor `average`.
 
     Warns

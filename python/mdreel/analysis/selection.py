@@ -59,9 +59,9 @@ class Selection(ChangingSelection):
     Raises
     ------
     SelectionError
-        If the selection is invalid, or no atom can ever be selected.
+        Your selection is invalid, or can never select any atom.
     UnsupportedError
-        If the selection contains a keyword that cannot be evaluated in each frame.
+        Your selection contains a keyword that cannot be evaluated in each frame.
 
     Warns
     -----
@@ -137,7 +137,7 @@ class Selection(ChangingSelection):
         Raises
         ------
         MismatchError
-            If the frame was not analysed, or the indices were not kept.
+            This frame was not analysed, or the indices were not kept.
 
         Examples
         --------
@@ -182,7 +182,7 @@ class Selection(ChangingSelection):
         Raises
         ------
         MismatchError
-            If `tau_max` is larger than the number of frames, a number is out of range, or the indices were not kept.
+            When `tau_max` is larger than the number of frames, a number is out of range, or the indices were not kept.
 
         Notes
         -----

@@ -63,12 +63,12 @@ def stream_results(
     Raises
     ------
     ArgumentError
-        If an argument has the wrong type, for example one analysis instead of a list.
+        When an argument has the wrong type, for example because you passed one analysis instead of a list.
     UnsupportedError
-        If the trajectory does not grow, or an analysis needs to know the number of frames in advance.
+        When the trajectory does not grow, or an analysis needs to know the number of frames in advance.
     MdreelError
-        If reading or computing fails; see `Analysis.run`. Before this error is raised, you will get the results of the
-        frames up to this point. These are also available after Ctrl-C.
+        When reading or computing fails; see `Analysis.run`. Before this error is raised, you will get the results of
+        the frames up to this point. These are also available after Ctrl-C.
 
     Notes
     -----

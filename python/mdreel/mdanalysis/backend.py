@@ -69,8 +69,8 @@ class Backend(BackendBase):  # type: ignore[misc]
         Raises
         ------
         FunctionError
-            If the function raises an exception (the message states the frame), or the analysis did not store anything
-            except None in its results. Note that values outside the results are not returned from the workers.
+            When your function raises an exception (the message states the frame), or the analysis did not store
+            anything except None in its results. Note that values outside the results are not returned from the workers.
         UnsupportedError
             If the analysis cannot be pickled.
         """

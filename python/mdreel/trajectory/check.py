@@ -129,7 +129,7 @@ def check(
     Raises
     ------
     OSError
-        If the file cannot be opened or read, because a storage failure is not a defect of the file.
+        When the file cannot be opened or read, because a storage failure is not a defect of the file.
     UnsupportedError
         If the file is valid but not supported.
 

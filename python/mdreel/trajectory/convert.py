@@ -77,19 +77,19 @@ def convert(
     Raises
     ------
     UnsupportedError
-        If the extension of `output` is unknown, `output` is an H5MD file and h5py is not installed, or the trajectory
+        When the extension of `output` is unknown, `output` is an H5MD file and h5py is not installed, or the trajectory
         is still growing.
     FormatError
-        If the trajectory is damaged. If no frame can be read, this error is raised for any value of `on_error`.
+        When the trajectory is damaged. This error does not depend on `on_error` if no frame can be read.
     FrameIndexError
         If a frame does not exist, or no frames are selected.
     MismatchError
-        If a coordinate is not finite or exceeds the range of the format, or the atoms, the frames or the precision are
-        not valid for this trajectory or format.
+        When a coordinate is not finite or exceeds the range of the format, or your atoms, frames or precision are not
+        valid for this trajectory or format.
     SelectionError
         If `atoms` is empty or is not a valid selection.
     OSError
-        If the file exists and `force` is false, or it cannot be written. No partial file is left behind.
+        When the file cannot be written, or already exists and `force` is false. No partial file is left behind.
 
     Notes
     -----

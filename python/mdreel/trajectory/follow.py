@@ -72,9 +72,9 @@ def follow(
 
     Notes
     -----
-    When you analyse this trajectory, the analysis will wait for new frames, read them once and in order as soon as they
-    are complete, and end when the file is complete. `FormatError` is raised when the file ends in an incomplete frame,
-    or is truncated or damaged, and `StreamError` when it is removed or replaced, or ends before it has `n_frames`
+    When you analyse this trajectory, the analysis will wait for new frames and end when the file is complete. All
+    frames are read once and in order. `FormatError` is raised when the file ends in an incomplete frame, or is
+    truncated or damaged. `StreamError` is raised when it is removed or replaced, or ends before it has `n_frames`
     frames. Operations that need to know the final number of frames (`frames=`, negative limits, conversions) will raise
     `UnsupportedError`.
 

@@ -70,9 +70,10 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     FormatError
         If a file is damaged or has an unknown format.
     MismatchError
-        If the files have different numbers of atoms, or times decrease within a file and you use ``overlaps="drop"``.
+        When your files have different numbers of atoms, or times decrease within a file and you use
+        ``overlaps="drop"``.
     UnsupportedError
-        If the format is unknown. For HDF5 files, if h5py is not installed, or the storage layout is not supported.
+        When the format is unknown. For HDF5 files, when h5py is not installed, or the storage layout is not supported.
 
     Notes
     -----

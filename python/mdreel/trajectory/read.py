@@ -81,11 +81,11 @@ def read(
     FormatError, OSError
         If the trajectory cannot be read.
     MismatchError
-        If the trajectory lacks an atom or a quantity, or `out` does not match the result.
+        When your trajectory lacks an atom or a quantity, or `out` does not match the result.
     SelectionError
         If `atoms` is empty or is not a valid selection.
     UnsupportedError
-        If a quantity, data type or axis order is unknown, or the frames do not fit into memory.
+        When a quantity, data type or axis order is unknown, or the frames do not fit into memory.
 
     Notes
     -----

@@ -71,9 +71,9 @@ def repack(
     Raises
     ------
     UnsupportedError
-        If `output` has a different extension, or if h5py is not installed.
+        When `output` has a different extension, or h5py is not installed.
     MismatchError
-        If an option is invalid, or you pass both `access` and `chunk`. See also `convert`.
+        When an option is invalid, or you use both `access` and `chunk`. See also `convert`.
     FormatError, FrameIndexError, SelectionError, OSError
         See `convert`.
 

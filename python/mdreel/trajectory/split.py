@@ -68,7 +68,7 @@ def split(
     Raises
     ------
     MismatchError
-        If you do not pass exactly one of `n_parts` and `frames_per_part`. See also `convert`.
+        When you do not pass exactly one of `n_parts` and `frames_per_part`. See also `convert`.
     FrameIndexError
         If there are fewer frames than parts. See also `convert`.
     UnsupportedError, FormatError, SelectionError, OSError

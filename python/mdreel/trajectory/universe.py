@@ -43,7 +43,7 @@ def source_of(universe: Universe) -> Source:
     Warns
     -----
     MdreelWarning
-        If MDAnalysis reads the frames, and the cell is a placeholder. The frames will then have no cell.
+        When MDAnalysis reads the frames, and the cell is a placeholder. The frames will then have no cell.
 
     Raises
     ------

@@ -79,7 +79,7 @@ def run(
     Raises
     ------
     MismatchError
-        If there are no analyses, or they have different trajectories. See also `Analysis.run`.
+        You passed no analyses, or analyses of different trajectories. See also `Analysis.run`.
     MdreelError, OSError
         See `Analysis.run`.
 
@@ -185,7 +185,7 @@ def leader_of(analyses: Sequence[Analysis]) -> Analysis:
     Raises
     ------
     MismatchError
-        If there are no analyses, or they have different trajectories.
+        You passed no analyses, or analyses of different trajectories.
     """
     if not analyses:
         raise MismatchError("there is no analysis to run: give at least one")

@@ -49,8 +49,8 @@ class DensityClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        When the cutoff is negative or not finite, `min_frames` is less than 1, or your weights cannot be used for these
-        atoms. In `run`, when a coordinate is not finite.
+        When the cutoff is negative or not finite, `min_frames` is less than 1, or your weights do not match the atoms.
+        In `run`, when a coordinate is not finite.
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `GromosClustering`.
 

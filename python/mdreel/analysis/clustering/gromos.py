@@ -53,10 +53,10 @@ class GromosClustering(FrameClusters):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection is not valid.
+        Your selection is empty or not valid.
     MismatchError
-        When the cutoff is negative or not finite, or your weights cannot be used for these atoms. In `run`, when a
-        coordinate is not finite.
+        When the cutoff is negative or not finite, or your weights do not match the atoms. In `run`, when a coordinate
+        is not finite.
     UnsupportedError
         If `universe` is an UpdatingAtomGroup.
 

@@ -53,9 +53,9 @@ class HierarchicalClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        When you do not pass exactly one of `cutoff` and `n_clusters`, this value is not valid, or your weights cannot
-        be used for these atoms. In `run`, when there are fewer frames than clusters, the distances do not fit into
-        memory, or a coordinate is not finite.
+        When you do not pass exactly one of `cutoff` and `n_clusters`, this value is not valid, or your weights do not
+        match the atoms. In `run`, when there are fewer frames than clusters, the distances do not fit into memory, or a
+        coordinate is not finite.
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `GromosClustering`.
 

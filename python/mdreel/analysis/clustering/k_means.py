@@ -74,9 +74,9 @@ class KMeansClustering(FrameClusters):
     ------
     MismatchError
         When `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small or too large, or you request several
-        starts for ``init="nani"``. When your `features` are not finite numbers, or your weights cannot be used for
-        these atoms. In `run`, when there are fewer different frames than clusters, the frames do not match `features`
-        or `ref_frame`, or a coordinate is not finite.
+        starts for ``init="nani"``. When your `features` are not finite numbers, or your weights do not match the atoms.
+        In `run`, when there are fewer different frames than clusters, the frames do not match `features` or
+        `ref_frame`, or a coordinate is not finite.
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `GromosClustering`.
 

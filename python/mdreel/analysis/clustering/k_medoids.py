@@ -64,9 +64,9 @@ class KMedoidsClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        If `n_clusters`, `n_starts` or `seed` is too small or too large, you request several starts for ``init="nani"``,
-        or the weights do not match the atoms. In `run`, if there are fewer different frames than clusters, or a
-        coordinate is not finite.
+        When `n_clusters`, `n_starts` or `seed` is too small or too large, you request several starts for
+        ``init="nani"``, or your weights do not match the atoms. In `run`, when there are fewer different frames than
+        clusters, or a coordinate is not finite.
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `GromosClustering`.
 

@@ -44,8 +44,8 @@ class OnlineClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        When the cutoff is negative or not finite, or your weights cannot be used for these atoms. In `run`, when a
-        coordinate is not finite.
+        When the cutoff is negative or not finite, or your weights do not match the atoms. In `run`, when a coordinate
+        is not finite.
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `GromosClustering`.
 
@@ -57,10 +57,10 @@ class OnlineClustering(FrameClusters):
     Notes
     -----
     This is the leader algorithm (J. A. Hartigan, Clustering Algorithms, Wiley, 1975). The first frame always leads a
-    cluster. All other frames will be added to the cluster of the nearest leader, as long as this leader can be found
-    within `cutoff` (the minimum RMSD). If several leaders are equally near, the first of them is used. Otherwise, the
-    frame will become the leader of a new cluster. This means that leaders are never within the cutoff of one another,
-    whereas the frames of a cluster are always within the cutoff of its leader.
+    cluster. All other frames are added to the cluster of the nearest leader, provided that their minimum RMSD from this
+    leader is at most `cutoff`. Should several leaders be equally near, the first of them is used. Otherwise, the frame
+    will become the leader of a new cluster. This means that leaders are never within `cutoff` of one another, whereas
+    the frames of a cluster are always within this distance of its leader.
 
     Note that your result depends on the order of the frames. However, it does not depend on the executor or the number
     of workers. Workers compare their frames to the leaders that are known at that time. The calling thread compares

@@ -42,7 +42,7 @@ class ResidueRMSD(ResidueComparison):
     SelectionError, UnsupportedError
         If the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
-        If the atoms do not correspond to those of the reference.
+        When your atoms do not correspond to those of the reference.
 
     Warns
     -----

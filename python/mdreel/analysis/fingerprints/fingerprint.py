@@ -99,21 +99,21 @@ class InteractionFingerprint(FingerprintTables):
     Raises
     ------
     SelectionError
-        If a group has no atoms, or RDKit cannot perceive a residue.
+        When a group is empty, or a residue cannot be perceived by RDKit.
     MissingDataError
-        If the topology lacks names, hydrogens, or bonds that cannot be guessed. This error is also a `SelectionError`
-        and MDAnalysis's NoDataError.
+        When your topology lacks names, hydrogens, or bonds that cannot be guessed. This error is also a
+        `SelectionError` and MDAnalysis's NoDataError.
     MismatchError
-        If an interaction or a parameter is unknown or not valid, an element has no van der Waals radius, or the groups
-        are in different Universes. In `run`, if a distance exceeds half of the shortest lattice vector.
+        When an interaction or a parameter is unknown or not valid, an element has no van der Waals radius, or your
+        groups are in different Universes. In `run`, when a distance exceeds half of the shortest lattice vector.
     UnsupportedError
-        If a residue is not an amino acid, a nucleotide, water or an ion, and RDKit is not installed. If a group is an
-        UpdatingAtomGroup; this error is also a TypeError.
+        When a residue is not an amino acid, a nucleotide, water or an ion, and RDKit is not installed. When a group is
+        an UpdatingAtomGroup (this error is also a TypeError).
 
     Warns
     -----
     MdreelWarning
-        If no interaction can be found, because none of the atoms in the groups can take part in it.
+        When no interaction can be found, because none of your atoms can take part in it.
     UnitWarning
         If a distance was probably given in nm.
 

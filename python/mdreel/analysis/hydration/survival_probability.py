@@ -59,7 +59,7 @@ class SurvivalProbability(ChangingSelection):
     SelectionError, UnsupportedError
         If the selection cannot be used. See `mdreel.Selection`.
     MismatchError
-        If a number is out of range. In `run`, if `tau_max` is larger than the number of frames.
+        When a number is out of range. In `run`, when `tau_max` is larger than the number of frames.
 
     Warns
     -----
@@ -157,12 +157,12 @@ class SurvivalProbability(ChangingSelection):
         Raises
         ------
         MismatchError
-            If fewer than three probabilities are in the range, or if they do not decay.
+            When fewer than three probabilities are in the range, or these do not decay.
 
         Warns
         -----
         MdreelWarning
-            If the integral leaves out a tail in which more than 5 % survive.
+            When the integral leaves out a tail in which more than 5 % survive.
 
         Examples
         --------

@@ -73,12 +73,12 @@ class WaterOrientationalRelaxation(ChangingSelection):
     Raises
     ------
     SelectionError
-        If the selection is invalid, or contains oxygen atoms of other molecules than water.
+        Your selection is invalid, or contains oxygen atoms of other molecules than water.
     UnsupportedError
-        If the selection contains a keyword that cannot be evaluated in each frame.
+        Your selection contains a keyword that cannot be evaluated in each frame.
     MismatchError
-        If a number is out of range, or `molecules` is not such an array. In `run`, if `tau_max` is not less than the
-        number of frames.
+        When a number is out of range, or `molecules` is not such an array. In `run`, when `tau_max` is not less than
+        the number of frames.
 
     Warns
     -----
@@ -198,12 +198,12 @@ class WaterOrientationalRelaxation(ChangingSelection):
         Raises
         ------
         MismatchError
-            If the vector is unknown, fewer than three values are in the range, or they do not decay.
+            When the vector is unknown, fewer than three values are in the range, or these do not decay.
 
         Warns
         -----
         MdreelWarning
-            If the integral leaves out a tail that starts above 5 %.
+            When the integral leaves out a tail that starts above 5 %.
 
         Examples
         --------

@@ -109,7 +109,7 @@ class IndexFile:
         Warns
         -----
         AtomOrderWarning
-            If a group contains an atom twice, or its atoms are not in ascending order. A selection contains each atom
+            When a group contains an atom twice, or its atoms are not in ascending order. A selection contains each atom
             once, in ascending order.
         """
         found: dict[str, NDArray[np.int64]] = {}
@@ -156,7 +156,7 @@ def read_index(path: str | PathLike[str]) -> IndexFile:
     Raises
     ------
     FormatError
-        If the file is not an index file, has no groups, or contains a number below 1.
+        When the file is not an index file, does not contain any groups, or contains a number below 1.
     OSError
         If the file cannot be read.
     """

@@ -68,14 +68,14 @@ class AnalysisBase(Analysis):
     SelectionError
         If the group has no atoms.
     MismatchError
-        If you pass `reads` or `trajectory` together with a trajectory instead of a group. In `run`, if the results of
-        the blocks cannot be merged, or an analysis of a trajectory has no atoms of its Universe as attributes.
+        When you pass `reads` or `trajectory` together with a trajectory instead of a group. In `run`, when the results
+        of the blocks cannot be merged, or your analysis of a trajectory has no atoms of its Universe as attributes.
     UnsupportedError
-        If the selection of an updating group cannot be evaluated. In `run`, if the class needs all frames in order, but
-        the arguments of `run` do not allow this.
+        When the selection of an updating group cannot be evaluated. In `run`, when your class needs all frames in
+        order, but this is not possible with the arguments of `run`.
     FunctionError
-        In `run`, if the code of the subclass fails, accesses data that was not read, or does not store any results. The
-        message contains the frame.
+        In `run`, when your code fails, accesses data that was not read, or does not store any results. You will find
+        the frame in the message.
 
     Notes
     -----

@@ -264,15 +264,16 @@ def from_function(
     Raises
     ------
     SelectionError
-        If a group has no atoms, or an argument that is not a group, such as a list, contains atoms.
+        Your group is empty, or you passed atoms in an argument that is not a group, such as a list.
     MismatchError
-        If `f` is not a function, `per` or `reduce` is unknown, or there are no bins. If the parameters of `f` do not
-        match the arguments, or the groups belong to different Universes.
+        When `f` is not a function, `per` or `reduce` is unknown, or there are no bins. When the parameters of `f` do
+        not match the arguments, or your groups belong to different Universes.
     FunctionError
-        In `run`, if your function raises an exception, which is reported together with the frame. In `run`, if your
-        function returns None, an empty array, a value that is not a number, or an array of a different shape.
+        In `run`, when your function raises an exception, which is reported together with the frame. This error is also
+        raised when your function returns None, an empty array, a value that is not a number, or an array of a different
+        shape.
     UnsupportedError
-        If a group is an UpdatingAtomGroup and `per` is ``"block"``, or its selection cannot be evaluated.
+        When you use an UpdatingAtomGroup and `per` is ``"block"``, or its selection cannot be evaluated.
 
     Notes
     -----

@@ -136,17 +136,17 @@ class WaterBridgeAnalysis(BridgeCounts):
     SelectionError
         If a selection is invalid.
     MissingDataError
-        If the topology has no names of atoms, or there are neither positions nor bonds. This error is also a
-        `SelectionError` and MDAnalysis's NoDataError.
+        When your topology does not contain names of atoms, or there are neither positions nor bonds. This error is also
+        a `SelectionError` and MDAnalysis's NoDataError.
     MismatchError
-        If a parameter is not valid. In `run`, with ``pbc=True``, if `distance` exceeds half of the shortest lattice
+        When a parameter is not valid. In `run`, with ``pbc=True``, when `distance` exceeds half of the shortest lattice
         vector.
 
     Warns
     -----
     MdreelWarning
-        If a selection has no atoms that can take part in a bridge. Without donors or acceptors in `water_selection`,
-        only direct hydrogen bonds between the selections can be found.
+        When none of the atoms in a selection can take part in a bridge. Without donors or acceptors in
+        `water_selection`, you will only find direct hydrogen bonds between the selections.
     UnitWarning
         If a distance was probably given in nm, or an angle in radians.
 

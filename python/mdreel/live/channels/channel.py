@@ -175,7 +175,7 @@ class Channel:
         Warns
         -----
         EndedRunWarning
-            If the run had ended before the call, unless the channel waits for a new run.
+            When the run had ended before the call, unless you have chosen to wait for a new run.
 
         Notes
         -----

@@ -137,16 +137,16 @@ class Consumer:
         FileNotFoundError, PermissionError, FormatError
             See `Status.read`.
         StreamError
-            If the channel already has 1,024 consumers, or the group already has a member with this name.
+            When the channel already has 1,024 consumers, or the group already has a member with this name.
         StreamTimeoutError
             If no new run started in time.
         MismatchError
-            If `share` differs between this member and the group, or the consumer is closed.
+            When this member uses a different value of `share` than the group, or the consumer is closed.
 
         Warns
         -----
         EndedRunWarning
-            If the run had ended before the call, unless the consumer waits for a new run.
+            When the run had ended before the call, unless you have chosen to wait for a new run.
         """
         self._refuse_closed()
         if self._core is None:
@@ -172,18 +172,17 @@ class Consumer:
         Raises
         ------
         StreamError
-            If the producer was lost, or reported that the simulation failed. To wait for a restarted producer, you can
-            call the method again.
+            When the producer was lost, or reported that the simulation failed. You can call the method again to wait
+            for a restarted producer.
         StreamTimeoutError
             If no frame was published in time. You can call the method again.
         MismatchError
-            If the consumer is closed, or another thread closes it while this thread is waiting.
+            When the consumer is closed, also by another thread while this thread is waiting.
 
         Warns
         -----
         MissedFramesWarning
-            At the first frame, if earlier frames of the run had been removed from the channel before the consumer
-            joined.
+            At the first frame, when earlier frames of the run had been removed from the channel before you joined.
         """
         self.open()
         core = self._require_open()
@@ -213,7 +212,7 @@ class Consumer:
         Raises
         ------
         MismatchError
-            If the consumer does not have a group, the state is too long, or the consumer has not received the frame.
+            When the consumer does not have a group, your state is too long, or the consumer has not received the frame.
         OSError
             If the commit cannot be written. You can still use the previous commit.
         """

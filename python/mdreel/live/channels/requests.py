@@ -220,7 +220,7 @@ def send_request(
     Raises
     ------
     StreamTimeoutError
-        If the simulation did not answer in time. A request that has not been claimed yet is withdrawn.
+        When the simulation did not answer in time. A request that has not been claimed yet is withdrawn.
     StreamError
         If the simulation refuses the request, or has ended.
     FormatError

@@ -96,7 +96,7 @@ class Status:
         FileNotFoundError
             If the channel does not exist.
         PermissionError
-            If the directory belongs to another user, or another user can access it.
+            When another user owns this directory or can access it.
         FormatError
             If the directory does not contain a channel.
         """
@@ -166,12 +166,12 @@ def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:
     Raises
     ------
     PermissionError
-        If the folder belongs to another user, or another user can access it.
+        When another user owns this folder or can access it.
 
     Warns
     -----
     MdreelWarning
-        If a channel cannot be read, for example because it was written by another version of mdreel.
+        When a channel cannot be read, for example because it was written by another version of mdreel.
 
     Examples
     --------

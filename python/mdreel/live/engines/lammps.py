@@ -66,10 +66,10 @@ class LAMMPSReporter(EngineReporter):
     Raises
     ------
     MismatchError
-        If an argument is invalid, or the channel has a different number of atoms.
+        When an argument is invalid, or the number of atoms in the channel is different.
     UnsupportedError
-        If LAMMPS uses other units, has no atom IDs, or runs on several ranks. In the latter case, you can use `fix imd`
-        and a hub instead.
+        When LAMMPS uses other units, has no atom IDs, or runs on several ranks. In the latter case, you can use
+        `fix imd` and a hub instead.
 
     Notes
     -----

@@ -51,7 +51,7 @@ def managed_environment(
     UnsupportedError
         If the library does not support this system or a path.
     PermissionError
-        If a directory belongs to another user, or another user can access it.
+        When another user owns one of these directories or can access it.
     MismatchError
         If the timeout is negative.
 

@@ -31,7 +31,7 @@ class ManagedDirectory:
     FileNotFoundError
         If the directory does not exist.
     PermissionError
-        If the directory belongs to another user, or another user can access it.
+        When another user owns this directory or can access it.
 
     Notes
     -----
@@ -75,7 +75,7 @@ class ManagedDirectory:
         Raises
         ------
         StreamError
-            If the producer ended or was lost before the file was published.
+            When the producer ended or was lost before the file was published.
         StreamTimeoutError
             If the file was not published in time.
         MismatchError
@@ -137,7 +137,7 @@ class ManagedDirectory:
         Raises
         ------
         StreamError
-            If the producer was lost or has failed. Before this error is raised, you will get all published files.
+            When the producer was lost or has failed. Before this error is raised, you will get all published files.
         StreamTimeoutError
             If no file was published in time.
         MismatchError

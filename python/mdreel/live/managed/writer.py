@@ -84,7 +84,7 @@ class ManagedProducer:
         StreamError
             If another producer is running, unless both are shared.
         PermissionError
-            If the directory belongs to another user, or another user can access it.
+            When another user owns this directory or can access it.
         """
         if self._core is None:
             self._core = DirectoryProducer(self.path, self._fsync, self._keep, self._shared)
@@ -224,7 +224,7 @@ class ManagedProducer:
         Raises
         ------
         OSError
-            If the end cannot be recorded, for example because the disk is full. You can then call the method again.
+            When the end cannot be recorded, for example because your disk is full. You can then call the method again.
         """
         if self._core is not None and not self._core.has_left:
             self._core.end(how, reason)

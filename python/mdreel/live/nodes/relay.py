@@ -135,13 +135,13 @@ class Relay:
         Raises
         ------
         StreamTimeoutError
-            If the server does not answer when the relay is started, or refuses the connection.
+            When the server does not answer when the relay is started, or refuses the connection.
         FileNotFoundError
             If the server does not have this channel.
         StreamError
-            If the local channel already has a relay or a producer, or the server cannot read its channel.
+            When the local channel already has a relay or a producer, or the server cannot read its channel.
         MismatchError
-            If the local channel contains frames from another channel, or would be too large.
+            When the local channel contains frames from another channel, or would be too large.
         FormatError
             If a frame is still invalid after several retries.
         """

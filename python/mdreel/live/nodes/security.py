@@ -54,7 +54,7 @@ class Security:
         Raises
         ------
         MismatchError
-            If the certificates are incomplete, or you use certificates without a ``tls/`` address, or a ``tls/``
+            When your certificates are incomplete, or you use certificates without a ``tls/`` address, or a ``tls/``
             address without certificates.
         FileNotFoundError
             If a file does not exist.
@@ -81,7 +81,7 @@ class Security:
         Raises
         ------
         MismatchError
-            If the token is too short, or is not a single line of printable ASCII characters.
+            Your token is too short, or is not a single line of printable ASCII characters.
         """
         if self.token_file is None:
             return None

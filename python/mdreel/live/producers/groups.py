@@ -35,7 +35,7 @@ class Group:
         Raises
         ------
         MismatchError
-            If the name is invalid, or the group already exists with a different value of `share`.
+            When the name is invalid, or the group already exists with a different value of `share`.
         """
         channel_declare_group(channel, self.name, self.share)
 

@@ -196,15 +196,15 @@ class Producer:
             When the existing channel has different sections or a different size, or its producer has died and you did
             not set `resume_step`. When one of `groups` already exists with a different value of `share`.
         PermissionError
-            If the directory belongs to another user, or another user can access it.
+            When another user owns this directory or can access it.
         OSError
-            If the channel cannot be created, for example because there is not enough memory.
+            When the channel cannot be created, for example because there is not enough memory.
 
         Warns
         -----
         MdreelWarning
-            If the archive cannot be started, for example because its file exists. The simulation will then run without
-            an archive.
+            When the archive cannot be started, for example because its file exists. The simulation will then run
+            without an archive.
         """
         if self._core is None:
             make_folder_for(self.path)
@@ -295,9 +295,10 @@ class Producer:
             When your array has the wrong shape or type, the channel was opened without this quantity, or the step is
             not greater than the previous step.
         StreamTimeoutError
-            If no slot became free in time. As no sequence number was assigned to the frame, you can publish it again.
+            When no slot became free in time. You can publish the frame again, since no sequence number was assigned to
+            it.
         OSError
-            If the frame cannot be staged, for example because the disk is full. It was then not published.
+            When the frame cannot be staged, for example because your disk is full. It was then not published.
         """
         step = parse_step(self.path, step)
         cell = None if box is None else self._encoder.cell(box, step)

@@ -83,9 +83,9 @@ class Mpi:
     Raises
     ------
     UnsupportedError
-        If this process was not started by an MPI launcher, or mpi4py is not installed.
+        You did not start this process using an MPI launcher, or mpi4py is not installed.
     WorkerError
-        If the launcher and the MPI library belong to different MPI implementations.
+        Your launcher and your MPI library belong to different MPI implementations.
 
     Notes
     -----
@@ -327,9 +327,9 @@ def world() -> Any:
     Raises
     ------
     UnsupportedError
-        If this process was not started by an MPI launcher, or mpi4py is not installed.
+        You did not start this process using an MPI launcher, or mpi4py is not installed.
     WorkerError
-        If the launcher and the MPI library belong to different MPI implementations.
+        Your launcher and your MPI library belong to different MPI implementations.
     """
     expected = launched()
     if expected is None:

@@ -149,7 +149,7 @@ class Feed(threading.Thread):
         Raises
         ------
         MismatchError
-            If the engine does not send times, and you did not set `Engine.time_step`.
+            When the engine does not send times, and you did not set `Engine.time_step`.
         MdreelError
             If the connection fails; see `EngineLink.open`.
         """

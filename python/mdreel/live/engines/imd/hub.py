@@ -105,7 +105,7 @@ class Hub:
     MismatchError
         If an argument is invalid, or anyone could connect.
     FileNotFoundError, PermissionError
-        If the token file does not exist, or other users can read it.
+        When the token file does not exist, or can be read by other users.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class Hub:
         FileNotFoundError
             If the channel does not exist and no engine is given.
         MdreelError
-            If the engine does not answer or sends an invalid message.
+            When the engine does not answer or sends an invalid message.
         """
         if self._socket is not None:
             return self
