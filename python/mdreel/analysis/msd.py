@@ -96,7 +96,7 @@ class EinsteinMSD(Analysis):
     SelectionError
         If there are no atoms.
     UpdatingGroupError
-        You cannot use an UpdatingAtomGroup. This error is also an `UnsupportedError` and a TypeError.
+        When `u` is an UpdatingAtomGroup. This error is also an `UnsupportedError` and a TypeError.
     MismatchError
         When `msd_type` or `max_lag` is invalid. In `run`, when frames are unevenly spaced in time and you did not set
         `non_linear`, times do not increase, or `nojump` is set and a frame has no cell.
