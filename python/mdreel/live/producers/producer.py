@@ -38,9 +38,8 @@ class Producer:
 
     You should use the producer as a context manager, which opens the channel and ends it when the context exits. The
     final state is *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C and SIGTERM, which
-    batch systems send at the time limit. Consumers will then stop waiting for frames. A producer that dies is reported
-    as lost. In the main thread, SIGTERM raises `SystemExit` within the ``with`` block, unless your program has its own
-    handler.
+    batch systems send at the time limit. Consumers then stop waiting for frames. A producer that dies is reported as
+    lost. In the main thread, SIGTERM raises `SystemExit` in the ``with`` block, unless your program handles it.
 
     Parameters
     ----------
@@ -70,8 +69,7 @@ class Producer:
         Waiting time, in s, after which the producer issues one `SlowConsumerWarning` for each slow process.
     groups : sequence of str or Group
         Consumer groups that are created before the first frame. If you use staging, their members will receive all
-        frames. Otherwise, they miss those that leave the ring before they join. Use a `Group` if its members should
-        share the frames.
+        frames. Otherwise, they miss those that leave the ring too early. Use a `Group` to share frames in a group.
     staging : Staging, optional
         Files that frames are written to before they are published. Without staging, frames survive the end of a
         process, but not the shutdown of the machine.
