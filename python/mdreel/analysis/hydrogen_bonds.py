@@ -93,7 +93,7 @@ class HydrogenBondAnalysis(BondCounts):
         When your topology lacks data that is needed to guess atoms or find donors. This error is also a
         `SelectionError` and MDAnalysis's NoDataError.
     MismatchError
-        A criterion is not a valid distance or angle, cannot be met by any hydrogen bond, or `between` is empty.
+        A criterion is not a valid distance or angle or cannot be met by any hydrogen bond, or `between` is empty.
     UnsupportedError
         If `between` contains more than 32 pairs.
 

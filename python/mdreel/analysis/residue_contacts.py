@@ -100,7 +100,7 @@ class ResidueContacts(ContactMaps):
     Raises
     ------
     SelectionError
-        If a group has no atoms, or the scheme does not use any atoms of the residues in a group or in `pairs`.
+        When a group is empty, or the scheme uses none of its atoms or none of the atoms of a residue in `pairs`.
     MismatchError
         If no pairs are left, or `pairs` is not an array of pairs of different residues. If the cutoff is not a valid
         length, or the groups are in different Universes. In `run`, if the cutoff exceeds half of the shortest lattice

@@ -53,7 +53,7 @@ class HierarchicalClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        When you do not pass exactly one of `cutoff` and `n_clusters`, this value is not valid, or your weights do not
+        When you do not pass exactly one of `cutoff` and `n_clusters`, its value is not valid, or your weights do not
         match the atoms. In `run`, when there are fewer frames than clusters, the distances do not fit into memory, or a
         coordinate is not finite.
     SelectionError, UnsupportedError

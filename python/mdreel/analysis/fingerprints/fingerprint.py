@@ -129,8 +129,8 @@ class InteractionFingerprint(FingerprintTables):
     list. Calculations use float64. A residue does not interact with itself.
 
     You will need 8 bytes per entry, 24 bytes per frame, and about 100 bytes per column. If you use
-    ``atom_indices=True``, another 12 bytes per occurrence are needed. While blocks are merged, they need twice as much
-    memory. The results are bitwise identical for every executor and any number of workers and blocks.
+    ``atom_indices=True``, another 12 bytes per occurrence are needed. All of this doubles while blocks are merged. The
+    results are bitwise identical for every executor and any number of workers and blocks.
 
     Examples
     --------

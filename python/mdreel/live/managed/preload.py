@@ -37,7 +37,7 @@ def managed_environment(
     directory : str or path, or several of them
         The directories, which will be created if they do not exist.
     timeout : float, optional
-        Maximum time to wait for a file, in s. By default, programs will wait until there are no more producers. You
+        Maximum time to wait for a file, in s. By default, programs will wait until the last producer has ended. You
         should use 0 for programs that check whether optional files exist, as is often the case for programs that write
         files.
 
@@ -97,8 +97,8 @@ def run_managed(
         exits with an exit status of 0, and to *failed* otherwise. Producers do not wait for missing files unless you
         set `timeout`.
     timeout : float, optional
-        Maximum time to wait for a file, in s. By default, only programs that are not producers will wait, until there
-        are no more producers.
+        Maximum time to wait for a file, in s. By default, producers do not wait, but all other programs will wait until
+        the last producer has ended.
     shared : bool
         Whether other producers with ``shared=True`` may write to the directory.
 

@@ -65,7 +65,7 @@ class ManagedDirectory:
         name : str
             Name of the file in the directory.
         timeout : float, optional
-            Maximum time to wait, in s. By default, you will wait until there are no more producers.
+            Maximum time to wait, in s. By default, you will wait until the last producer has ended.
 
         Returns
         -------
@@ -127,7 +127,7 @@ class ManagedDirectory:
         after : str, optional
             Start after the file with this name.
         timeout : float, optional
-            Maximum time to wait for each file, in s. By default, you will wait until there are no more producers.
+            Maximum time to wait for each file, in s. By default, you will wait until the last producer has ended.
 
         Returns
         -------
