@@ -106,12 +106,13 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     Raises
     ------
     SelectionError
-        Your selection is empty, or your topology does not contain the masses that should be used as weights.
+        If your selection is empty, or your topology does not contain the masses that should be used as weights.
     MismatchError
-        The reference or your weights do not match the atoms, or the selected atoms do not correspond to the reference
-        atoms in the same order. This error is also raised if you try to overwrite the mobile trajectory itself.
+        If the reference or your weights do not match the atoms, or the selected atoms do not correspond to the
+        reference atoms in the same order. This error is also raised if you try to overwrite the mobile trajectory
+        itself.
     UnsupportedError
-        The file extension or an option in `writer_kwargs` is unknown. In `run`, the format can only be used for a
+        If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can only be used for a
         single frame.
     OSError
         If the file exists and `force` is false.

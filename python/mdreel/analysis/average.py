@@ -97,10 +97,10 @@ class AverageStructure(Analysis):
     Raises
     ------
     SelectionError
-        Your selection is empty or not valid.
+        If your selection is empty or not valid.
     MismatchError
-        The selections have different numbers of atoms, your weights do not match them, or the atoms do not correspond
-        to the reference atoms.
+        If the selections have different numbers of atoms, your weights do not match them, or the atoms do not
+        correspond to the reference atoms.
     UnsupportedError
         If MDAnalysis does not support the file extension.
     OSError
@@ -109,7 +109,7 @@ class AverageStructure(Analysis):
     Warns
     -----
     AtomOrderWarning
-        If atoms may not correspond to the reference atoms.
+        When atoms may not correspond to the reference atoms.
     MdreelWarning
         When you request a file, but the Universe's trajectory is in memory.
 
@@ -255,7 +255,7 @@ class AverageStructure(Analysis):
         Raises
         ------
         AttributeError
-            If the analysis has not been run yet.
+            When the analysis has not been run yet.
         UnsupportedError
             When the file extension is supported by neither mdreel nor MDAnalysis, or a required package is missing.
         OSError

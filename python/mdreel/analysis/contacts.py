@@ -123,15 +123,15 @@ class Contacts(TwoGroupAnalysis):
     Raises
     ------
     SelectionError
-        Your selection is empty or not valid. However, one group may be empty if `refgroup` consists of groups. If a
-        group is neither a string nor an AtomGroup, this error is also a TypeError.
+        When your selection is empty or not valid. However, one group may be empty if `refgroup` consists of groups. If
+        a group is neither a string nor an AtomGroup, this error is also a TypeError.
     UnsupportedError
         When you use an UpdatingAtomGroup and `method` is not ``"count"``. This error is also a TypeError.
     MismatchError
-        The radius is not a valid length, the method is unknown, or the atoms of a reference do not correspond to those
-        of your groups. In `run`, when a reference has no contacts, or your function does not return a number. When a
-        reference or (in `run`) a frame has no periodic cell, and you use ``require_cell=True``. When a cell has no
-        volume, and you use ``pbc=True``.
+        When the radius is not a valid length, the method is unknown, or the atoms of a reference do not correspond to
+        those of your groups. In `run`, when a reference has no contacts, or your function does not return a number.
+        When a reference or (in `run`) a frame has no periodic cell, and you use ``require_cell=True``. When a cell has
+        no volume, and you use ``pbc=True``.
 
     Warns
     -----

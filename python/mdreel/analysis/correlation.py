@@ -149,7 +149,7 @@ def statistical_inefficiency(timeseries: ArrayLike) -> float:
     Raises
     ------
     MismatchError
-        Your series contains more than one quantity or has no variance.
+        If your series contains more than one quantity or has no variance.
 
     Notes
     -----
@@ -217,7 +217,7 @@ def block_averages(timeseries: ArrayLike) -> BlockAverages:
     Raises
     ------
     MismatchError
-        Your series contains more than one quantity or too few frames.
+        If your series contains more than one quantity or too few frames.
 
     Notes
     -----

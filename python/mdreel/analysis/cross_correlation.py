@@ -63,7 +63,7 @@ class CrossCorrelation(CorrelationNetwork):
     Raises
     ------
     SelectionError
-        Your selection is empty or not valid.
+        If your selection is empty or not valid.
     MismatchError
         In `run`, when there are fewer than two frames, or fewer than seven for the mutual information. This error is
         also raised when the matrix does not fit into memory.

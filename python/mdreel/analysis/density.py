@@ -67,9 +67,9 @@ class DensityAnalysis(Analysis):
     Raises
     ------
     SelectionError
-        Your group is empty, or contains an atom more than once.
+        If your group is empty, or contains an atom more than once.
     MismatchError
-        A width, a length or the centre is invalid, or the grid is too fine.
+        If a width, a length or the centre is invalid, or the grid is too fine.
 
     Warns
     -----

@@ -138,7 +138,7 @@ class Dihedral(QuadrupleAngles):
     SelectionError
         If there are no groups.
     MismatchError
-        You passed a group that does not consist of four atoms, or groups from different Universes.
+        If you passed a group that does not consist of four atoms, or groups from different Universes.
 
     Notes
     -----
@@ -263,7 +263,7 @@ class Dihedrals(QuadrupleAngles):
     SelectionError
         If no residue has any of the requested torsions.
     MismatchError
-        An entry of `kinds` or the value of `features` is unknown.
+        If an entry of `kinds` or the value of `features` is unknown.
 
     Notes
     -----

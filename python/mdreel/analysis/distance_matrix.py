@@ -77,7 +77,7 @@ class DistanceMatrix(Analysis):
     Raises
     ------
     SelectionError
-        Your selection is empty or not valid.
+        When your selection is empty or not valid.
     MismatchError
         When your weights do not match the atoms, or you use both `metric` and `superposition`. In `run`, when a
         coordinate is not finite.

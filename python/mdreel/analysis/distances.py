@@ -72,8 +72,8 @@ class DistanceArray(TwoGroupAnalysis):
     SelectionError
         If a group has no atoms.
     MismatchError
-        The cutoff is not a valid length, or your groups are in different Universes. When the reference positions have
-        the wrong shape, or you use both `other` and `reference`. In `run` with ``pbc=True``, when a frame has no
+        When the cutoff is not a valid length, or your groups are in different Universes. When the reference positions
+        have the wrong shape, or you use both `other` and `reference`. In `run` with ``pbc=True``, when a frame has no
         periodic cell.
 
     Notes

@@ -53,7 +53,7 @@ class EndToEnd(Analysis):
     Raises
     ------
     SelectionError
-        You did not pass any chains, or one of your chains is empty.
+        If you did not pass any chains, or one of your chains is empty.
     MismatchError
         If the chains are in different Universes.
 

@@ -56,7 +56,7 @@ class HelixEigenvalues(Analysis):
     Raises
     ------
     SelectionError
-        If there are no segments.
+        When there are no segments.
     MismatchError
         When a segment has only one atom, your segments are in different Universes, or you use `pairs` for a single
         segment.

@@ -88,14 +88,14 @@ class HydrogenBondAnalysis(BondCounts):
     Raises
     ------
     SelectionError
-        Your selection is invalid, or a hydrogen has no bond and you did not pass `donors_sel`.
+        When your selection is invalid, or a hydrogen has no bond and you did not pass `donors_sel`.
     MissingDataError
         When your topology lacks data that is needed to guess atoms or find donors. This error is also a
         `SelectionError` and MDAnalysis's NoDataError.
     MismatchError
-        A criterion is not a valid distance or angle or cannot be met by any hydrogen bond, or `between` is empty.
+        When a criterion is not a valid distance or angle or cannot be met by any hydrogen bond, or `between` is empty.
     UnsupportedError
-        If `between` contains more than 32 pairs.
+        When `between` contains more than 32 pairs.
 
     Warns
     -----
@@ -214,7 +214,7 @@ class HydrogenBondAnalysis(BondCounts):
         Raises
         ------
         MismatchError
-            If no mass can lie between the limits.
+            When no mass can lie between the limits.
         MissingDataError
             When your topology lacks masses, charges or names. This error is also a `SelectionError` and MDAnalysis's
             NoDataError.

@@ -107,8 +107,8 @@ class LinearDensity(Analysis):
     Raises
     ------
     SelectionError
-        Your group is empty or contains an atom more than once, or your topology lacks masses or the bonds that define
-        fragments.
+        When your group is empty or contains an atom more than once, or your topology lacks masses or the bonds that
+        define fragments.
     MismatchError
         When `grouping` is unknown (this error is also an AttributeError). When the frame that defines the bins or a
         frame of the run has no cell. When bins are wider than the cell, or the selected atoms of a residue, segment or

@@ -94,7 +94,7 @@ class EinsteinMSD(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms.
+        When there are no atoms.
     UpdatingGroupError
         When `u` is an UpdatingAtomGroup. This error is also an `UnsupportedError` and a TypeError.
     MismatchError

@@ -73,7 +73,7 @@ class PCA(ComponentAnalysis):
     Raises
     ------
     SelectionError
-        Your selection is empty or not valid.
+        If your selection is empty or not valid.
     MismatchError
         If `mean` or `n_components` does not match the atoms. In `run`, if there is only one frame.
     UnsupportedError
@@ -240,7 +240,7 @@ class PCA(ComponentAnalysis):
         Warns
         -----
         AtomOrderWarning
-            If the atoms do not correspond to the atoms of the components.
+            When the atoms do not correspond to the atoms of the components.
         MdreelWarning
             When the components were computed from superposed frames and you did not pass `superposition`.
         """
@@ -330,7 +330,7 @@ class PCA(ComponentAnalysis):
             When a residue of `group` does not have exactly one anchor, or an anchor is not among the atoms of the
             components.
         SelectionError
-            If `anchor` is not a valid selection.
+            When `anchor` is not a valid selection.
 
         Warns
         -----

@@ -96,8 +96,8 @@ class InterRDF(TwoGroupAnalysis):
     SelectionError
         If a group has no atoms.
     MismatchError
-        Your groups are in different Universes, or bins, exclusions, `norm` or `backend` are invalid. In `run`, when the
-        cell of a frame has no volume or, with ``norm="rdf"``, a frame has no cell.
+        If your groups are in different Universes, or bins, exclusions, `norm` or `backend` are invalid. In `run`, if
+        the cell of a frame has no volume or, with ``norm="rdf"``, a frame has no cell.
 
     Warns
     -----

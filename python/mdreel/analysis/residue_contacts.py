@@ -102,11 +102,11 @@ class ResidueContacts(ContactMaps):
     SelectionError
         When a group is empty, or the scheme uses none of its atoms or none of the atoms of a residue in `pairs`.
     MismatchError
-        If no pairs are left, or `pairs` is not an array of pairs of different residues. If the cutoff is not a valid
-        length, or the groups are in different Universes. In `run`, if the cutoff exceeds half of the shortest lattice
-        vector.
+        When no pairs are left, or `pairs` is not an array of pairs of different residues. When the cutoff is not a
+        valid length, or your groups are in different Universes. In `run`, when the cutoff exceeds half of the shortest
+        lattice vector.
     UnsupportedError
-        If a group is an UpdatingAtomGroup. This error is also a TypeError.
+        When a group is an UpdatingAtomGroup. This error is also a TypeError.
 
     Warns
     -----

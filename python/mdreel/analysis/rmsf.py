@@ -68,12 +68,12 @@ class RMSF(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms.
+        When there are no atoms.
     MismatchError
         When the reference or your weights do not match the superposed atoms, or these do not correspond to the
         reference atoms.
     UnsupportedError
-        If the group is an UpdatingAtomGroup.
+        When the group is an UpdatingAtomGroup.
 
     Notes
     -----

@@ -87,9 +87,9 @@ class SASA(Analysis):
     Raises
     ------
     SelectionError
-        Your group is empty, or your topology contains neither elements nor atom names.
+        When your group is empty, or your topology contains neither elements nor atom names.
     MismatchError
-        An element has no radius, radii or other numbers are invalid, or your atoms are not all in `surface`.
+        When an element has no radius, radii or other numbers are invalid, or your atoms are not all in `surface`.
     UnsupportedError
         When `surface` is an UpdatingAtomGroup. When `atomgroup` is an UpdatingAtomGroup, and you use neither
         ``mode="total"`` nor `average`.

@@ -59,9 +59,9 @@ class Selection(ChangingSelection):
     Raises
     ------
     SelectionError
-        Your selection is invalid, or can never select any atom.
+        If your selection is invalid, or can never select any atom.
     UnsupportedError
-        Your selection contains a keyword that cannot be evaluated in each frame.
+        If your selection contains a keyword that cannot be evaluated in each frame.
 
     Warns
     -----
@@ -137,7 +137,7 @@ class Selection(ChangingSelection):
         Raises
         ------
         MismatchError
-            This frame was not analysed, or the indices were not kept.
+            If this frame was not analysed, or the indices were not kept.
 
         Examples
         --------

@@ -93,8 +93,8 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     SelectionError
         If a group has no atoms.
     MismatchError
-        You passed no groups, or groups that do not belong to `u`, or bins, `norm` or `backend` are invalid. In `run`,
-        when the cell of a frame has no volume or, with ``norm="rdf"``, a frame has no cell.
+        If you passed no groups, or groups that do not belong to `u`, or bins, `norm` or `backend` are invalid. In
+        `run`, if the cell of a frame has no volume or, with ``norm="rdf"``, a frame has no cell.
 
     Warns
     -----

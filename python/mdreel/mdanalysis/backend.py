@@ -72,7 +72,7 @@ class Backend(BackendBase):  # type: ignore[misc]
             When your function raises an exception (the message states the frame), or the analysis did not store
             anything except None in its results. Note that values outside the results are not returned from the workers.
         UnsupportedError
-            If the analysis cannot be pickled.
+            When the analysis cannot be pickled.
         """
         n_groups = len(computations)
 

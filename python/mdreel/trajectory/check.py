@@ -131,7 +131,7 @@ def check(
     OSError
         When the file cannot be opened or read, because a storage failure is not a defect of the file.
     UnsupportedError
-        If the file is valid but not supported.
+        When the file is valid but not supported.
 
     Notes
     -----

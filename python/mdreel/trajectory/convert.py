@@ -82,12 +82,12 @@ def convert(
     FormatError
         When the trajectory is damaged. This error does not depend on `on_error` if no frame can be read.
     FrameIndexError
-        If a frame does not exist, or no frames are selected.
+        When a frame does not exist, or no frames are selected.
     MismatchError
         When a coordinate is not finite or exceeds the range of the format, or your atoms, frames or precision are not
         valid for this trajectory or format.
     SelectionError
-        If `atoms` is empty or is not a valid selection.
+        When `atoms` is empty or is not a valid selection.
     OSError
         When the file cannot be written, or already exists and `force` is false. No partial file is left behind.
 

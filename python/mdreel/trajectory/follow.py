@@ -60,15 +60,15 @@ def follow(
     Raises
     ------
     MismatchError
-        If you specify none of the conditions, or a number is invalid.
+        When you specify none of the conditions, or a number is invalid.
     FileNotFoundError
-        If a condition for the end was met before the file existed.
+        When a condition for the end was met before the file existed.
     FormatError
         When a condition for the end was met before the first frame was complete, or the file is not a trajectory.
     StreamTimeoutError
-        If no frame arrived within `timeout`.
+        When no frame arrived within `timeout`.
     UnsupportedError
-        If files of this format cannot be followed.
+        When files of this format cannot be followed.
 
     Notes
     -----

@@ -66,9 +66,9 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     Raises
     ------
     FileNotFoundError, PermissionError, IsADirectoryError
-        If a file cannot be opened.
+        When a file cannot be opened.
     FormatError
-        If a file is damaged or has an unknown format.
+        When a file is damaged or has an unknown format.
     MismatchError
         When your files have different numbers of atoms, or times decrease within a file and you use
         ``overlaps="drop"``.

@@ -77,13 +77,13 @@ def read(
     Raises
     ------
     FrameIndexError
-        If a frame does not exist, or no frames are selected.
+        When a frame does not exist, or no frames are selected.
     FormatError, OSError
-        If the trajectory cannot be read.
+        When the trajectory cannot be read.
     MismatchError
         When your trajectory lacks an atom or a quantity, or `out` does not match the result.
     SelectionError
-        If `atoms` is empty or is not a valid selection.
+        When `atoms` is empty or is not a valid selection.
     UnsupportedError
         When a quantity, data type or axis order is unknown, or the frames do not fit into memory.
 

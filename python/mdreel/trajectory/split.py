@@ -70,7 +70,7 @@ def split(
     MismatchError
         When you do not pass exactly one of `n_parts` and `frames_per_part`. See also `convert`.
     FrameIndexError
-        If there are fewer frames than parts. See also `convert`.
+        When there are fewer frames than parts. See also `convert`.
     UnsupportedError, FormatError, SelectionError, OSError
         See `convert`. Files that were complete before the error occurred are not removed.
 

@@ -79,7 +79,7 @@ def run(
     Raises
     ------
     MismatchError
-        You passed no analyses, or analyses of different trajectories. See also `Analysis.run`.
+        If you passed no analyses, or analyses of different trajectories. See also `Analysis.run`.
     MdreelError, OSError
         See `Analysis.run`.
 
@@ -185,7 +185,7 @@ def leader_of(analyses: Sequence[Analysis]) -> Analysis:
     Raises
     ------
     MismatchError
-        You passed no analyses, or analyses of different trajectories.
+        If you passed no analyses, or analyses of different trajectories.
     """
     if not analyses:
         raise MismatchError("there is no analysis to run: give at least one")

@@ -52,7 +52,7 @@ class DensityClustering(FrameClusters):
         When the cutoff is negative or not finite, `min_frames` is less than 1, or your weights do not match the atoms.
         In `run`, when a coordinate is not finite.
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `GromosClustering`.
+        When the atoms cannot be used. See `GromosClustering`.
 
     Warns
     -----

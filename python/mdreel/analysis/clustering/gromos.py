@@ -53,12 +53,12 @@ class GromosClustering(FrameClusters):
     Raises
     ------
     SelectionError
-        Your selection is empty or not valid.
+        When your selection is empty or not valid.
     MismatchError
         When the cutoff is negative or not finite, or your weights do not match the atoms. In `run`, when a coordinate
         is not finite.
     UnsupportedError
-        If `universe` is an UpdatingAtomGroup.
+        When `universe` is an UpdatingAtomGroup.
 
     Warns
     -----

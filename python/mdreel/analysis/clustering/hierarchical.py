@@ -57,7 +57,7 @@ class HierarchicalClustering(FrameClusters):
         match the atoms. In `run`, when there are fewer frames than clusters, the distances do not fit into memory, or a
         coordinate is not finite.
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `GromosClustering`.
+        When the atoms cannot be used. See `GromosClustering`.
 
     Warns
     -----

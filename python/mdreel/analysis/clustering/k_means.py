@@ -78,7 +78,7 @@ class KMeansClustering(FrameClusters):
         In `run`, when there are fewer different frames than clusters, the frames do not match `features` or
         `ref_frame`, or a coordinate is not finite.
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `GromosClustering`.
+        When the atoms cannot be used. See `GromosClustering`.
 
     Notes
     -----

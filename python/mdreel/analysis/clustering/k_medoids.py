@@ -68,7 +68,7 @@ class KMedoidsClustering(FrameClusters):
         ``init="nani"``, or your weights do not match the atoms. In `run`, when there are fewer different frames than
         clusters, or a coordinate is not finite.
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `GromosClustering`.
+        When the atoms cannot be used. See `GromosClustering`.
 
     Notes
     -----

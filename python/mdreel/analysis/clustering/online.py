@@ -47,7 +47,7 @@ class OnlineClustering(FrameClusters):
         When the cutoff is negative or not finite, or your weights do not match the atoms. In `run`, when a coordinate
         is not finite.
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `GromosClustering`.
+        When the atoms cannot be used. See `GromosClustering`.
 
     Warns
     -----

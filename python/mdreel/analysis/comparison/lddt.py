@@ -40,7 +40,7 @@ class LDDT(ResidueComparison):
     Raises
     ------
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `mdreel.RMSD`.
+        When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
         When your atoms do not correspond to those of the reference. In `run`, when the reference has no distances up to
         `radius` between atoms of different residues.
@@ -50,7 +50,7 @@ class LDDT(ResidueComparison):
     AtomOrderWarning
         When your atoms have the same masses as the reference atoms, but different names.
     UnitWarning
-        If the radius was probably given in nm.
+        When the radius was probably given in nm.
 
     Notes
     -----

@@ -56,7 +56,7 @@ class NativeContacts(ReferenceComparison):
     Raises
     ------
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `mdreel.RMSD`.
+        When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
         When your atoms do not correspond to those of the reference, or a number is out of range. In `run`, when there
         are no contacts in the reference.
@@ -66,7 +66,7 @@ class NativeContacts(ReferenceComparison):
     AtomOrderWarning
         When your atoms have the same masses as the reference atoms, but different names.
     UnitWarning
-        If the radius was probably given in nm.
+        When the radius was probably given in nm.
 
     Notes
     -----

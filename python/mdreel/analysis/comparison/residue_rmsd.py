@@ -40,7 +40,7 @@ class ResidueRMSD(ResidueComparison):
     Raises
     ------
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `mdreel.RMSD`.
+        When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
         When your atoms do not correspond to those of the reference.
 

@@ -55,7 +55,7 @@ class SymmetricRMSD(ReferenceComparison):
         When there are no atoms, your selection is invalid, or your topology does not contain bonds of atoms that could
         be equivalent.
     UnsupportedError
-        If the group is an UpdatingAtomGroup.
+        When the group is an UpdatingAtomGroup.
     MismatchError
         When your atoms do not correspond to those of the reference, or there are more than 10,000 equivalent orders.
 

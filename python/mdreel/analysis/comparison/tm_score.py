@@ -48,7 +48,7 @@ class TMScore(ReferenceComparison):
     Raises
     ------
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `mdreel.RMSD`.
+        When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
         When you select several atoms of a residue, `n_residues` is less than the number of selected atoms, or your
         atoms do not correspond to those of the reference.

@@ -115,7 +115,7 @@ class InteractionFingerprint(FingerprintTables):
     MdreelWarning
         When no interaction can be found, because none of your atoms can take part in it.
     UnitWarning
-        If a distance was probably given in nm.
+        When a distance was probably given in nm.
 
     Notes
     -----

@@ -57,7 +57,7 @@ class SurvivalProbability(ChangingSelection):
     Raises
     ------
     SelectionError, UnsupportedError
-        If the selection cannot be used. See `mdreel.Selection`.
+        When the selection cannot be used. See `mdreel.Selection`.
     MismatchError
         When a number is out of range. In `run`, when `tau_max` is larger than the number of frames.
 

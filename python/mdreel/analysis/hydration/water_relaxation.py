@@ -73,9 +73,9 @@ class WaterOrientationalRelaxation(ChangingSelection):
     Raises
     ------
     SelectionError
-        Your selection is invalid, or contains oxygen atoms of other molecules than water.
+        When your selection is invalid, or contains oxygen atoms of other molecules than water.
     UnsupportedError
-        Your selection contains a keyword that cannot be evaluated in each frame.
+        When your selection contains a keyword that cannot be evaluated in each frame.
     MismatchError
         When a number is out of range, or `molecules` is not such an array. In `run`, when `tau_max` is not less than
         the number of frames.

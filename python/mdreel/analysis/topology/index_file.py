@@ -158,7 +158,7 @@ def read_index(path: str | PathLike[str]) -> IndexFile:
     FormatError
         When the file is not an index file, does not contain any groups, or contains a number below 1.
     OSError
-        If the file cannot be read.
+        When the file cannot be read.
     """
     path = Path(path)
     try:

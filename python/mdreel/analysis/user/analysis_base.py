@@ -66,7 +66,7 @@ class AnalysisBase(Analysis):
     Raises
     ------
     SelectionError
-        If the group has no atoms.
+        When the group has no atoms.
     MismatchError
         When you pass `reads` or `trajectory` together with a trajectory instead of a group. In `run`, when the results
         of the blocks cannot be merged, or your analysis of a trajectory has no atoms of its Universe as attributes.

@@ -264,7 +264,7 @@ def from_function(
     Raises
     ------
     SelectionError
-        Your group is empty, or you passed atoms in an argument that is not a group, such as a list.
+        When your group is empty, or you passed atoms in an argument that is not a group, such as a list.
     MismatchError
         When `f` is not a function, `per` or `reduce` is unknown, or there are no bins. When the parameters of `f` do
         not match the arguments, or your groups belong to different Universes.

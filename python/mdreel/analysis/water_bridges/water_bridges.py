@@ -134,7 +134,7 @@ class WaterBridgeAnalysis(BridgeCounts):
     Raises
     ------
     SelectionError
-        If a selection is invalid.
+        When a selection is invalid.
     MissingDataError
         When your topology does not contain names of atoms, or there are neither positions nor bonds. This error is also
         a `SelectionError` and MDAnalysis's NoDataError.
@@ -148,7 +148,7 @@ class WaterBridgeAnalysis(BridgeCounts):
         When none of the atoms in a selection can take part in a bridge. Without donors or acceptors in
         `water_selection`, you will only find direct hydrogen bonds between the selections.
     UnitWarning
-        If a distance was probably given in nm, or an angle in radians.
+        When a distance was probably given in nm, or an angle in radians.
 
     Notes
     -----

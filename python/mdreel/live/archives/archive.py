@@ -105,16 +105,16 @@ def archive(
         When the simulation has failed or was lost and `finish` is false, frames were missed, or there were no frames.
         The incomplete file will then keep its hidden name.
     StreamTimeoutError
-        If no frame was published in time, or another process is writing this archive.
+        When no frame was published in time, or another process is writing this archive.
     MismatchError
         When the format cannot store a frame, the group belongs to another file, the precision has changed, or a new run
         has begun.
     UnsupportedError
         When the suffix of `path` is unknown, or `path` is an H5MD file and h5py is not installed.
     FileNotFoundError
-        If the channel does not exist.
+        When the channel does not exist.
     FileExistsError
-        If the file exists and `force` is false.
+        When the file exists and `force` is false.
     OSError
         When the file cannot be written, for example because your disk is full. You will not lose frames that were
         committed.

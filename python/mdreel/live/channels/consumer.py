@@ -139,7 +139,7 @@ class Consumer:
         StreamError
             When the channel already has 1,024 consumers, or the group already has a member with this name.
         StreamTimeoutError
-            If no new run started in time.
+            When no new run started in time.
         MismatchError
             When this member uses a different value of `share` than the group, or the consumer is closed.
 
@@ -175,7 +175,7 @@ class Consumer:
             When the producer was lost, or reported that the simulation failed. You can call the method again to wait
             for a restarted producer.
         StreamTimeoutError
-            If no frame was published in time. You can call the method again.
+            When no frame was published in time. You can call the method again.
         MismatchError
             When the consumer is closed, also by another thread while this thread is waiting.
 
@@ -214,7 +214,7 @@ class Consumer:
         MismatchError
             When the consumer does not have a group, your state is too long, or the consumer has not received the frame.
         OSError
-            If the commit cannot be written. You can still use the previous commit.
+            When the commit cannot be written. You can still use the previous commit.
         """
         frame = None if through is None else (through.epoch, through.sequence, through.step)
         self._require_open().commit(state, frame)

@@ -222,11 +222,11 @@ def send_request(
     StreamTimeoutError
         When the simulation did not answer in time. A request that has not been claimed yet is withdrawn.
     StreamError
-        If the simulation refuses the request, or has ended.
+        When the simulation refuses the request, or has ended.
     FormatError
-        If the answer is invalid.
+        When the answer is invalid.
     OSError
-        If the request could not be written.
+        When the request could not be written.
 
     Notes
     -----

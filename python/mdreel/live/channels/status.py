@@ -94,11 +94,11 @@ class Status:
         Raises
         ------
         FileNotFoundError
-            If the channel does not exist.
+            When the channel does not exist.
         PermissionError
             When another user owns this directory or can access it.
         FormatError
-            If the directory does not contain a channel.
+            When the directory does not contain a channel.
         """
         path = channel_path(channel)
         seen = channel_status(path)

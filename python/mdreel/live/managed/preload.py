@@ -49,11 +49,11 @@ def managed_environment(
     Raises
     ------
     UnsupportedError
-        If the library does not support this system or a path.
+        When the library does not support this system or a path.
     PermissionError
         When another user owns one of these directories or can access it.
     MismatchError
-        If the timeout is negative.
+        When the timeout is negative.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class ManagedDirectory:
     Raises
     ------
     FileNotFoundError
-        If the directory does not exist.
+        When the directory does not exist.
     PermissionError
         When another user owns this directory or can access it.
 
@@ -77,9 +77,9 @@ class ManagedDirectory:
         StreamError
             When the producer ended or was lost before the file was published.
         StreamTimeoutError
-            If the file was not published in time.
+            When the file was not published in time.
         MismatchError
-            If a published file cannot have this name.
+            When a published file cannot have this name.
         """
         os.close(self._core.open(name, timeout))
         return self.path / name
@@ -139,9 +139,9 @@ class ManagedDirectory:
         StreamError
             When the producer was lost or has failed. Before this error is raised, you will get all published files.
         StreamTimeoutError
-            If no file was published in time.
+            When no file was published in time.
         MismatchError
-            If the file `after` does not exist and `order` is "published".
+            When the file `after` does not exist and `order` is "published".
         """
         return _paths(self.path, self._core.arrivals(order, after), timeout)
 

@@ -82,7 +82,7 @@ class ManagedProducer:
         Raises
         ------
         StreamError
-            If another producer is running, unless both are shared.
+            When another producer is running, unless both are shared.
         PermissionError
             When another user owns this directory or can access it.
         """

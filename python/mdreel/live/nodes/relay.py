@@ -137,13 +137,13 @@ class Relay:
         StreamTimeoutError
             When the server does not answer when the relay is started, or refuses the connection.
         FileNotFoundError
-            If the server does not have this channel.
+            When the server does not have this channel.
         StreamError
             When the local channel already has a relay or a producer, or the server cannot read its channel.
         MismatchError
             When the local channel contains frames from another channel, or would be too large.
         FormatError
-            If a frame is still invalid after several retries.
+            When a frame is still invalid after several retries.
         """
         try:
             with connect_to(self.endpoint, self._security, self._wait) as opened:

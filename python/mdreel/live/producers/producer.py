@@ -189,7 +189,7 @@ class Producer:
         Raises
         ------
         StreamError
-            If the channel has a running producer.
+            When the channel has a running producer.
         MismatchError
             When the existing channel has different sections or a different size, or its producer has died and you did
             not set `resume_step`. When one of `groups` already exists with a different value of `share`.

@@ -83,9 +83,9 @@ class Mpi:
     Raises
     ------
     UnsupportedError
-        You did not start this process using an MPI launcher, or mpi4py is not installed.
+        If you did not start this process using an MPI launcher, or mpi4py is not installed.
     WorkerError
-        Your launcher and your MPI library belong to different MPI implementations.
+        If your launcher and your MPI library belong to different MPI implementations.
 
     Notes
     -----
@@ -327,9 +327,9 @@ def world() -> Any:
     Raises
     ------
     UnsupportedError
-        You did not start this process using an MPI launcher, or mpi4py is not installed.
+        If you did not start this process using an MPI launcher, or mpi4py is not installed.
     WorkerError
-        Your launcher and your MPI library belong to different MPI implementations.
+        If your launcher and your MPI library belong to different MPI implementations.
     """
     expected = launched()
     if expected is None:

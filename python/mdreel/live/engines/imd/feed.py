@@ -151,7 +151,7 @@ class Feed(threading.Thread):
         MismatchError
             When the engine does not send times, and you did not set `Engine.time_step`.
         MdreelError
-            If the connection fails; see `EngineLink.open`.
+            When the connection fails; see `EngineLink.open`.
         """
         session = self.link.open(self.engine.wait, self._stops).session
         if not session.time and self.engine.time_step is None:

@@ -103,7 +103,7 @@ class Hub:
     Raises
     ------
     MismatchError
-        If an argument is invalid, or anyone could connect.
+        When an argument is invalid, or anyone could connect.
     FileNotFoundError, PermissionError
         When the token file does not exist, or can be read by other users.
 
@@ -171,9 +171,9 @@ class Hub:
         Raises
         ------
         OSError
-            If the hub cannot listen at the address.
+            When the hub cannot listen at the address.
         FileNotFoundError
-            If the channel does not exist and no engine is given.
+            When the channel does not exist and no engine is given.
         MdreelError
             When the engine does not answer or sends an invalid message.
         """
