@@ -104,7 +104,7 @@ class AverageStructure(Analysis):
     UnsupportedError
         If MDAnalysis does not support the file extension.
     OSError
-        In `run`, when the file cannot be written, or already exists and `force` is false.
+        In `run`, if the file cannot be written, or already exists and `force` is false.
 
     Warns
     -----

@@ -65,8 +65,8 @@ class CrossCorrelation(CorrelationNetwork):
     SelectionError
         If your selection is empty or not valid.
     MismatchError
-        In `run`, when there are fewer than two frames, or fewer than seven for the mutual information. This error is
-        also raised when the matrix does not fit into memory.
+        In `run`, if there are fewer than two frames, or fewer than seven for the mutual information. This error is also
+        raised if the matrix does not fit into memory.
     UnsupportedError
         If `universe` is an UpdatingAtomGroup.
 

@@ -72,9 +72,9 @@ class DistanceArray(TwoGroupAnalysis):
     SelectionError
         If a group has no atoms.
     MismatchError
-        When the cutoff is not a valid length, or your groups are in different Universes. When the reference positions
-        have the wrong shape, or you use both `other` and `reference`. In `run` with ``pbc=True``, when a frame has no
-        periodic cell.
+        If the cutoff is not a valid length, or your groups are in different Universes. If the reference positions have
+        the wrong shape, or you use both `other` and `reference`. In `run` with ``pbc=True``, if a frame has no periodic
+        cell.
 
     Notes
     -----
