@@ -57,9 +57,9 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
         atoms in `mobile` and `reference`, pass ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``. See
         `mdreel.RMSD`.
     filename : path, optional
-        The output file, whose format is determined by its extension. Formats that mdreel cannot write, such as PDB,
-        will be written by MDAnalysis, which is slower. The default is a file in the current directory. Its name
-        consists of `prefix` and the name of the mobile trajectory.
+        The output file, in the format given by its extension. If this format is not supported by mdreel, for example
+        for PDB, the file will be written by MDAnalysis, which is slower. By default, the file is written to the current
+        directory, and its name consists of `prefix` and the name of your trajectory.
     prefix : str
         Prefix for the default file name.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64

@@ -68,9 +68,9 @@ class Contacts(TwoGroupAnalysis):
         The two groups. If you use ``method="count"``, a group can be an UpdatingAtomGroup, which is evaluated in each
         frame.
     refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, int, or None
-        The two groups in one or more references, with as many atoms as in `select`. Their positions are taken from the
-        current frame of their Universe. Alternatively, you can pass the number of a frame of the trajectory. Pass None
-        if `method` is ``"count"``.
+        The two groups in one or more references, with as many atoms as in `select`. We use their positions in the
+        current frame of their Universe. Alternatively, you can pass the number of a frame of the trajectory. If
+        `method` is ``"count"``, this should be None.
     method : {"hard_cut", "soft_cut", "radius_cut", "count"} or callable
         Criterion for counting a contact of the reference. In ``"hard_cut"``, the atoms must not be farther apart than
         in the reference, and in ``"radius_cut"``, not farther than `radius`. ``"soft_cut"`` weights contacts by a

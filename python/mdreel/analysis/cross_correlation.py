@@ -77,14 +77,14 @@ class CrossCorrelation(CorrelationNetwork):
     the covariance matrices of the positions of one atom (3 x 3) and of both (6 x 6). The generalized correlation is
     ``sqrt(1 - exp(-2 I_ij / 3))`` (O. F. Lange and H. Grubmueller, Proteins 62, 1053, 2006).
 
-    If the fluctuation of an atom is at most 1e-6 Å, its correlation is not defined, so you will find NaN in its row and
-    column. For the mutual information, this also applies to atoms that do not move along some direction. In two frames,
-    correlations are the cosines of the angles between the displacements.
+    You will find NaN in the row and column of an atom whose fluctuation is at most 1e-6 Å, as its correlation is not
+    defined. For the mutual information, this also applies to atoms that do not move along some direction. In two
+    frames, correlations are the cosines of the angles between the displacements.
 
-    In a single pass, we sum the displacements from the first analysed frame, in steps of 2^-21 Å, and their products.
-    As these sums are exact, the results are bitwise identical for every executor and any number of workers. Memory use
-    grows by 16 bytes per frame. In addition, a block that waits to be merged needs 8 bytes per pair of atoms (89 MB for
-    3341 atoms), or 72 bytes if you use the mutual information.
+    To compute the correlations in a single pass, we sum the displacements from the first analysed frame, in steps of
+    2^-21 Å, and their products. These sums are exact, so you will always get bitwise identical results, regardless of
+    the executor and the number of workers. Memory use grows by 16 bytes per frame. Blocks that wait to be merged need
+    another 8 bytes per pair of atoms (89 MB for 3341 atoms), or 72 bytes for the mutual information.
 
     Examples
     --------

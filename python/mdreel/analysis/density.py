@@ -79,10 +79,10 @@ class DensityAnalysis(Analysis):
 
     Notes
     -----
-    The grid and the counts are identical to those of `MDAnalysis.analysis.density.DensityAnalysis`. Bins include their
-    lower edge, and the last bin also includes its upper edge. If you want to see the surroundings of a molecule, you
-    should centre it (``run(transformations=...)``) or use a superposed trajectory. You need 8 bytes of memory per bin,
-    and this amount again for each worker, regardless of the number of frames.
+    You will always get the same grid and counts as with `MDAnalysis.analysis.density.DensityAnalysis`. The lower edge
+    of a bin always belongs to this bin. In the last bin, this is also the case for the upper edge. If you want to see
+    the surroundings of a molecule, you should centre it (``run(transformations=...)``) or use a superposed trajectory.
+    You need 8 bytes of memory per bin, and this amount again for each worker, regardless of the number of frames.
 
     Examples
     --------

@@ -116,9 +116,9 @@ class Dihedral(QuadrupleAngles):
     Parameters
     ----------
     atomgroups : sequence of MDAnalysis.AtomGroup, or mapping of str to MDAnalysis.AtomGroup
-        Groups of four atoms in the same Universe. The dihedral angle is the angle between the plane of the first three
-        atoms and the plane of the last three. If you pass a mapping, its keys will be the names of the angles in plots
-        and tables.
+        Groups of four atoms in the same Universe. The dihedral angle is that between two planes, one through the first
+        three atoms and one through the last three. You can also pass a mapping, whose keys are used as the names of the
+        angles in plots and tables.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -267,8 +267,9 @@ class Dihedrals(QuadrupleAngles):
 
     Notes
     -----
-    See `Dihedral`. Torsions that do not exist, such as phi at the start of a chain or chi1 of glycine, have no columns.
-    You will need 8 bytes of memory per feature and frame, and 16 bytes per frame for the frame number and the time.
+    See `Dihedral`. If a torsion does not exist, such as phi at the start of a chain or chi1 of glycine, you will not
+    find a column for it. You will need 8 bytes of memory per feature and frame. The frame number and the time take
+    another 16 bytes per frame.
 
     Examples
     --------

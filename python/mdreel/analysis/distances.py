@@ -83,9 +83,9 @@ class DistanceArray(TwoGroupAnalysis):
     2^-27 Å^2. Means and variances are therefore bitwise identical for every executor and any number of workers and
     blocks.
 
-    Unless you use a cutoff, the distances will need 8 bytes of memory per pair and frame. If you do, the results need
-    40 bytes per pair, and another 24 bytes per pair for each worker. Apart from 16 bytes per frame, the memory use then
-    does not depend on the number of frames.
+    Unless you use a cutoff, you will need 8 bytes of memory per pair and frame. A cutoff reduces this to 40 bytes per
+    pair (and another 24 bytes for each worker). Memory use is then independent of the number of frames, apart from 16
+    bytes per frame.
 
     Examples
     --------

@@ -73,9 +73,9 @@ class DSSP(Analysis):
         Assignment method, which uses three states as in MDAnalysis's `DSSP`, or the eight states of Kabsch and Sander.
     longest_bond : float, optional
         Largest distance in Å between C and the next N within a chain. The chain ends where this distance is exceeded in
-        a frame. The program of Kabsch and Sander uses 2.5. By default, distances are not checked. If you use three
-        states, all residues will then form a single chain, as in MDAnalysis. If you use eight states, chains end at the
-        end of each segment, as in mdtraj.
+        a frame. The program of Kabsch and Sander uses 2.5. By default, distances are not checked. For three states,
+        this means that all residues form a single chain, as in MDAnalysis. For eight states, chains always end where a
+        segment ends, as in mdtraj.
     pbc : bool
         Whether to use the minimum image convention in frames that have a cell.
     trajectory : path, sequence of paths, or Source, optional
@@ -106,7 +106,7 @@ class DSSP(Analysis):
         When there is no protein, or all residues lack a part of their backbone. For three states, when there are fewer
         than six residues, as in MDAnalysis.
     MismatchError
-        When the method is unknown, a name matches several atoms in a residue, or the N of a residue has the wrong
+        When the method is unknown, a name can be found more than once in a residue, or the N of a residue has the wrong
         number of hydrogens. For three states, when a residue lacks N, CA, C or O.
 
     Warns
@@ -125,9 +125,9 @@ class DSSP(Analysis):
     * ``"simplified"``: the assignment of PyDSSP [2]_ in MDAnalysis 2.11. N and O are at most 5 Å apart. H is placed
       1.01 Å from N, on the bisector of the bonds to C and CA. 3₁₀- and π-helices are helices, and single bridges are
       strands.
-    * ``"kabsch-sander"``: the assignment of the program DSSP 2 and mdtraj. CA atoms are less than 9 Å apart, and only
-      the two strongest bonds of each N-H are used. H is placed 1 Å from N, antiparallel to C=O of the previous residue.
-      Residues that lack a part of their backbone (``NA`` in mdtraj) are omitted, and the chain ends there.
+    * ``"kabsch-sander"``: the assignment of the program DSSP 2 and mdtraj. CA atoms must be less than 9 Å apart, and
+      only the strongest two bonds of an N-H are used. H is placed 1 Å from N, antiparallel to C=O of the previous
+      residue. Residues that lack a part of their backbone (``NA`` in mdtraj) are omitted, and the chain ends there.
 
     Calculations use float64. As the other programs use single precision, bonds close to -0.5 kcal/mol may differ.
 

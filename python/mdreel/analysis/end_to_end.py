@@ -38,8 +38,8 @@ class EndToEnd(Analysis):
     ----------
     chains : MDAnalysis.AtomGroup, sequence of MDAnalysis.AtomGroup, or mapping of str to MDAnalysis.AtomGroup
         One or more chains. The atoms should be in order along the chain, as for MDAnalysis's `PersistenceLength`, but
-        only the first and the last of them are read. If you pass a mapping, its keys will be the names of the chains in
-        tables and in `plot`, which then draws the chains instead of the mean.
+        only those at its ends will be read. If you pass a mapping, its keys are used as the names of the chains in
+        tables and in `plot`, which can then draw the chains instead of the mean.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
@@ -63,8 +63,8 @@ class EndToEnd(Analysis):
     ``run(transformations=[mdreel.transformations.unwrap(...)])``. To compute the orientational autocorrelation of R,
     use ``autocorrelation(vectors, legendre=1)``.
 
-    You will need 32 bytes of memory per chain and frame (twice as much while the results are assembled). The frame
-    number and the time need another 16 bytes per frame.
+    You will need 32 bytes of memory per chain and frame (twice as much while the results are assembled). This does not
+    include 16 bytes per frame for the frame number and the time.
 
     Examples
     --------

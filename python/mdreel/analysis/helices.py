@@ -37,8 +37,8 @@ class HelixEigenvalues(Analysis):
     ----------
     segments : sequence of MDAnalysis.AtomGroup, or mapping of str to MDAnalysis.AtomGroup
         The segments, such as the Cα atoms of helices. You need at least two atoms per segment, all in the same
-        Universe. To find the helices of a protein, use `helices_of`. If you pass a mapping, its keys will be the names
-        of the segments in plots and tables.
+        Universe. If you are looking for the helices of a protein, you can use `helices_of`. You can also pass a
+        mapping, whose keys are used as the names of the segments in plots and tables.
     pairs : bool
         Whether to use the distances between the segments of each pair instead of those within each segment.
     squared : bool
@@ -68,9 +68,9 @@ class HelixEigenvalues(Analysis):
     found from a 5 x 5 matrix in O(n) operations. For two segments, we use the bipartite matrix ``[[0, D], [D', 0]]``,
     whose largest eigenvalue is the largest singular value of D [1]_.
 
-    You need 8 bytes of memory per frame for each segment or pair, and 16 bytes per frame for the frame number and the
-    time. In addition, workers need up to 16 bytes per pair of atoms. If you use ``squared=True``, this is only the case
-    for pairs of segments.
+    You need 8 bytes of memory per frame for each segment or pair. The frame number and the time take another 16 bytes
+    per frame. In addition, workers need up to 16 bytes per pair of atoms. For ``squared=True``, this is only needed for
+    pairs of segments.
 
     References
     ----------

@@ -63,9 +63,9 @@ class HydrogenBondAnalysis(BondCounts):
         Lower limit for the angle between donor, hydrogen and acceptor, in degrees.
     update_selections : bool
         Whether to apply the selections again in each frame and, if you set `donors_sel`, to also pair donors and
-        hydrogens in each frame. Otherwise, they are only applied to the current frame of the Universe. The faster
-        method is always used if there is no `donors_sel` and no selection depends on positions, since the atoms are
-        then the same in all frames.
+        hydrogens in each frame. Otherwise, they are only applied to the current frame of the Universe. Note that this
+        is not needed if you do not set `donors_sel` and your selections do not depend on positions. You will then
+        always get the faster method.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology,
         unless selections need positions and `update_selections` is False.
@@ -105,11 +105,12 @@ class HydrogenBondAnalysis(BondCounts):
 
     Notes
     -----
-    In a hydrogen bond, donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the
-    hydrogen is larger than `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The
-    minimum image is used if a frame has a cell. Note that a bond between two hydrogens, as in rigid water models, does
-    not make them donors. Calculations use float64, so bonds at the cutoff may differ from those in MDAnalysis, which
-    uses single precision. Pairs are found using a cell list, so the run time grows linearly with the number of atoms.
+    To form a hydrogen bond, donor and acceptor must be more than 1 Å and at most `d_a_cutoff` apart, and the angle at
+    the hydrogen must be larger than `d_h_a_angle_cutoff`. This is the definition of
+    `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The minimum image is used if a frame has a cell. Note that
+    a bond between hydrogens, as in rigid water models, does not make them donors. Calculations use float64, so bonds at
+    the cutoff may differ from those in MDAnalysis, which uses single precision. Pairs are found using a cell list, so
+    the run time grows linearly with the number of atoms.
 
     You will need 48 bytes of memory per hydrogen bond (twice as much while the results are assembled), and 16 bytes per
     frame. `lifetime` needs about 50 bytes per bond. The results are bitwise identical for every executor and any number
@@ -208,8 +209,8 @@ class HydrogenBondAnalysis(BondCounts):
         Returns
         -------
         str
-            Selection by residue and atom names, or by types if the topology has no names. If no atoms were found, you
-            will get an empty string.
+            Selection by residue and atom names, or by types if your topology does not contain names. This is an empty
+            string if no atoms can be found.
 
         Raises
         ------

@@ -125,8 +125,8 @@ class LinearDensity(Analysis):
     Results agree with `MDAnalysis.analysis.lineardensity.LinearDensity`, but are computed in float64. You need a
     periodic cell in every frame, into which atoms or centres of mass will be wrapped. Bins and volumes are determined
     from the cell in the current frame of the Universe when you create the analysis. If you pass a `trajectory`, its
-    first frame will be used instead. Note that if the cell grows, atoms beyond the last edge are not counted. If your
-    compounds are broken, you should make them whole first (``run(transformations=[unwrap(...)])``).
+    first frame will be used instead. Note that your cell should not grow, because atoms beyond the last edge are not
+    counted. If your compounds are broken, you should make them whole first (``run(transformations=[unwrap(...)])``).
 
     In a triclinic cell, atoms are wrapped into the rectangular box spanned by the diagonal of the cell matrix, whose
     images also fill space. All atoms are counted, and volumes are correct. In contrast, MDAnalysis uses the product of

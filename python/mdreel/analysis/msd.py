@@ -58,9 +58,9 @@ class EinsteinMSD(Analysis):
         Whether to use Fourier transforms, whose run time grows as n log n with the number of frames. If `max_lag` is
         small, you can set this to False, because the direct computation will be faster.
     non_linear : bool
-        Whether the frames are unevenly spaced in time. Displacements will then be averaged over all pairs of frames
-        that have the same lag time, without Fourier transforms. You will get the same effect if you pass unevenly
-        spaced frame numbers in ``run(frames=...)``.
+        Whether your frames are unevenly spaced in time. Displacements will then be averaged over all pairs of frames
+        that have the same lag time, without Fourier transforms. This is also done if you pass unevenly spaced frame
+        numbers in ``run(frames=...)``.
     max_lag : int, optional
         Largest lag in frames. The default is the length of the trajectory. This cannot be used for unevenly spaced
         frames.
@@ -111,8 +111,8 @@ class EinsteinMSD(Analysis):
     they are being sorted, and if you use `per_particle`, each lag needs 8 bytes per particle.
 
     You will need 12 bytes of memory per atom and frame for the positions, and 40 bytes per frame for the frame number,
-    the time and the cell. If you use `per_particle`, the results need 8 bytes per particle and lag. Each worker needs a
-    few additional megabytes.
+    the time and the cell. This does not include the results of `per_particle`, which need 8 bytes per particle and lag.
+    Each worker needs a few additional megabytes.
 
     Examples
     --------

@@ -213,8 +213,8 @@ class PCA(ComponentAnalysis):
             Whether to show progress.
         superposition : bool, optional
             Whether to superpose frames in the same way as for the components, which requires ``align=True``. By
-            default, frames are used as stored, as in MDAnalysis, and you will see a warning if the components were
-            computed from superposed frames.
+            default, frames are used as stored, as in MDAnalysis. You will then see a warning if your components belong
+            to superposed frames.
         tol_mass : float
             Largest difference in amu that is allowed between the masses of corresponding atoms.
         match_atoms : bool, optional
@@ -315,7 +315,8 @@ class PCA(ComponentAnalysis):
         group : MDAnalysis.AtomGroup, optional
             A group whose residues move together with the atoms of the components.
         anchor : str, optional
-            Selection of a single atom in each residue of `group`, whose displacement is followed by the other atoms.
+            Selection of a single atom in each residue of `group`. This displacement will also be applied to all other
+            atoms of the residue.
 
         Returns
         -------

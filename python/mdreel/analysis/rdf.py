@@ -111,7 +111,8 @@ class InterRDF(TwoGroupAnalysis):
     `exclusion_block` does not exclude, as in `MDAnalysis.analysis.rdf.InterRDF`. Minimum images are computed in
     float64, at any range and also in triclinic cells. Up to half of the shortest lattice vector, we can use a cell
     list, so the run time grows linearly with the number of atoms. For larger ranges, the distances between all pairs
-    have to be computed. As in `numpy.histogram`, bins include their lower edge, and the last bin includes both edges.
+    have to be computed. As in `numpy.histogram`, the upper edge of a bin belongs to the next bin, but the last bin
+    includes both edges.
 
     As counts are integers and the sum of volumes is exact, results are bitwise identical for every executor and any
     number of workers and blocks. Apart from 16 bytes per frame, the memory use does not depend on the number of frames.

@@ -38,8 +38,8 @@ class ResidueContacts(ContactMaps):
     atomgroup : MDAnalysis.AtomGroup or Universe
         Atoms of the residues. Atoms outside the group are not considered.
     other : MDAnalysis.AtomGroup or Universe, optional
-        Atoms of other residues, such as a ligand. If given, only pairs that consist of a residue in `atomgroup` and a
-        residue in `other` are considered. If residues belong to both groups, pairs of them are counted once.
+        Atoms of other residues, such as a ligand. You can use these to look only for pairs of a residue in `atomgroup`
+        and a residue in `other`. If residues belong to both groups, pairs of these will only be counted once.
     pairs : array_like, shape (n_pairs, 2), int, optional
         Universe indices (``resindex``) of the two residues in each pair to consider. By default, all pairs are
         considered.
@@ -50,8 +50,8 @@ class ResidueContacts(ContactMaps):
         Largest distance in Å between two residues that are in contact. This is the smallest distance between their
         atoms.
     min_separation : int, optional
-        Smallest difference between the indices of two residues in the same chain that form a pair. The default is 3
-        within `atomgroup`, as in mdtraj, and 1 for two groups. It is not applied to `pairs`.
+        Smallest difference between the indices of residues in the same chain that can form a pair. By default, we use 3
+        within `atomgroup`, as in mdtraj, and 1 for pairs with `other`. This is not applied to `pairs`.
     soft_min : bool
         Whether to use the soft minimum of the distances between all atoms of two residues in contact, instead of the
         smallest distance.
@@ -126,12 +126,12 @@ class ResidueContacts(ContactMaps):
 
     where the sum runs over all pairs of atoms of the scheme, including those farther apart than the cutoff. It is a
     smooth function of the positions, at most as large as the smallest distance, and it approaches this distance if beta
-    is large. Which residues are in contact is still decided by the smallest distance, so you will find the same pairs.
-    The values are those of mdtraj's ``compute_contacts(soft_min=True)``, which has beta in nm. However, mdtraj uses
-    float32 and returns 0 for distances below beta / 88.7 (2.3 Å for the default).
+    is large. However, the smallest distance is still used to decide which residues are in contact, so you will find the
+    same pairs. These are also the values of mdtraj's ``compute_contacts(soft_min=True)``, which has beta in nm.
+    However, mdtraj uses float32 and returns 0 for distances below beta / 88.7 (2.3 Å for the default).
 
-    You will need about 80 bytes of memory per pair that was ever in contact, and 24 bytes per frame. If you use
-    ``series=True``, another 8 bytes per contact in each frame are needed (twice as much while blocks are merged). The
+    You will need about 80 bytes of memory for each pair that has ever been in contact, and 24 bytes per frame. For
+    ``series=True``, this increases by 8 bytes for each contact in a frame (twice as much while blocks are merged). The
     results are bitwise identical for every executor and any number of workers and blocks.
 
     Examples

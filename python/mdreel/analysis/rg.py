@@ -33,8 +33,8 @@ class Rg(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or UpdatingAtomGroup
-        The atoms. If the group contains an atom more than once, each occurrence will be counted. You can also use an
-        UpdatingAtomGroup, for which the radius is NaN in frames in which no atom is selected.
+        The atoms. If your group contains an atom more than once, it will also be counted more than once. You can also
+        use an UpdatingAtomGroup, for which the radius is NaN in frames in which no atom is selected.
     weights : {"mass", None} or array_like, shape (n_atoms,), float64
         Weights of the atoms, which will be normalised. If None, all weights are equal.
     trajectory : path, sequence of paths, or Source, optional
@@ -48,7 +48,7 @@ class Rg(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or the topology has no masses.
+        If your group is empty, or your topology does not contain masses.
     MismatchError
         If the weights do not match the atoms.
 

@@ -55,8 +55,8 @@ class RMSD(Analysis):
         of the topology. If None, atoms are compared in the order of the groups, including repeated atoms.
     groupselections : sequence or mapping of str to {str, tuple, dict or MDAnalysis.AtomGroup}, optional
         Additional groups of atoms whose RMSD is computed after the superposition. You can select them as in `select`,
-        but these selections are applied to the entire Universe of `atomgroup` and of the reference. If you pass a
-        mapping, its keys will be the names of the groups in plots and tables, as in
+        but these selections are applied to the entire Universe of `atomgroup` and of the reference. You can also pass a
+        mapping, whose keys are used as the names of the groups in plots and tables, as in
         ``{"LID": "name CA and resid 122:159"}``.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
         Weights of the selected atoms in the superposition and in the mean. These will be normalised.
@@ -107,11 +107,11 @@ class RMSD(Analysis):
     eigenvalue of a 4x4 matrix (QCP) [1]_ [2]_. Coordinates are float32, as stored, and sums are float64. Only the
     selected atoms are read and decompressed. The current frame of the Universe does not change.
 
-    If the reference is in another Universe, it will be read using the reader of that Universe, which then returns to
-    its current frame. If the reference is an array, only the number of positions can be checked. If your trajectory
-    consists of several files, the times are read from these files, whereas MDAnalysis's RMSD adds up the lengths of the
-    files. If you use mass weights, the reference is centred using its own masses, as in MDAnalysis. This only matters
-    if these masses differ from those of the selected atoms.
+    References in another Universe will be read using the reader of that Universe, which then returns to its current
+    frame. For an array, only the number of positions can be checked. If your trajectory consists of several files, we
+    use the times in these files, whereas MDAnalysis's RMSD adds up the lengths of the files. If you use mass weights,
+    the reference is centred using its own masses, as in MDAnalysis. This only matters if these masses differ from those
+    of the selected atoms.
 
     You will need 24 bytes of memory per frame, and another 8 bytes per frame for each group.
 

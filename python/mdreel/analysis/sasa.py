@@ -57,8 +57,8 @@ class SASA(Analysis):
         in a frame can bury each other.
     average : bool
         Whether to keep only the mean and the variance over all frames, which need less memory than the areas. For an
-        UpdatingAtomGroup, the averages only include frames in which the atom, or an atom of the residue, is selected.
-        If there are no such frames, the averages are NaN.
+        UpdatingAtomGroup, we only average over frames in which the atom (or at least one atom of the residue) is
+        selected. This average is NaN if there are no such frames.
     pbc : bool
         Whether to take periodic images into account, which requires a cell in every frame.
     trajectory : path, sequence of paths, or Source, optional
@@ -103,11 +103,11 @@ class SASA(Analysis):
     -----
     The radius of the sphere around an atom is the sum of its van der Waals radius and the probe radius. To obtain the
     area of the atom, the area of the sphere is multiplied by the fraction of sphere points outside all other spheres
-    [1]_. The points follow the golden spiral, as in `mdtraj.shrake_rupley`. That function uses single precision, so its
-    areas differ slightly. Radii are from Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for
-    elements guessed by MDAnalysis from atom names. Note that these are radii of neutral atoms, whereas mdtraj uses
-    ionic radii for some elements. If you would like to use ionic radii, set ``radii={"Na": 1.02, "Cl": 1.81}``, for
-    example.
+    [1]_. We use a golden spiral for these points, as in `mdtraj.shrake_rupley`. However, that function uses single
+    precision, so its areas differ slightly. Radii are from Bondi [2]_ and Mantina et al. [3]_ for the elements of the
+    topology, or for elements guessed by MDAnalysis from atom names. Note that these are radii of neutral atoms, whereas
+    mdtraj uses ionic radii for some elements. If you would like to use ionic radii, set
+    ``radii={"Na": 1.02, "Cl": 1.81}``, for example.
 
     Neighbours are found using a cell list, so the run time grows linearly with the number of atoms. As sums over frames
     are exact, results are bitwise identical for every executor and any number of workers and blocks. You will need 8

@@ -71,10 +71,11 @@ class Selection(ChangingSelection):
     Notes
     -----
     The selection is parsed by MDAnalysis, and then evaluated in each frame using compiled code that only reads the
-    atoms whose positions are needed. The selected atoms are the same as those of an UpdatingAtomGroup, unless a
-    distance equals a limit to within single precision.
+    atoms whose positions are needed. You will always get the atoms of an UpdatingAtomGroup, unless a distance equals a
+    limit to within single precision.
 
-    You will need 24 bytes of memory per frame and, if you use ``ids=True``, 4 bytes per selected atom in each frame.
+    You will need 24 bytes of memory per frame. For ``ids=True``, this increases by 4 bytes for each atom that is
+    selected in a frame.
 
     Examples
     --------
@@ -217,8 +218,8 @@ class Selection(ChangingSelection):
         -------
         ndarray, shape (n_stays, 3), int64
             Universe index of the atom or residue, number of the first analysed frame of the stay, and number of frames,
-            sorted by index and then by time. Note that a stay that begins in the first frame or ends in the last frame
-            may have been longer.
+            sorted by index and then by time. Note that a stay may have been longer if it includes the first or the last
+            frame.
 
         Raises
         ------

@@ -104,8 +104,8 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     Notes
     -----
-    See `InterRDF`. Workers need 8 bytes of memory for every bin of each pair. Apart from 16 bytes per frame, the memory
-    use does not depend on the number of frames.
+    See `InterRDF`. Workers need 8 bytes of memory for every bin of each pair. This does not depend on the number of
+    frames, apart from 16 bytes per frame.
 
     Examples
     --------

@@ -83,9 +83,9 @@ def run(
 
     Notes
     -----
-    When you read all frames of a file that has no frame index, this file is divided into ranges of bytes. This allows
-    the frames to be located and read in a single pass. However, it will fail if bytes within a frame look like the
-    start of a frame. All frames are then located first and read again.
+    If you read all frames of a file without a frame index, this file is divided into ranges of bytes. This allows the
+    frames to be located and read in a single pass. However, it will fail if bytes within a frame look like the start of
+    a frame. All frames are then located first and read again.
 
     If the trajectory is growing, the run will wait for new frames, and end when the trajectory ends.
     """

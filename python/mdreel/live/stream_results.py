@@ -57,8 +57,8 @@ def stream_results(
     Yields
     ------
     tuple of Analysis
-        The analyses, which contain the same results as after a run over the frames so far. At the end, these results
-        include all frames and are bitwise identical to those of `Analysis.run`.
+        The analyses, which contain the results of all frames so far. Once the trajectory has ended, these are bitwise
+        identical to the results of `Analysis.run`.
 
     Raises
     ------

@@ -54,8 +54,8 @@ class Backend(BackendBase):  # type: ignore[misc]
     n_workers : int
         Number of workers.
     timing : Timing or None
-        Timing of the last run, where blocks are groups of frames. The compute time includes reading, because MDAnalysis
-        analyses read their frames themselves.
+        Timing of the last run, where blocks are groups of frames. Reading is included in the compute time, because
+        MDAnalysis analyses read their frames themselves.
     """
 
     def __init__(self, executor: Executor) -> None:

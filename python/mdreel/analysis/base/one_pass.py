@@ -65,8 +65,8 @@ def run(
     Parameters
     ----------
     analyses : sequence of Analysis
-        Analyses of the same trajectory. The results will be the same as if you had run these analyses one by one. The
-        timing of the whole pass is stored in all of them.
+        Analyses of the same trajectory. You will get the same results as by running these one by one. However, they all
+        share the timing of the whole pass.
     start, stop, step, frames, verbose, n_workers, n_parts, backend, progressbar_kwargs, source, access, memory,
     checkpoint, on_error, transformations
         See `Analysis.run`. By default, you will see a progress bar if one of the analyses would show it.

@@ -62,11 +62,11 @@ class DensityClustering(FrameClusters):
     Notes
     -----
     Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. Core frames that are neighbours
-    belong to the same cluster. You will also find frames in this cluster that are not core frames themselves, but have
-    a core frame as a neighbour. If there are several such clusters, we choose the one whose first core frame comes
-    first in the trajectory. All other frames are noise (M. Ester and others, Proc. KDD-96, 226, 1996). The labels are
-    the same as those of `sklearn.cluster.DBSCAN` with the matrix of `mdreel.DistanceMatrix` and
-    ``min_samples=min_frames`` (apart from the numbering of the clusters).
+    belong to the same cluster. This cluster also includes frames that are not cores themselves, but have one of these
+    cores as a neighbour. If there are several such clusters, we always choose the one whose first core frame comes
+    first in the trajectory. All other frames are noise (M. Ester and others, Proc. KDD-96, 226, 1996). You can obtain
+    these labels (in a different order) from `sklearn.cluster.DBSCAN` with the matrix of `mdreel.DistanceMatrix` and
+    ``min_samples=min_frames``.
 
     First, your trajectory is read in a single pass. Threads on the local machine will then search for neighbours, as in
     `GromosClustering`, and compare the frames within a cluster to find its centre. There will be as many threads as

@@ -67,11 +67,11 @@ class GromosClustering(FrameClusters):
 
     Notes
     -----
-    Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. The frame with the most neighbours
-    is used as the centre of the first cluster, which also includes these neighbours. If there is a tie, the first of
-    these frames is used. The cluster is then removed, and the procedure is repeated until no frame is left (X. Daura
+    Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. We use the frame with the most
+    neighbours as the centre of a cluster, which also includes these neighbours. If there is a tie, this is always the
+    frame that comes first. The cluster is then removed, and the procedure is repeated until no frame is left (X. Daura
     and others, Angew. Chem. Int. Ed. 38, 236, 1999). You would obtain exactly these clusters from the matrix of
-    `mdreel.DistanceMatrix`, because both use the later frame of each pair as the reference for the RMSD.
+    `mdreel.DistanceMatrix`, because both use the later frame of a pair as the reference for the RMSD.
 
     First, your trajectory is read in a single pass. Threads on the local machine will then search for neighbours. There
     will be as many threads as local workers in the run. For most pairs, it is enough to use lower bounds or to compare
@@ -80,9 +80,9 @@ class GromosClustering(FrameClusters):
 
     Memory use does not grow with the number of pairs. You will need 12 bytes per atom and frame for the positions
     (twice as much while frames are compared), and about 300 bytes per frame. A pair of neighbours needs 8 bytes. If
-    there are more than 33.5 million of these (268 MB), they will not be stored. Instead, the neighbours of a frame are
-    searched a second time when it is removed, which at most doubles the time. For example, you will need 0.55 GB for
-    100,000 frames of 214 atoms, and at most 0.27 GB for neighbours.
+    there are more than 33.5 million of these (268 MB), they will not be stored. Instead, we search the neighbours of a
+    frame again when it is removed, which can at most double the time. For example, you will need 0.55 GB for 100,000
+    frames of 214 atoms, and at most 0.27 GB for neighbours.
 
     Examples
     --------

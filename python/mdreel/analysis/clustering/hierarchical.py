@@ -46,9 +46,8 @@ class HierarchicalClustering(FrameClusters):
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in the centres of the clusters, as stored, in Å.
     results.linkage : ndarray, shape (n_frames - 1, 4), float64
-        The tree, as in `scipy.cluster.hierarchy.linkage`: two clusters that are merged, their distance in Å, and the
-        number of frames in both. The analysed frames are used as the first n_frames clusters, and every merge adds one
-        cluster.
+        The tree, as in `scipy.cluster.hierarchy.linkage`. The rows contain the clusters that are merged, their distance
+        in Å, and the number of frames in the result. The analysed frames are used as the first n_frames clusters.
 
     Raises
     ------
@@ -70,9 +69,9 @@ class HierarchicalClustering(FrameClusters):
     RMSDs of `mdreel.DistanceMatrix`, we use the nearest-neighbour chain (F. Murtagh, Comput. J. 26, 354, 1983). It is
     then cut by SciPy (`scipy.cluster.hierarchy.fcluster`).
 
-    First, your trajectory is read in a single pass. Threads on the local machine will then compare all pairs of frames,
-    and once more those within a cluster to find its centre. There will be as many threads as local workers in the run.
-    The tree is computed by a single thread. The results are bitwise identical for every executor and any number of
+    First, your trajectory is read in a single pass. Threads on the local machine will then compare all pairs of frames.
+    This is repeated within the clusters to find their centres. There will be as many threads as local workers in the
+    run. The tree is computed by a single thread. The results are bitwise identical for every executor and any number of
     workers.
 
     For n frames, the distances need 4 n² bytes of memory (0.4 GB for 10,000 frames), which is half as much as the

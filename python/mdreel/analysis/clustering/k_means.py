@@ -94,9 +94,9 @@ class KMeansClustering(FrameClusters):
 
     For positions, :math:`x_i` contains the coordinates of frame i after superposition on the reference. These are
     multiplied by the square root of the atom's weight, where the weights are normalized to a sum of 1. To find the mean
-    structure, the superposition is repeated until this structure moves by less than 0.0001 Å. As all frames are
-    superposed on the same structure, their distance can be larger than their minimum RMSD. However, it is never
-    smaller. For flexible molecules, you should use `KMedoidsClustering`, which is more precise.
+    structure, we repeat the superposition until this structure moves by less than 0.0001 Å. Note that all frames are
+    superposed on the same structure, so their distance can be larger (but never smaller) than their minimum RMSD. For
+    flexible molecules, you should use `KMedoidsClustering`, which is more precise.
 
     With ``init="k-means++"``, each further centre is a random frame with a probability proportional to the square
     distance from the nearest centre (D. Arthur and S. Vassilvitskii, Proc. SODA 2007, 1027). With ``init="nani"``, the
@@ -105,9 +105,9 @@ class KMeansClustering(FrameClusters):
 
     First, your trajectory is read in a single pass. Threads on the local machine will then compare frames to centres,
     in double precision. There will be as many threads as local workers in the run. The results are bitwise identical
-    for every executor and any number of workers. The time of an iteration grows with the number of frames, clusters and
-    values of a frame. You will need 12 bytes of memory per atom and frame for the positions (twice as much while they
-    are compared).
+    for every executor and any number of workers. You should expect the time of an iteration to grow with the number of
+    frames, clusters and values of a frame. You will need 12 bytes of memory per atom and frame for the positions (twice
+    as much while they are compared).
 
     Examples
     --------

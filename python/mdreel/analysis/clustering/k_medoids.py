@@ -78,11 +78,11 @@ class KMedoidsClustering(FrameClusters):
 
     where d is the RMSD of two frames after optimal superposition. RMSDs of up to 0.000001 Å count as 0. There are two
     steps. In the first, frames are assigned to the nearest medoid. Within a cluster, the frame with the smallest sum of
-    RMSDs from the others then becomes the medoid. This is repeated until the cost no longer decreases (H.-S. Park and
-    C.-H. Jun, Expert Syst. Appl. 36, 3336, 2009). In the second step, we test for each frame in turn whether the cost
-    decreases if the frame replaces a medoid. If so, we make the replacement that decreases the cost most. The search
-    ends when no single replacement decreases the cost by more than a fraction of 10⁻⁹ (E. Schubert and P. J. Rousseeuw,
-    Inf. Syst. 101, 101804, 2021). Note that the result is a local minimum.
+    RMSDs from the others will then become the medoid. This is repeated until the cost no longer decreases (H.-S. Park
+    and C.-H. Jun, Expert Syst. Appl. 36, 3336, 2009). In the second step, we try to use other frames as medoids (one
+    frame at a time). If this decreases the cost, we make the replacement that decreases it most. The search ends when
+    the cost cannot be decreased by more than a fraction of 10⁻⁹ (E. Schubert and P. J. Rousseeuw, Inf. Syst. 101,
+    101804, 2021). Note that the result is a local minimum.
 
     For the choice of the first medoids, see `KMeansClustering`; with ``init="k-means++"``, the distance is the RMSD.
 
@@ -90,10 +90,10 @@ class KMedoidsClustering(FrameClusters):
     machine. There will be as many threads as local workers in the run. The results are bitwise identical for every
     executor and any number of workers.
 
-    The matrix of all RMSDs is never stored. For n frames in clusters of similar size, an iteration of the first step
-    computes about n² / (2 k) RMSDs. The second step computes n² of them whenever it passes over the frames, until no
-    exchange can be found. You will need 8 bytes of memory per frame for each cluster, and for each of 32 frames that
-    are tried together. The positions need 12 bytes per atom and frame (twice as much while frames are compared).
+    The matrix of all RMSDs is never stored. For n frames in clusters of similar size, you should expect about n² / (2
+    k) RMSDs in an iteration of the first step. The second step computes n² of them whenever it passes over the frames,
+    until no exchange can be found. You will need 8 bytes of memory per frame for each cluster (and for 32 frames that
+    are tried together). The positions need 12 bytes per atom and frame (twice as much while frames are compared).
 
     Examples
     --------

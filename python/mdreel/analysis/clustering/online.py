@@ -64,12 +64,12 @@ class OnlineClustering(FrameClusters):
 
     Note that your result depends on the order of the frames. However, it does not depend on the executor or the number
     of workers. Workers compare their frames to the leaders that are known at that time. The calling thread compares
-    these frames to the leaders that have been found since, and assigns them in order. When you use other processes as
-    workers, these send the positions of their frames to the calling thread, which then has to make all comparisons.
+    these frames to the leaders that have been found since, and assigns them in order. If you use other processes as
+    workers, all comparisons will be made in the calling thread.
 
-    You do not need to keep all positions in memory. A run only keeps the positions of the leaders, the labels, and the
-    positions of the frames that are being processed. This takes about 70 bytes per atom of a leader, and 28 bytes per
-    frame. To follow your results while the simulation is running, you can use `mdreel.live.stream_results` or
+    You do not need to keep all positions in memory, but only those of the leaders and of the frames that are being
+    processed. This takes about 70 bytes per atom of a leader, and 28 bytes per frame. If you want to follow your
+    results while the simulation is running, you can use `mdreel.live.stream_results` or
     ``mdreel cluster-frames --method online`` on a channel.
 
     Examples

@@ -42,8 +42,8 @@ class LDDT(ResidueComparison):
     SelectionError, UnsupportedError
         When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
-        When your atoms do not correspond to those of the reference. In `run`, when the reference has no distances up to
-        `radius` between atoms of different residues.
+        When your atoms do not correspond to the reference. In `run`, when no distances of up to `radius` can be found
+        in the reference.
 
     Warns
     -----

@@ -58,8 +58,8 @@ class NativeContacts(ReferenceComparison):
     SelectionError, UnsupportedError
         When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
-        When your atoms do not correspond to those of the reference, or a number is out of range. In `run`, when there
-        are no contacts in the reference.
+        When your atoms do not correspond to the reference, or a number is out of range. In `run`, when no contacts can
+        be found in the reference.
 
     Warns
     -----
@@ -73,8 +73,8 @@ class NativeContacts(ReferenceComparison):
     ``Q = sum_c 1 / (1 + exp(beta (r_c - lambda r0_c))) / n`` for n contacts, whose distance in the reference is
     ``r0_c`` [1]_. The default values are taken from the paper, which uses contacts of heavy atoms up to 4.5 Å between
     residues more than three apart (``beta = 5 Å^-1``, ``lambda = 1.8``). If you would like to use this function for
-    contacts between two groups, see `mdreel.Contacts` with ``method="soft_cut"``, which has MDAnalysis's parameters.
-    The results are bitwise identical for every executor and number of workers.
+    contacts between groups of atoms, see `mdreel.Contacts` with ``method="soft_cut"``, which has MDAnalysis's
+    parameters. The results are bitwise identical for every executor and number of workers.
 
     You will need 24 bytes of memory per frame and 24 bytes per contact.
 

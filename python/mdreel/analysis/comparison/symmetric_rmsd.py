@@ -57,7 +57,7 @@ class SymmetricRMSD(ReferenceComparison):
     UnsupportedError
         When the group is an UpdatingAtomGroup.
     MismatchError
-        When your atoms do not correspond to those of the reference, or there are more than 10,000 equivalent orders.
+        When your atoms do not correspond to the reference, or more than 10,000 equivalent orders have been found.
 
     Warns
     -----

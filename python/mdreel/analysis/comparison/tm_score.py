@@ -50,8 +50,8 @@ class TMScore(ReferenceComparison):
     SelectionError, UnsupportedError
         When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
-        When you select several atoms of a residue, `n_residues` is less than the number of selected atoms, or your
-        atoms do not correspond to those of the reference.
+        When you select several atoms of a residue, `n_residues` is too small for your selection, or your atoms do not
+        correspond to the reference.
 
     Warns
     -----

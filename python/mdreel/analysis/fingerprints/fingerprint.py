@@ -43,9 +43,8 @@ class InteractionFingerprint(FingerprintTables):
         First group, such as a ligand. Names of interactions describe its role. For example, it has the donor in
         ``HBDonor``.
     other : MDAnalysis.AtomGroup or Universe, optional
-        Second group, such as a protein. By default, interactions within the first group are found, and each pair of
-        residues is counted once. If residues belong to both groups, pairs of them will be found in both orders, as in
-        ProLIF.
+        Second group, such as a protein. By default, we look for interactions within the first group, and use pairs of
+        residues only once. If residues belong to both groups, these pairs will be found in both orders, as in ProLIF.
     interactions : sequence of str, or "all", optional
         Interactions to find: ``Hydrophobic``, ``HBAcceptor``, ``HBDonor``, ``XBAcceptor``, ``XBDonor``, ``Cationic``,
         ``Anionic``, ``CationPi``, ``PiCation``, ``FaceToFace``, ``EdgeToFace``, ``PiStacking``, ``MetalDonor``,
@@ -119,11 +118,11 @@ class InteractionFingerprint(FingerprintTables):
 
     Notes
     -----
-    The definitions and default parameters are those of ProLIF 2 (C. Bouysset and S. Fiorucci, J. Cheminform. 13, 72,
-    2021). A water bridge is a chain of hydrogen bonds from a residue of the first group to a residue of the second
-    group, through one or more different waters. All of these chains are occurrences. In a bond of such a chain, one of
-    the residues is nearer to the first group. If it accepts, the limits ``hbacceptor`` apply, and if it donates,
-    ``hbdonor``. A residue is never both an end and a water of the same bridge.
+    We use the definitions and default parameters of ProLIF 2 (C. Bouysset and S. Fiorucci, J. Cheminform. 13, 72,
+    2021). A water bridge is a chain of hydrogen bonds that leads from a residue of the first group to a residue of the
+    second group, through one or more different waters. All of these chains are occurrences. In a bond of such a chain,
+    one of the residues is nearer to the first group. If it accepts, the limits ``hbacceptor`` apply, and if it donates,
+    ``hbdonor``. A residue cannot be both an end and a water of the same bridge.
 
     Before the frames are read, the chemistry of all residues is perceived once. Pairs of sites are found using a cell
     list. Calculations use float64. A residue does not interact with itself.

@@ -50,11 +50,11 @@ class WaterOrientationalRelaxation(ChangingSelection):
     order : {1, 2}
         Order of the Legendre polynomial.
     window_step : int or None
-        Number of frames between the starts of consecutive windows. If None, windows of the same length follow each
-        other without overlap, as in waterdynamics.
+        Number of frames between the starts of consecutive windows. If this is None, windows of the same length do not
+        overlap, but follow one another, as in waterdynamics.
     molecules : array_like, shape (n_molecules, 3), int, optional
-        Universe indices of the oxygen and of both hydrogens of each molecule. By default, a selected oxygen forms a
-        molecule with the two hydrogens of its residue.
+        Universe indices of the oxygen and of both hydrogens of each molecule. By default, we look for the hydrogens in
+        the residue of a selected oxygen.
 
     Attributes
     ----------
@@ -89,13 +89,13 @@ class WaterOrientationalRelaxation(ChangingSelection):
     -----
     The functions are ``C_l(tau) = mean_t mean_i P_l(u_i(t) . u_i(t + tau))`` with the Legendre polynomial P_l [1]_. The
     inner mean includes the molecules i that are selected in both frames, t and t + tau, whether or not they leave the
-    shell in between. The outer mean includes all windows that contain such molecules. This is the definition of
-    `waterdynamics.WaterOrientationalRelaxation`, which however leaves out the last window of some lengths, counts
-    windows without molecules as 0, and does not compute lag 0. Vectors use minimum images if frames have a cell, and
-    are float32. The results are bitwise identical for every executor and number of workers.
+    shell in between. The outer mean includes all windows in which such molecules can be found. This is the definition
+    of `waterdynamics.WaterOrientationalRelaxation`. However, that class leaves out the last window of some lengths,
+    counts windows without molecules as 0, and does not compute lag 0. Vectors use minimum images if frames have a cell,
+    and are float32. The results are bitwise identical for every executor and number of workers.
 
-    You will need 28 bytes of memory per selected molecule of each frame, about 150 bytes while the functions are
-    computed, and 24 bytes per frame.
+    You will need 28 bytes of memory for each molecule that is selected in a frame (about 150 bytes while the functions
+    are computed), and 24 bytes per frame.
 
     References
     ----------

@@ -89,31 +89,31 @@ class AnalysisBase(Analysis):
       ``self._ts`` is the MDAnalysis timestep.
     * In `_conclude`, ``self.n_frames``, ``self.frames`` and ``self.times`` describe all frames.
 
-    In a worker, the atom groups of the analysis belong to a copy of the Universe with the same topology. The atoms in
+    In a worker, the atom groups of your analysis belong to a copy of the Universe with the same topology. The atoms in
     `reads` will be read, together with those of all groups, atoms, residues and bonds that are attributes, including
     those in lists, dictionaries and sets. If your code accesses the positions of any other atom, an error is raised.
     This also applies to velocities and forces if the trajectory has them, to the time between frames, and to any frame
-    other than the current one. The cell is the cell of the current frame. In `_prepare`, all atoms have the positions
-    that they had when `run` was called, and updating groups cannot be used yet. The atoms of an updating group are
-    selected in each frame by MDAnalysis. To make this possible, all atoms of the group to which the selection is
-    applied will be read.
+    other than the current one. The cell is always that of the current frame. In `_prepare`, you can access the
+    positions that all atoms had when `run` was called. However, updating groups cannot be used yet. The atoms of an
+    updating group are selected in each frame by MDAnalysis. To make this possible, all atoms of the group to which the
+    selection is applied will be read.
 
     If you have written a subclass for MDAnalysis that calls ``super().__init__(atomgroup.universe.trajectory)``, you
-    can run it unchanged. Its Universe will be found through the groups that are attributes, and all of its atoms are
-    read. MDAnalysis runs such a class serially unless it declares ``_analysis_algorithm_is_parallelizable = True``.
-    Without this declaration, mdreel also analyses all frames in order in one block, and keeps all attributes that the
-    class sets. The executor must then be ``"serial"`` or the default.
+    can run it unchanged. We use the groups that are attributes to find its Universe, and read all of its atoms.
+    MDAnalysis runs such a class serially unless it declares ``_analysis_algorithm_is_parallelizable = True``. Without
+    this declaration, mdreel also analyses all frames in order in one block, and keeps all attributes that the class
+    sets. You should then use ``"serial"`` or the default executor.
 
     Workers will only return `results`. An error is raised if `results` is empty, or `_conclude` reads any other
     attribute that a worker has set. If your class only has side effects, such as writing a file per frame, set its
-    class attribute ``_has_results = False``. Note that if a worker is lost, its block will be computed again, so such
-    code may run more than once for a frame.
+    class attribute ``_has_results = False``. Note that this code may run more than once for a frame, since the blocks
+    of a lost worker have to be computed again.
 
     By default, arrays with one entry per frame and lists of any length are concatenated. For other results, you can
-    return an ``MDAnalysis.analysis.results.ResultsGroup`` that merges them from `_get_aggregator`. The last bits of
-    floating-point sums will then depend on the blocks, whose number grows with the number of workers. To obtain bitwise
-    identical results for all executors, you can fix the number of blocks using ``run(n_parts=...)``. All blocks must
-    have the same results.
+    return an ``MDAnalysis.analysis.results.ResultsGroup`` that merges them from `_get_aggregator`. Note that
+    floating-point sums can then differ in their last bits, because the number of blocks grows with the number of
+    workers. To obtain bitwise identical results for all executors, you can fix the number of blocks using
+    ``run(n_parts=...)``. All blocks must have the same results.
 
     You need as much memory as for the results, and twice as much while they are merged. If the trajectory is still
     growing, or frames may be skipped (``on_error``), the number of frames in a block is unknown. A block then consists

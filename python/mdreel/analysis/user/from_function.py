@@ -62,9 +62,9 @@ class FunctionAnalysis(Analysis):
 
     Notes
     -----
-    If you do not use a reducer, the results will need 8 bytes of memory per value and frame, and 16 bytes per frame.
-    For a named reducer, the memory use does not depend on the number of frames, apart from these 16 bytes. For a
-    `Reducer`, it also depends on the size of its values.
+    Unless you use a reducer, you will need 8 bytes of memory per value and frame, and 16 bytes per frame. Using a named
+    reducer, only the latter depends on the number of frames. For a `Reducer`, memory use also depends on the size of
+    its values.
     """
 
     _may_change = True
@@ -218,10 +218,10 @@ def from_function(
     Parameters
     ----------
     f : callable
-        The function, which will be called with the positions of the groups in Å (float32), in the order of the group.
-        Their shape is (n_atoms, 3) for one frame, or (n_frames, n_atoms, 3) for a block. It should return a number or
-        an array of numbers that has the same shape for every frame. For a block, the first axis of the array is the
-        frame.
+        The function, which will be called with the positions of your groups in Å (float32). Their shape is (n_atoms, 3)
+        for one frame, or (n_frames, n_atoms, 3) for a block, and the atoms are always in the order of the group. It
+        should return a number or an array of numbers that has the same shape for every frame. For a block, the first
+        axis of this array is the frame.
 
         You can also use one of the following parameter names in your function to receive frame data. For a block, these
         are arrays with one entry per frame:
@@ -245,9 +245,9 @@ def from_function(
         to 2^18 from the value in the first frame). If you use a `Reducer`, `f` can return any value that can be
         pickled, or one value for all frames of a block.
     bins : int or sequence of float, optional
-        For a histogram of all returned numbers, the number of bins of equal width, or the bin edges. If a number is on
-        an edge, it is counted in the bin above, or in the last bin if this is the last edge. Numbers outside the bins
-        and NaN are not counted.
+        For a histogram of all returned numbers, the number of bins of equal width, or the bin edges. A number on an
+        edge is counted in the bin above (or in the last bin, for the last edge). Numbers outside the bins and NaN are
+        not counted.
     range : (float, float), optional
         Lowest and highest edge, if `bins` is a number.
     trajectory : path, sequence of paths, or Source, optional
@@ -278,10 +278,10 @@ def from_function(
     Notes
     -----
     Your function will be called once more for the first frame to find the shape of its result, unless its values are
-    discarded or merged by a `Reducer`. If a worker is lost, its block is computed again, so a function with side
-    effects may be called more than once for a frame. As threads share the Python interpreter, a function in pure Python
-    will be faster with ``backend="processes"``. A function that cannot be imported, for example one defined in a
-    notebook, is sent to the workers by value.
+    discarded or merged by a `Reducer`. Note that it may be called more than once for a frame, since the blocks of a
+    lost worker have to be computed again. As threads share the Python interpreter, a function in pure Python will be
+    faster with ``backend="processes"``. Functions that cannot be imported, for example those defined in a notebook, are
+    sent to the workers by value.
 
     For the memory use, see `FunctionAnalysis`.
 

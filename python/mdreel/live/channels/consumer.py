@@ -165,9 +165,9 @@ class Consumer:
         Returns
         -------
         Frame or None
-            The frame, or None when the simulation has finished or was stopped. When the members of the group share
-            frames, you will get None immediately as long as this member has uncommitted frames. Should another member
-            die, this member will receive the remaining frames, but only after it has committed its own.
+            The frame, or None if the simulation has finished or was stopped. If the members of the group share frames,
+            you will get None immediately as long as this member has uncommitted frames. If another member dies, you
+            will receive the remaining frames, but only once you have committed your own.
 
         Raises
         ------
@@ -207,7 +207,7 @@ class Consumer:
         state : bytes
             State from which the member can continue, which can have up to 64 KiB.
         through : Frame, optional
-            Last frame that the state includes. By default, this is the last frame that the consumer has received.
+            Last frame that the state includes. By default, this is always the frame that was received last.
 
         Raises
         ------
@@ -232,8 +232,8 @@ class Consumer:
         """Leave the channel. A second call has no effect.
 
         You cannot use a closed consumer: `MismatchError` is raised by all of its other methods and properties, and also
-        in a thread that is waiting for a frame in `next`. Frames that are still in use remain valid, and their slots
-        become free when no array refers to them any more.
+        in a thread that is waiting for a frame in `next`. However, you can still use any frames that you have received,
+        whose slots will become free once there are no more arrays that use them.
         """
         core, self._core, self._is_closed = self._core, None, True
         if core is not None:

@@ -55,8 +55,8 @@ class LAMMPSReporter(EngineReporter):
         Number of steps between two frames.
     checkpoint : path, optional
         Restart file, which is written when the simulation stops, on SIGTERM and Ctrl-C, and optionally at intervals.
-        The previous file is always replaced atomically. If you do not use a restart file, you cannot continue the
-        simulation after a stop.
+        The previous file is always replaced atomically. You will need this file to continue your simulation after a
+        stop.
     checkpoint_frames : int, optional
         Number of frames between two restart files. By default, you will only get a restart file when the simulation
         stops.
@@ -73,9 +73,10 @@ class LAMMPSReporter(EngineReporter):
 
     Notes
     -----
-    Atoms are sorted by ID. After the first step, you will get a frame whenever the step is a multiple of `interval`.
-    Positions, velocities and forces are bitwise identical to those in a dump at this step. Note that you will see two
-    lines per frame in the log file of LAMMPS, and that LAMMPS rebuilds its neighbor lists after writing a restart file.
+    Atoms are sorted by ID. You will get a frame whenever the step is a multiple of `interval` (but not before the first
+    step). Positions, velocities and forces are bitwise identical to those in a dump at this step. Note that you will
+    see two lines per frame in the log file of LAMMPS, and that LAMMPS rebuilds its neighbor lists whenever a restart
+    file has been written.
 
     Examples
     --------

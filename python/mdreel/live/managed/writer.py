@@ -27,8 +27,8 @@ class ManagedProducer:
 
     You should use the producer as a context manager, which opens the directory and ends it when the context exits. The
     final state of the directory is *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C.
-    Readers will then stop waiting for files. If a producer dies, it is reported as lost, and its unfinished files
-    remain invisible.
+    Readers will then stop waiting for files. A producer that dies is reported as lost, and its unfinished files will
+    always remain invisible.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class ManagedProducer:
         Maximum number of published files. If this is exceeded, the oldest files are deleted. By default, no files are
         deleted.
     shared : bool
-        Whether other producers with ``shared=True`` can write to the directory. The directory will then end when the
-        last producer has finished, or when any producer has failed.
+        Whether other producers can also write to the directory using ``shared=True``. The directory will then end when
+        all producers have finished, or any of them has failed.
 
     Attributes
     ----------

@@ -47,9 +47,9 @@ class Dask(SingleProcess):
     Parameters
     ----------
     n_workers : int, optional
-        Number of worker processes in a cluster on this machine, each of which has one thread. By default, there is one
-        process per processor. If you pass a client, `n_workers` should be the number of threads in its cluster, which
-        is also the default.
+        Number of worker processes in a cluster on this machine, where each process has one thread. By default, we start
+        one process per processor. If you pass a client, this should be the number of threads in its cluster, which is
+        also the default.
     schedule : {"demand", "static"}
         How to assign blocks. You can give each block to the next free worker, or one share of all blocks to each
         worker.
