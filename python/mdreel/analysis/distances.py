@@ -84,8 +84,8 @@ class DistanceArray(TwoGroupAnalysis):
     blocks.
 
     Unless you use a cutoff, you will need 8 bytes of memory per pair and frame. A cutoff reduces this to 40 bytes per
-    pair (and another 24 bytes for each worker). Memory use is then independent of the number of frames, apart from 16
-    bytes per frame.
+    pair, and another 24 bytes per pair for each worker. Memory use is then independent of the number of frames, apart
+    from 16 bytes per frame.
 
     Examples
     --------

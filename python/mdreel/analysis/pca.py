@@ -315,8 +315,8 @@ class PCA(ComponentAnalysis):
         group : MDAnalysis.AtomGroup, optional
             A group whose residues move together with the atoms of the components.
         anchor : str, optional
-            Selection of a single atom in each residue of `group`. This displacement will also be applied to all other
-            atoms of the residue.
+            Selection of a single atom in each residue of `group`. The displacement of this atom will also be applied to
+            all other atoms of the residue.
 
         Returns
         -------

@@ -131,7 +131,7 @@ class ResidueContacts(ContactMaps):
     However, mdtraj uses float32 and returns 0 for distances below beta / 88.7 (2.3 Å for the default).
 
     You will need about 80 bytes of memory for each pair that has ever been in contact, and 24 bytes per frame. For
-    ``series=True``, this increases by 8 bytes for each contact in a frame (twice as much while blocks are merged). The
+    ``series=True``, another 8 bytes per contact in each frame are needed (twice as much while blocks are merged). The
     results are bitwise identical for every executor and any number of workers and blocks.
 
     Examples

@@ -74,8 +74,8 @@ class Selection(ChangingSelection):
     atoms whose positions are needed. You will always get the atoms of an UpdatingAtomGroup, unless a distance equals a
     limit to within single precision.
 
-    You will need 24 bytes of memory per frame. For ``ids=True``, this increases by 4 bytes for each atom that is
-    selected in a frame.
+    You will need 24 bytes of memory per frame. For ``ids=True``, another 4 bytes per selected atom in each frame are
+    needed.
 
     Examples
     --------

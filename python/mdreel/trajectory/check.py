@@ -139,7 +139,7 @@ def check(
     file (headers, record markers, lengths and checksums). For XTC, this includes the number of compressed bytes and the
     extremes along x, y and z. XTC coordinates are even compressed again to compare the bytes. However, some damage
     cannot be detected by any check. You will find a list in ``docs/how-to/damage.md``. You should expect a check to
-    take as long as reading all atoms (for XTC, as long as reading and writing them), and to need 16 bytes of memory per
+    take as long as reading all atoms (for XTC, as long as reading and writing them). It needs 16 bytes of memory per
     frame.
 
     Examples

@@ -158,8 +158,8 @@ class WaterBridgeAnalysis(BridgeCounts):
     float64. The run time for the bonds grows linearly with the number of atoms, and that for the chains exponentially
     with `order`.
 
-    You will need 72 bytes of memory for each bond in a frame, 16 bytes per pair and 40 bytes per frame (twice as much
-    while the results are being assembled). The results are bitwise identical for every executor and any number of
+    You will need 72 bytes of memory for each bond in a frame, 16 bytes per pair and 40 bytes per frame. While the
+    results are being assembled, this doubles. The results are bitwise identical for every executor and any number of
     workers and blocks.
 
     Examples

@@ -73,10 +73,10 @@ class LAMMPSReporter(EngineReporter):
 
     Notes
     -----
-    Atoms are sorted by ID. You will get a frame whenever the step is a multiple of `interval` (but not before the first
-    step). Positions, velocities and forces are bitwise identical to those in a dump at this step. Note that you will
-    see two lines per frame in the log file of LAMMPS, and that LAMMPS rebuilds its neighbor lists whenever a restart
-    file has been written.
+    Atoms are sorted by ID. After the first step, you will get a frame whenever the step is a multiple of `interval`.
+    Positions, velocities and forces are bitwise identical to those in a dump at this step. Note that you will see two
+    lines per frame in the log file of LAMMPS, and that LAMMPS rebuilds its neighbor lists whenever a restart file has
+    been written.
 
     Examples
     --------
