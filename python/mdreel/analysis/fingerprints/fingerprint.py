@@ -119,15 +119,15 @@ class InteractionFingerprint(FingerprintTables):
     Notes
     -----
     We use the definitions and default parameters of ProLIF 2 (C. Bouysset and S. Fiorucci, J. Cheminform. 13, 72,
-    2021). A water bridge is a chain of hydrogen bonds that leads from a residue of the first group to a residue of the
-    second group, through one or more different waters. All of these chains are occurrences. In a bond of such a chain,
-    one of the residues is nearer to the first group. If it accepts, the limits ``hbacceptor`` apply, and if it donates,
-    ``hbdonor``. A residue cannot be both an end and a water of the same bridge.
+    2021). A water bridge is a chain of hydrogen bonds that leads from the first group through one or more different
+    waters to the second group. All of these chains are occurrences. In a bond of such a chain, one of the residues is
+    nearer to the first group. If it accepts, the limits ``hbacceptor`` apply, and if it donates, ``hbdonor``. A residue
+    cannot be both an end and a water of the same bridge.
 
     Before the frames are read, the chemistry of all residues is perceived once. Pairs of sites are found using a cell
     list. Calculations use float64. A residue does not interact with itself.
 
-    You will need 8 bytes per entry, 24 bytes per frame, and about 100 bytes per column. If you use
+    You will need 8 bytes of memory per entry, 24 bytes per frame, and about 100 bytes per column. If you use
     ``atom_indices=True``, another 12 bytes per occurrence are needed. All of this doubles while blocks are merged. The
     results are bitwise identical for every executor and any number of workers and blocks.
 
